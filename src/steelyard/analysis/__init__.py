@@ -1,0 +1,1 @@
+"""Pure functions over columns: summary, slices, patterns, audit. Knows the store."""

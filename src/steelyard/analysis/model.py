@@ -1,0 +1,96 @@
+"""The figures of a run. No number here stands without its n, its missing and, where defined, its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with what it stands on; `value` is None ("n/a") when it stands on nothing.
+
+    `low` and `high` bound the 95 % interval; both None when it is undefined (n < 2, or a plain count).
+    """
+
+    value: float | None
+    n: int
+    n_missing: int = 0
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One group of samples: the whole run, a category, a difficulty, a variant, a tag."""
+
+    factor: str
+    name: str
+    n_planned: int
+    outcomes: dict[str, int]
+    average: Estimate
+    median: Estimate
+    pass_rate: Estimate
+    bands: dict[str, Estimate] = field(default_factory=dict)
+    """Share of each band, best first."""
+    components: dict[str, Estimate] = field(default_factory=dict)
+    findings: dict[str, int] = field(default_factory=dict)
+    latency: dict[str, Estimate] = field(default_factory=dict)
+    """p50, p95, mean, min, max, in seconds, over calls that were answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Something that goes wrong more than once: a sentence, how often, and the cases behind it."""
+
+    sentence: str
+    count: int
+    cases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """What to mend first: a component, its average, and how much the headline would rise if it were perfect."""
+
+    sentence: str
+    component: str
+    average: Estimate
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampleLine:
+    """One sample as reports list it."""
+
+    case_id: str
+    variant: str
+    repeat: int
+    outcome: str
+    score: float | None
+    band: str | None
+    latency: float | None
+    why: str
+    """What went wrong in a few words: its findings, or the failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All figures of one run, computed once; every report is a view of it."""
+
+    passing: str
+    """The pass threshold as written, printed with every pass rate."""
+    overall: Slice
+    slices: dict[str, list[Slice]] = field(default_factory=dict)
+    """By factor: category, difficulty, variant, tag; only factors that the suite uses."""
+    patterns: list[Pattern] = field(default_factory=list)
+    priorities: list[Priority] = field(default_factory=list)
+    failures: dict[str, int] = field(default_factory=dict)
+    rungs: dict[str, int] = field(default_factory=dict)
+    tokens_in: Estimate | None = None
+    tokens_out: Estimate | None = None
+    cost: Estimate | None = None
+    """Totals over the calls that reported them; `n` says how many did."""
+    repeats: int = 1
+    method: str = ""
+    """How the intervals were computed, in one line."""
+    extra: dict[str, Any] = field(default_factory=dict)

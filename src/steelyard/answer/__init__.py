@@ -1,0 +1,1 @@
+"""From raw text to a structured answer: the extraction ladder. Imports no other room."""

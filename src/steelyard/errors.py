@@ -1,0 +1,97 @@
+"""Everything Steelyard raises on purpose.
+
+SteelyardError                 base; carries the exit code a command ends with
+├── UserMistake                exit 2: wrong usage or a broken suite
+│   ├── SuiteError             one or more Mistakes in suite or case files
+│   ├── RunNotFound            no such run in the store
+│   ├── SnapshotError          a snapshot file that cannot be read
+│   └── MissingExtra           an optional part that is not installed
+├── StoreError                 exit 2: the store cannot be opened, read or written
+└── TargetFailure              never reaches a user: becomes the outcome `target_failed`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class SteelyardError(Exception):
+    """Base of all deliberate errors; `str()` is the message a person reads."""
+
+    exit_code = 2
+
+
+class UserMistake(SteelyardError):
+    """Something the user can mend: the message says what was found, where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing wrong in a file, with where it is and what would be right."""
+
+    message: str
+    file: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        if not self.file:
+            return self.message
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.message}"
+
+
+class SuiteError(UserMistake):
+    """All mistakes found in a suite and its files, reported together."""
+
+    def __init__(self, mistakes: Sequence[Mistake] | str) -> None:
+        found = [Mistake(mistakes)] if isinstance(mistakes, str) else list(mistakes)
+        self.mistakes: tuple[Mistake, ...] = tuple(found)
+        super().__init__("\n".join(str(mistake) for mistake in found))
+
+
+class RunNotFound(UserMistake):
+    """The store holds no run of that name."""
+
+
+class SnapshotError(UserMistake):
+    """A snapshot file is not one, is damaged, or comes from a newer version."""
+
+
+class MissingExtra(UserMistake):
+    """An optional part is needed and not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'steelyard[{extra}]'")
+
+
+class StoreError(SteelyardError):
+    """The store could not be opened, read or written; what it held before is intact."""
+
+
+class TargetFailure(SteelyardError):
+    """The target gave no answer that can be weighed.
+
+    `kind` is a short word for reports (timeout, refused, cut, http_503, ...). `retry` says whether
+    asking again may help; `retry_after` is the server's own wish in seconds; `throttled` asks the
+    engine to lower its concurrency.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retry: bool = True,
+        retry_after: float | None = None,
+        throttled: bool = False,
+        status: int | None = None,
+        body: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry = retry
+        self.retry_after = retry_after
+        self.throttled = throttled
+        self.status = status
+        self.body = body

@@ -1,0 +1,62 @@
+"""One registry for scorers and targets: built-ins and plug-ins are found the same way.
+
+A plug-in package declares an entry point in the group `steelyard.scorers` or `steelyard.targets`:
+
+    [project.entry-points."steelyard.scorers"]
+    my_scorer = "my_package.scoring:MyScorer"
+
+Nothing is imported before it is asked for by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from steelyard.errors import UserMistake
+
+_BUILT_IN = {
+    "scorers": {
+        "alternatives": "steelyard.scoring.text:Alternatives",
+        "choice": "steelyard.scoring.text:Choice",
+        "contains": "steelyard.scoring.text:Contains",
+        "exact": "steelyard.scoring.text:Exact",
+        "fields": "steelyard.scoring.structure:Fields",
+        "json_schema": "steelyard.scoring.structure:JsonSchema",
+        "keywords_or_fuzzy": "steelyard.scoring.keywords:KeywordsOrFuzzy",
+        "money_range": "steelyard.scoring.money:MoneyRange",
+        "number": "steelyard.scoring.text:Number",
+        "regex": "steelyard.scoring.text:Regex",
+        "year_range": "steelyard.scoring.years:YearRange",
+    },
+    "targets": {
+        "chat": "steelyard.targets.chat:ChatTarget",
+        "command": "steelyard.targets.command:CommandTarget",
+        "http": "steelyard.targets.http:HttpTarget",
+        "python": "steelyard.targets.python:PythonTarget",
+        "recorded": "steelyard.targets.recorded:RecordedTarget",
+    },
+}
+
+
+@cache
+def _places(kind: str) -> dict[str, str]:
+    places = {point.name: point.value for point in entry_points(group=f"steelyard.{kind}")}
+    return places | _BUILT_IN[kind]
+
+
+def names(kind: str) -> list[str]:
+    """All names known for `scorers` or `targets`, sorted."""
+    return sorted(_places(kind))
+
+
+def find(kind: str, name: str) -> Any:
+    """The class behind a name; KeyError when there is none, UserMistake when its module cannot be imported."""
+    place = _places(kind)[name]
+    module, _, attribute = place.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UserMistake(f"{kind[:-1]} {name!r} is declared at {place}, which cannot be imported: {error}") from error

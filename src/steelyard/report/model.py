@@ -1,0 +1,38 @@
+"""The one object every report is a view of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.analysis.model import SampleLine, Summary
+from steelyard.records import RunHeader
+from steelyard.release.model import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class SampleDetail:
+    """One sample with everything a person needs to judge it: question, truth, answer, scores, findings."""
+
+    line: SampleLine
+    input: Any
+    expected: Any
+    answer: str | None
+    scores: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+    category: str | None = None
+    difficulty: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run, its figures and its decision."""
+
+    header: RunHeader
+    summary: Summary
+    decision: Decision
+    worst: list[SampleLine] = field(default_factory=list)
+    slowest: list[SampleLine] = field(default_factory=list)
+    details: list[SampleDetail] = field(default_factory=list)
+    n_samples: int = 0
+    """How many samples the run has; `details` may hold fewer and then the report says so."""

@@ -1,0 +1,128 @@
+"""What a store can do, whichever database is behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from steelyard.records import RunHeader, Sample
+from steelyard.suite.case import Case
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What identifies a sample inside a run."""
+
+    case_id: str
+    variant: str
+    repeat: int
+
+
+@dataclass(slots=True)
+class Columns:
+    """A run's samples as columns, in the order they were planned; memory is bounded by numbers, not by answers.
+
+    Text columns hold codes into their list of names (-1 is "none"); a score that does not exist is NaN.
+    """
+
+    n: int
+    case: np.ndarray
+    case_ids: list[str]
+    variant: np.ndarray
+    variants: list[str]
+    repeat: np.ndarray
+    outcome: np.ndarray
+    """Codes into `outcomes`."""
+    outcomes: list[str]
+    score: np.ndarray
+    passed: np.ndarray
+    """1 passed, 0 not, -1 unknown."""
+    band: np.ndarray
+    bands: list[str]
+    category: np.ndarray
+    categories: list[str]
+    difficulty: np.ndarray
+    difficulties: list[str]
+    tag_sample: np.ndarray
+    """Positions of samples that carry the tag at the same index of `tag`."""
+    tag: np.ndarray
+    tags: list[str]
+    components: dict[str, np.ndarray] = field(default_factory=dict)
+    """Component name to values; NaN where not weighed."""
+    finding_sample: np.ndarray = field(default_factory=lambda: _empty())
+    finding_code: np.ndarray = field(default_factory=lambda: _empty())
+    finding_codes: list[str] = field(default_factory=list)
+    latency: np.ndarray = field(default_factory=lambda: _empty())
+    """Seconds; NaN where no answer came."""
+    tokens_in: np.ndarray = field(default_factory=lambda: _empty())
+    tokens_out: np.ndarray = field(default_factory=lambda: _empty())
+    cost: np.ndarray = field(default_factory=lambda: _empty())
+    failure: np.ndarray = field(default_factory=lambda: _empty())
+    failures: list[str] = field(default_factory=list)
+    rung: np.ndarray = field(default_factory=lambda: _empty())
+    rungs: list[str] = field(default_factory=list)
+
+
+def _empty() -> np.ndarray:
+    import numpy as np
+
+    return np.empty(0)
+
+
+class Store(Protocol):
+    """One database of runs. Every method that writes is one transaction: all of it is kept, or none."""
+
+    def close(self) -> None: ...
+
+    def create_run(self, header: RunHeader) -> None: ...
+
+    def update_run(self, header: RunHeader) -> None:
+        """Replace a run's header while it is running; refused once it has ended."""
+        ...
+
+    def add_samples(self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
+        """Keep completed samples, durable on return. A sample whose key is already there is refused.
+
+        `cases` are the cases of these samples; each is stored once by its hash.
+        """
+        ...
+
+    def add_rescored(self, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
+        """Keep new weighings of the attempts of an earlier run, without copying the attempts."""
+        ...
+
+    def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
+        """Keys of the samples already kept for these cases."""
+        ...
+
+    def run(self, name: str) -> RunHeader:
+        """A run by id, unique prefix of it, or LAST, LAST~1, ...; RunNotFound otherwise."""
+        ...
+
+    def runs(self, suite: str | None = None, limit: int | None = None) -> list[RunHeader]:
+        """Newest first."""
+        ...
+
+    def samples(self, run_id: str) -> Iterator[tuple[Sample, Case]]:
+        """All samples with their cases, in the order they were planned, streamed."""
+        ...
+
+    def some_samples(
+        self, run_id: str, *, order: str, limit: int, descending: bool = False
+    ) -> list[tuple[Sample, Case]]:
+        """A few samples ordered by `score` or `latency`, those without one left out."""
+        ...
+
+    def columns(self, run_id: str) -> Columns: ...
+
+    def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
+        """Median latencies, in seconds, of the suite's earlier ended runs with the same target."""
+        ...
+
+    def cached(self, key: str) -> dict[str, Any] | None: ...
+
+    def cache(self, entries: Sequence[tuple[str, dict[str, Any]]]) -> None: ...

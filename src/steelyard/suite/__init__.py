@@ -1,0 +1,1 @@
+"""Cases, suite files, variants, templates and the signature. Imports no other room."""

@@ -1,0 +1,74 @@
+"""One question with its ground truth."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An image or other file sent with a case: a path inside the suite's folder, or a URL."""
+
+    place: str
+    media_type: str
+
+    @property
+    def is_url(self) -> bool:
+        """True when the target fetches it itself."""
+        return self.place.startswith(("http://", "https://"))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case as every room sees it, whatever shape its file had."""
+
+    id: str
+    input: Any = None
+    expected: Any = None
+    category: str | None = None
+    difficulty: str | None = None
+    tags: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    why: str = ""
+    source: str = field(default="", compare=False)
+    """File and line it came from, for messages; not part of its identity."""
+
+    def as_data(self) -> dict[str, Any]:
+        """The case as plain JSON-able data, the form that is stored."""
+        return {
+            "id": self.id,
+            "input": self.input,
+            "expected": self.expected,
+            "category": self.category,
+            "difficulty": self.difficulty,
+            "tags": list(self.tags),
+            "attachments": [{"place": a.place, "media_type": a.media_type} for a in self.attachments],
+            "why": self.why,
+        }
+
+    @staticmethod
+    def from_data(data: dict[str, Any]) -> Case:
+        """The case back from `as_data`."""
+        return Case(
+            id=data["id"],
+            input=data["input"],
+            expected=data["expected"],
+            category=data["category"],
+            difficulty=data["difficulty"],
+            tags=tuple(data["tags"]),
+            attachments=tuple(Attachment(**a) for a in data["attachments"]),
+            why=data["why"],
+        )
+
+
+def canonical(data: Any) -> bytes:
+    """The one spelling of plain data that is hashed: sorted keys, no spaces, UTF-8."""
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def digest(data: Any) -> str:
+    """A short stable name for plain data: the first 16 hex digits of SHA-256 over its canonical form."""
+    return hashlib.sha256(canonical(data)).hexdigest()[:16]

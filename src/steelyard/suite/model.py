@@ -1,0 +1,131 @@
+"""The suite as the rest of the house sees it, however it was written (YAML or Python)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from steelyard.suite.case import Case
+
+
+class CaseSource(Protocol):
+    """Cases that can be read again and again without holding them in memory."""
+
+    def __iter__(self) -> Iterator[Case]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A fraction 0..1 that a score must reach, with the text it was written as."""
+
+    at_least: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A rating: `name` for scores of `at_least` and above, up to the next band."""
+
+    name: str
+    at_least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One point of the grid of factors, for instance a prompt; `name` is "" when the suite has no variants."""
+
+    name: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingKind:
+    """One code of the suite's taxonomy."""
+
+    code: str
+    about: str = ""
+    severity: str = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One weighed part of the score.
+
+    `scorer` is an instance of a registered scorer. `when_unknown` is the declared policy for a case whose truth is
+    missing: "skip" takes the weight out, "say_unknown" asks the answer to say so in words, None means that such a
+    case is a mistake in the suite. A value below `wrong_below` is a finding with `code`.
+    """
+
+    name: str
+    scorer: Any
+    weight: float = 1.0
+    when_unknown: str | None = None
+    wrong_below: float = 0.5
+    code: str = ""
+    scale: tuple[float, float] = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerShape:
+    """What an answer must look like: `text`, or `json` that fits `schema`."""
+
+    format: str = "text"
+    schema: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """A target by kind with its validated settings (a pydantic model of that kind)."""
+
+    kind: str
+    settings: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLimits:
+    """How much an answer that knows nothing may earn, and how much the truth must earn, as fractions."""
+
+    null_share: float = 0.05
+    null_share_strict: float | None = None
+    null_passes: float = 0.0
+    wrong_share: float = 0.5
+    truth_share: float = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Engine limits that belong to the suite; the command line may tighten or widen them."""
+
+    concurrency: int = 8
+    timeout: float = 60.0
+    retries: int = 3
+    requests_per_second: float | None = None
+    max_cost: float | None = None
+    max_inconclusive: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteModel:
+    """A validated suite. Built by `suite.load` from a file and by `steelyard.Suite` from Python."""
+
+    name: str
+    folder: Path
+    path: str
+    cases: CaseSource
+    target: TargetSpec
+    components: tuple[Component, ...]
+    about: str = ""
+    answer: AnswerShape = AnswerShape()
+    passing: Threshold | None = None
+    bands: tuple[Band, ...] = ()
+    """Best first."""
+    gates: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = (Variant(),)
+    repeats: int = 1
+    taxonomy: tuple[FindingKind, ...] = ()
+    limits: Limits = Limits()
+    audit: AuditLimits = AuditLimits()
+    prompts: dict[str, str] = field(default_factory=dict)
+    """Every prompt text the suite uses, by name, for the signature."""

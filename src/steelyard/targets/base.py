@@ -1,0 +1,75 @@
+"""What a target is: one method that asks and gives a reply, or raises TargetFailure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from steelyard.suite.case import Case
+from steelyard.suite.model import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One call: which case, under which variant, for the how-manieth time (from 0)."""
+
+    case: Case
+    variant: Variant
+    repeat: int = 0
+
+
+@dataclass(slots=True)
+class Reply:
+    """What came back. `text` is exactly what the system said; nothing is repaired here.
+
+    Structured data is given as its JSON text, so that what is stored is what was weighed.
+    """
+
+    text: str
+    status: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    model: str | None = None
+    latency: float | None = None
+    """Seconds, when the target knows better than the engine's clock (recorded answers do)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a target may know of where it runs."""
+
+    folder: Path
+    answer_schema: dict[str, Any] | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    """The environment secrets are read from; never stored."""
+    max_connections: int = 8
+
+
+class Target(Protocol):
+    """The system under test. Users implement this; plug-ins register it under an entry point.
+
+    Built as `TargetClass(settings, surroundings)`, where `TargetClass.Settings` is the pydantic model of its part of
+    the suite file. Used as an async context manager around all calls of a run.
+    """
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *exc_info: object) -> None: ...
+
+    async def ask(self, ask: Ask) -> Reply:
+        """One answer, or TargetFailure. Timeouts, retries and limits are the engine's business."""
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """Kind, model, address and settings that can change the answer: part of the signature, free of secrets."""
+        ...
+
+    def request_key(self, ask: Ask) -> Any:
+        """The full request as plain data, free of secrets, for the response cache; None when it must not be cached."""
+        ...
+
+    def secrets(self) -> list[str]:
+        """Values that must never reach store, log or report; the engine blots them out."""
+        ...
