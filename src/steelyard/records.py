@@ -112,6 +112,8 @@ class Sample:
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     case_hash: str = ""
+    position: int | None = None
+    """Its place in the plan (cases x variants x repeats); None lets the store take the next free place."""
 
     @property
     def key(self) -> tuple[str, str, int]:

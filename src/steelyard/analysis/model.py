@@ -34,9 +34,17 @@ class Slice:
     bands: dict[str, Estimate] = field(default_factory=dict)
     """Share of each band, best first."""
     components: dict[str, Estimate] = field(default_factory=dict)
+    """Average of each component on its declared scale."""
     findings: dict[str, int] = field(default_factory=dict)
+    """How many of each code were found; codes that were not found are left out."""
     latency: dict[str, Estimate] = field(default_factory=dict)
     """p50, p95, mean, min, max, in seconds, over calls that were answered."""
+    finding_rates: dict[str, Estimate] = field(default_factory=dict)
+    """For every known code, the share of conclusive samples with at least one such finding."""
+    outcome_rates: dict[str, Estimate] = field(default_factory=dict)
+    """scored and inconclusive among all planned samples, malformed among conclusive ones."""
+    totals: dict[str, Estimate] = field(default_factory=dict)
+    """tokens_in, tokens_out and cost, summed over the calls that reported them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,11 @@ class Pattern:
     sentence: str
     count: int
     cases: tuple[str, ...] = ()
+    """The first 50 in order of id."""
+    n: int = 0
+    """Out of how many samples `count` is."""
+    n_cases: int = 0
+    """How many different cases are behind it."""
 
 
 @dataclass(frozen=True, slots=True)

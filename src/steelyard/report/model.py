@@ -22,6 +22,15 @@ class SampleDetail:
     findings: list[dict[str, Any]]
     category: str | None = None
     difficulty: str | None = None
+    tags: tuple[str, ...] = ()
+    passed: bool | None = None
+    """As it was weighed; None when inconclusive or when the suite declares no pass threshold."""
+    rung: str | None = None
+    """How the answer was read: the rung of the extraction ladder."""
+    n_findings: int | None = None
+    """How many findings there are when `findings` holds fewer."""
+    case_why: str = ""
+    """Why the case is in the suite."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,24 @@ class CaseSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class CaseSurvey:
+    """What one pass over all cases found: how many, which names occur how often, and what they hash to.
+
+    The digests do not depend on the order of the cases. `cases_digest` covers everything asked (id, input, category,
+    difficulty, tags, attachments with their bytes), `truth_digest` what is expected, `input_digest` only what a target
+    sees.
+    """
+
+    n: int = 0
+    categories: dict[str, int] = field(default_factory=dict)
+    difficulties: dict[str, int] = field(default_factory=dict)
+    tags: dict[str, int] = field(default_factory=dict)
+    cases_digest: str = ""
+    truth_digest: str = ""
+    input_digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Threshold:
     """A fraction 0..1 that a score must reach, with the text it was written as."""
 
@@ -65,6 +83,8 @@ class Component:
     wrong_below: float = 0.5
     code: str = ""
     scale: tuple[float, float] = (0.0, 1.0)
+    scorer_name: str = ""
+    """The name the scorer is registered under; "" for one that a Python suite brought along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +149,8 @@ class SuiteModel:
     audit: AuditLimits = AuditLimits()
     prompts: dict[str, str] = field(default_factory=dict)
     """Every prompt text the suite uses, by name, for the signature."""
+    survey: CaseSurvey = CaseSurvey()
+    targets: dict[str, TargetSpec] = field(default_factory=dict)
+    """Further targets by the name `--target` chooses them with."""
+    version: str = ""
+    """The suite's own version, when it declares one."""

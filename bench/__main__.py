@@ -1,0 +1,87 @@
+"""Prints each figure beside what it must hold: python -m bench [--quick]."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.server import endpoint
+from bench.suites import write_suite
+
+_HTTP = '{{http: {{url: "{url}/ask", json: {{text: "{{{{ input.text }}}}"}}, answer: answer}}}}'
+_PYTHON = '{python: "system:answer"}'
+
+
+def _child(module: str, *arguments: object) -> dict[str, Any]:
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def _line(what: str, value: str, hold: str, good: bool) -> None:
+    print(f"{'ok  ' if good else 'MISS'}  {what:<58} {value:>14}   hold {hold}", flush=True)
+
+
+def help_cpu() -> None:
+    best = float("inf")
+    for _ in range(7):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([Path(sys.executable).parent / "steelyard", "--help"], check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    _line("steelyard --help, CPU", f"{best * 1000:.0f} ms", "<= 150 ms", best <= 0.15)
+
+
+def overhead(folder: Path, n: int) -> None:
+    suite = write_suite(folder / "overhead", n, _PYTHON)
+    costs = [_child("bench.child", suite, 100, folder / f"overhead-{turn}.db")["cpu"] / n for turn in range(3)]
+    best = min(costs)
+    _line(f"CPU a sample, {n:,} samples, scored and stored", f"{best * 1000:.3f} ms", "<= 0.5 ms", best <= 0.0005)
+
+
+def throughput(folder: Path, n: int, rounds: int) -> None:
+    ratios = []
+    with endpoint(0.05) as url:
+        suite = write_suite(folder / "throughput", n, _HTTP.format(url=url))
+        for turn in range(rounds):
+            bare = _child("bench.bare", url, n, 100)
+            ours = _child("bench.child", suite, 100, folder / f"throughput-{turn}.db")
+            if bare["n"] != n or ours["scored"] != n:
+                raise SystemExit(f"not all calls were answered: bare {bare['n']}, ours {ours['scored']} of {n}")
+            ratios.append(ours["wall"] / bare["wall"])
+            print(f"      bare {bare['wall']:.2f} s, steelyard {ours['wall']:.2f} s, ideal {n * 0.05 / 100:.2f} s")
+    ratio = median(ratios)
+    _line(
+        f"{n:,} calls of 50 ms at concurrency 100, against bare aiohttp", f"{ratio:.2f} x", "<= 1.25 x", ratio <= 1.25
+    )
+
+
+def memory(folder: Path, small: int, large: int) -> None:
+    peaks = {}
+    for n in (small, large):
+        suite = write_suite(folder / f"memory-{n}", n, _PYTHON)
+        peaks[n] = _child("bench.child", suite, 100, folder / f"memory-{n}.db")["peak_mb"]
+        print(f"      {n:,} cases: peak {peaks[n]:.0f} MB")
+    ratio = peaks[large] / peaks[small]
+    _line(f"peak memory, {large:,} cases against {small:,}", f"{ratio:.2f} x", "flat (<= 1.25 x)", ratio <= 1.25)
+
+
+def main() -> None:
+    quick = "--quick" in sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        help_cpu()
+        overhead(folder, 2_000 if quick else 20_000)
+        throughput(folder, 1_000 if quick else 5_000, 1 if quick else 3)
+        memory(folder, 2_000 if quick else 10_000, 10_000 if quick else 200_000)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""A loopback endpoint that answers every question after a set time. Run in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+from aiohttp import web
+
+
+async def _serve(pipe: Connection, delay: float) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        asked = await request.json()
+        await asyncio.sleep(delay)
+        return web.json_response({"answer": {"name": asked["text"], "count": len(asked["text"])}})
+
+    app = web.Application()
+    app.router.add_post("/ask", answer)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    pipe.send(runner.addresses[0][1])
+    await asyncio.Event().wait()
+
+
+def _main(pipe: Connection, delay: float) -> None:
+    asyncio.run(_serve(pipe, delay))
+
+
+@contextmanager
+def endpoint(delay: float) -> Iterator[str]:
+    """The address of a running endpoint."""
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=_main, args=(theirs, delay), daemon=True)
+    process.start()
+    try:
+        yield f"http://127.0.0.1:{ours.recv()}"
+    finally:
+        process.terminate()
+        process.join()

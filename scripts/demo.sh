@@ -1,0 +1,29 @@
+#!/bin/sh
+# Weighs every built-in suite on its embedded default and says where the pages are.
+# A verdict of FAIL (1) or AMBIGUOUS (4) is a reading, not a broken demo; anything else is.
+set -eu
+cd "$(dirname "$0")/.."
+PYTHON=${PYTHON:-python3}
+OUT=demo
+mkdir -p "$OUT"
+export STEELYARD_STORE="$OUT/steelyard.db"
+
+weigh() {
+    name=$1
+    shift
+    code=0
+    "$PYTHON" -m steelyard run "$@" || code=$?
+    case $code in 0 | 1 | 4) ;; *) echo "demo: steelyard run $* ended with exit code $code" >&2; exit "$code" ;; esac
+    "$PYTHON" -m steelyard report LAST --html "$OUT/$name.html" >/dev/null
+    pages="${pages:-}
+  $OUT/$name.html"
+}
+
+"$PYTHON" -m steelyard suites
+echo
+weigh antiques antiques
+echo
+echo "The same suite, weighing the better of its two sets of recorded answers:"
+weigh antiques-better antiques --target better
+echo
+echo "Open these in a browser; they work from disk, with no network:$pages"

@@ -1,0 +1,174 @@
+"""What goes wrong more than once, and what to mend first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.groups import Array, Groups
+from steelyard.analysis.model import Estimate, Pattern, Priority, Slice
+from steelyard.analysis.table import Table
+
+MOST_PATTERNS = 20
+MOST_CASES = 50
+SMALL_N = 5
+"""Below this a share says little, and the sentence says so."""
+FORMAT = "FORMAT"
+_WORTH_SAYING = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """One group in which something went wrong in `count` of `n` samples; the numbers stand between the words."""
+
+    count: int
+    n: int
+    n_cases: int
+    before: str
+    after: str
+    groups: Groups
+    group: int
+    wrong: Array
+
+    @property
+    def rank(self) -> tuple[int, float, str]:
+        return (-self.count, -self.count / self.n, self.before)
+
+
+def find_patterns(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> tuple[list[Pattern], int]:
+    """The most frequent patterns that at least two cases share, and how many patterns there are in all."""
+    troubles = [*_components(table, groups, suite), *_codes(table, groups, suite), *_not_passing(table, groups)]
+    troubles.sort(key=lambda trouble: trouble.rank)
+    return [_pattern(trouble, table) for trouble in troubles[:MOST_PATTERNS]], len(troubles)
+
+
+def _components(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
+    """Components below the mark at which their value counts as wrong, in answers that could be read."""
+    marks = {each["name"]: each.get("wrong_below", 0.5) for each in suite.get("components") or ()}
+    for name, values in table.components.items():
+        if name not in marks:
+            continue
+        known = table.scored & ~np.isnan(values)
+        wrong = known & (values < marks[name])
+        mark = f"{100 * marks[name]:.4g} %" if table.scales[name] == (0.0, 1.0) else f"{marks[name]:g}"
+        for factor, words in _where(groups):
+            yield from _troubles(table, groups[factor], wrong, known, f"{name} below {mark}{words}", " (", ")")
+
+
+def _codes(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
+    """Findings other than those that a low component already stands for."""
+    own = {each.get("code") for each in suite.get("components") or ()}
+    for i, code in enumerate(table.codes):
+        if code in own:
+            continue
+        wrong = np.zeros(table.n, dtype=bool)
+        wrong[table.finding_sample[table.finding_code == i]] = True
+        for factor, words in _where(groups):
+            yield from _troubles(table, groups[factor], wrong, table.conclusive, f"{code}{words}", " (", ")")
+
+
+def _not_passing(table: Table, groups: dict[str, Groups]) -> Iterator[_Trouble]:
+    known = ~np.isnan(table.passed)
+    wrong = known & (table.passed < 1)
+    for factor in ("difficulty", "variant", "tag"):
+        if factor in groups:
+            yield from _troubles(table, groups[factor], wrong, known, f"{factor} ", ": ", " do not pass")
+
+
+def _where(groups: dict[str, Groups]) -> list[tuple[str, str]]:
+    """The cuts in which troubles are looked for, with the words before the name of one of their groups."""
+    category = [("category", " in ")] if "category" in groups else [("", "")]
+    return category + ([("tag", " with tag ")] if "tag" in groups else [])
+
+
+def _troubles(
+    table: Table, groups: Groups, wrong: Array, known: Array, before: str, opening: str, after: str
+) -> Iterator[_Trouble]:
+    n = np.bincount(groups.group[known[groups.rows]], minlength=len(groups))
+    bad = wrong[groups.rows]
+    count = np.bincount(groups.group[bad], minlength=len(groups))
+    cases = count
+    if groups.clustered:
+        n_ids = len(table.case_ids)
+        cases = np.bincount(
+            np.unique(groups.group[bad] * n_ids + table.case[groups.rows[bad]]) // n_ids, minlength=len(groups)
+        )
+    for g in np.flatnonzero(cases >= 2):
+        if len(groups) > 1 or groups.planned[g] < table.n or not groups.names[g]:
+            words = before + groups.names[g] + opening
+            yield _Trouble(int(count[g]), int(n[g]), int(cases[g]), words, after, groups, int(g), wrong)
+
+
+def _pattern(trouble: _Trouble, table: Table) -> Pattern:
+    groups = trouble.groups
+    samples = groups.rows[(groups.group == trouble.group) & trouble.wrong[groups.rows]]
+    ids = (table.case_ids[i] for i in np.unique(table.case[samples]))
+    numbers = f"{trouble.count} of {trouble.n}"
+    if trouble.n_cases < trouble.count:
+        numbers += f" samples, {trouble.n_cases} cases"
+    if trouble.n < SMALL_N:
+        numbers += ", small n"
+    return Pattern(
+        sentence=trouble.before + numbers + trouble.after,
+        count=trouble.count,
+        cases=tuple(heapq.nsmallest(MOST_CASES, ids)),
+        n=trouble.n,
+        n_cases=trouble.n_cases,
+    )
+
+
+def find_priorities(table: Table, overall: Slice, suite: dict[str, Any]) -> list[Priority]:
+    """Components by how much the average score would rise if each alone were perfect, the largest rise first.
+
+    Exact for a weighted mean: each sample's weights are those of the components it was weighed by, made to add up
+    to 1. An answer that could not be read rises only when its format is mended, which is a line of its own.
+    """
+    n = overall.average.n
+    if n == 0:
+        return []
+    found = [
+        _priority(f"Improve {name}", name, overall.components[name], table.scales[name], gain / n)
+        for name, gain in _gains(table, suite).items()
+    ]
+    malformed = overall.outcome_rates["malformed"]
+    if malformed.value:
+        gain = malformed.value * malformed.n / n
+        found.append(_priority("Mend the format of answers", FORMAT, _complement(malformed), (0.0, 1.0), gain))
+    worth = [priority for priority in found if priority.gain >= _WORTH_SAYING]
+    return sorted(worth, key=lambda priority: (-priority.gain, priority.component))
+
+
+def _gains(table: Table, suite: dict[str, Any]) -> dict[str, float]:
+    """For each weighed component, the sum over samples of what perfection in it would add to their scores."""
+    weights = {each["name"]: float(each["weight"]) for each in suite.get("components") or ()}
+    shares = {}
+    total = np.zeros(table.n)
+    for name, values in table.components.items():
+        low, high = table.scales[name]
+        if weights.get(name, 0) > 0:
+            shares[name] = np.where(table.scored, (values - low) / (high - low), np.nan)
+            total += np.where(np.isnan(shares[name]), 0.0, weights[name])
+    return {
+        name: float(np.nansum(weights[name] * (1 - share) / np.maximum(total, weights[name])))
+        for name, share in shares.items()
+    }
+
+
+def _priority(what: str, component: str, average: Estimate, scale: tuple[float, float], gain: float) -> Priority:
+    low, high = scale
+    share = 0.0 if average.value is None else (average.value - low) / (high - low)
+    base = f"n {average.n}" + (", small n" if average.n < SMALL_N else "")
+    sentence = f"{what} (average {100 * share:.1f} %, {base}): worth up to +{100 * gain:.1f} points"
+    return Priority(sentence, component, average, gain)
+
+
+def _complement(rate: Estimate) -> Estimate:
+    if rate.value is None:
+        return rate
+    low = None if rate.high is None else 1 - rate.high
+    high = None if rate.low is None else 1 - rate.low
+    return Estimate(1 - rate.value, rate.n, rate.n_missing, low, high)

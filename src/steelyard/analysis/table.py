@@ -1,0 +1,198 @@
+"""A run's columns made ready for arithmetic: the rules on what counts as what are applied here, once.
+
+A malformed answer has score 0 and has not passed. An inconclusive sample has no score, no band and no findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.groups import Array, Groups
+from steelyard.records import Outcome
+from steelyard.store.base import Columns
+from steelyard.suite.gates import NONE
+
+_EASY_TO_HARD = ("trivial", "easy", "simple", "medium", "moderate", "normal", "hard", "difficult", "expert")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Samples in an order that depends on their values only; NaN is "not known"."""
+
+    n: int
+    case: Array
+    case_ids: list[str]
+    outcome: Array
+    outcomes: list[str]
+    conclusive: Array
+    scored: Array
+    score: Array
+    passed: Array
+    band: Array
+    """Codes into `bands`, -1 where there is none."""
+    bands: list[str]
+    components: dict[str, Array]
+    scales: dict[str, tuple[float, float]]
+    latency: Array
+    totals: dict[str, Array]
+    finding_sample: Array
+    finding_code: Array
+    codes: list[str]
+    """All codes the suite knows or the run has, sorted."""
+
+
+def canonical_order(columns: Columns) -> Array:
+    """A permutation of the samples that depends only on the numbers they hold, scores first."""
+    keys = [_column(columns, values) for values in (columns.cost, columns.tokens_out, columns.tokens_in)]
+    keys += [_column(columns, columns.latency), *(columns.components[name] for name in sorted(columns.components))]
+    useful = [key for key in keys if not np.isnan(key).all()]
+    return np.lexsort([*useful, columns.outcome, columns.score]) if columns.n else np.empty(0, dtype=int)
+
+
+def build_table(columns: Columns, suite: dict[str, Any], order: Array) -> Table:
+    """The table of a run in the given order of its samples."""
+    outcome = columns.outcome[order]
+    is_outcome = {kind: np.isin(outcome, _codes(columns.outcomes, kind)) for kind in Outcome}
+    malformed = is_outcome[Outcome.MALFORMED]
+    conclusive = malformed | is_outcome[Outcome.SCORED]
+    score = np.where(malformed, 0.0, np.where(conclusive, columns.score[order], np.nan))
+    passed = np.where(conclusive & (columns.passed[order] >= 0), columns.passed[order], np.nan)
+    if suite.get("passing"):
+        passed[malformed] = 0.0
+    band, bands = _bands(columns, suite, order, conclusive, malformed)
+    samples, codes, names = _findings(columns, suite, order, conclusive)
+    return Table(
+        n=columns.n,
+        case=columns.case[order],
+        case_ids=columns.case_ids,
+        outcome=outcome,
+        outcomes=columns.outcomes,
+        conclusive=conclusive,
+        scored=is_outcome[Outcome.SCORED],
+        score=score,
+        passed=passed,
+        band=band,
+        bands=bands,
+        components={
+            name: np.where(conclusive, columns.components[name][order], np.nan)
+            for name in _component_names(columns, suite)
+        },
+        scales=_scales(columns, suite),
+        latency=np.where(is_outcome[Outcome.TARGET_FAILED], np.nan, _column(columns, columns.latency)[order]),
+        totals={
+            "tokens_in": _column(columns, columns.tokens_in)[order],
+            "tokens_out": _column(columns, columns.tokens_out)[order],
+            "cost": _column(columns, columns.cost)[order],
+        },
+        finding_sample=samples,
+        finding_code=codes,
+        codes=names,
+    )
+
+
+def cut(columns: Columns, suite: dict[str, Any], order: Array) -> dict[str, Groups]:
+    """The groups of every factor that the run uses; `""` is the whole run."""
+    case = columns.case[order]
+    everything = np.arange(columns.n)
+    found = {"": Groups([""], everything, np.zeros(columns.n, dtype=int), case)}
+    for factor, codes, names in (
+        ("category", columns.category, columns.categories),
+        ("difficulty", columns.difficulty, columns.difficulties),
+        ("variant", columns.variant, columns.variants),
+    ):
+        if any(name for name in names) and (codes >= 0).any():
+            found[factor] = _one_of(factor, codes[order], names, suite, case)
+    if len(columns.tag):
+        place = np.empty(columns.n, dtype=int)
+        place[order] = everything
+        pair = np.unique(place[columns.tag_sample.astype(int)] * len(columns.tags) + columns.tag)
+        rows, codes = pair // len(columns.tags), pair % len(columns.tags)
+        found["tag"] = _ordered("tag", codes, columns.tags, suite, rows, case)
+    return found
+
+
+def _one_of(factor: str, codes: Array, names: list[str], suite: dict[str, Any], case: Array) -> Groups:
+    """Groups of a factor of which each sample has one; samples without it are a group of their own."""
+    filled = np.where(codes < 0, len(names), codes)
+    return _ordered(factor, filled, [*names, NONE], suite, np.arange(len(codes)), case)
+
+
+def _ordered(factor: str, codes: Array, names: list[str], suite: dict[str, Any], rows: Array, case: Array) -> Groups:
+    """Groups in the order a reader expects; names that no sample has are left out."""
+    counts = np.bincount(codes, minlength=len(names))
+    present = [i for i in range(len(names)) if counts[i]]
+    present.sort(key=lambda i: _place(factor, names[i], int(counts[i]), suite))
+    rank = np.zeros(len(names), dtype=int)
+    rank[present] = np.arange(len(present))
+    return Groups([names[i] for i in present], rows, rank[codes], case)
+
+
+def _place(factor: str, name: str, count: int, suite: dict[str, Any]) -> tuple[bool, int, str]:
+    """Variants as declared, difficulties from easy to hard, everything else largest first; `(none)` last."""
+    rank = -count
+    if factor == "variant":
+        declared = list(suite.get("variants") or ())
+        rank = declared.index(name) if name in declared else len(declared)
+    if factor == "difficulty":
+        word = name.casefold()
+        rank = _EASY_TO_HARD.index(word) if word in _EASY_TO_HARD else len(_EASY_TO_HARD)
+    return (name == NONE, rank, name)
+
+
+def _column(columns: Columns, values: Array) -> Array:
+    """A column that may have been left out."""
+    return values.astype(float) if len(values) == columns.n else np.full(columns.n, np.nan)
+
+
+def _codes(names: Sequence[str], name: str) -> list[int]:
+    return [i for i, known in enumerate(names) if known == name]
+
+
+def _component_names(columns: Columns, suite: dict[str, Any]) -> list[str]:
+    declared = [component["name"] for component in suite.get("components") or ()]
+    known = [name for name in declared if name in columns.components]
+    return known + sorted(set(columns.components) - set(known))
+
+
+def _scales(columns: Columns, suite: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    declared = {c["name"]: c.get("scale") or (0.0, 1.0) for c in suite.get("components") or ()}
+    return {
+        name: (float(declared[name][0]), float(declared[name][1])) if name in declared else (0.0, 1.0)
+        for name in columns.components
+    }
+
+
+def _bands(
+    columns: Columns, suite: dict[str, Any], order: Array, conclusive: Array, malformed: Array
+) -> tuple[Array, list[str]]:
+    declared = [band["name"] for band in suite.get("bands") or ()]
+    names = declared + sorted(set(columns.bands) - set(declared))
+    if not names:
+        return np.full(columns.n, -1), []
+    # The last entry answers for the code -1.
+    to_name = np.array([*(names.index(name) for name in columns.bands), -1])
+    band = np.where(conclusive, to_name[columns.band[order]], -1)
+    lowest = [i for i, each in enumerate(suite.get("bands") or ()) if each["at_least"] <= 0]
+    if lowest:
+        band[malformed & (band < 0)] = lowest[-1]
+    return band, names
+
+
+def _findings(
+    columns: Columns, suite: dict[str, Any], order: Array, conclusive: Array
+) -> tuple[Array, Array, list[str]]:
+    known = {each["code"] for each in suite.get("taxonomy") or ()}
+    known |= {each["code"] for each in suite.get("components") or () if each.get("code")}
+    names = sorted(known | set(columns.finding_codes))
+    if not len(columns.finding_sample):
+        return np.empty(0, dtype=int), np.empty(0, dtype=int), names
+    place = np.empty(columns.n, dtype=int)
+    place[order] = np.arange(columns.n)
+    sample = place[columns.finding_sample.astype(int)]
+    code = np.array([names.index(name) for name in columns.finding_codes])[columns.finding_code.astype(int)]
+    believed = conclusive[sample]
+    return sample[believed], code[believed], names

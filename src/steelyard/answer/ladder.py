@@ -1,0 +1,174 @@
+"""One ladder from what a system printed to the structured answer in it.
+
+Rungs, tried in this order; the first candidate that fits the schema wins and its rung is recorded:
+
+whole      the text is one JSON document
+fenced     the content between two fences (three backticks, language or none), the last block first: drafts and
+           echoed prompts come before the answer
+balanced   each outermost object or array standing in the text, the last first, objects before arrays
+repaired   a broken document mended by `json-repair`; only text that plainly began as JSON is tried, and only a
+           result with content whose keys stand in the text is accepted, so that prose never becomes an answer
+
+Without a schema any object or array fits. Parts of a document that parses are not tried on their own: a wrapped
+answer is an answer in the wrong shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import json_repair
+
+from steelyard.answer.reading import NotJson, bracket_depth, embedded_values, read_json, without_surrogates
+from steelyard.answer.schema import SchemaValidator
+
+FENCE: Final = "```"
+MAX_REPAIR_CHARACTERS: Final = 32_000
+"""Longer texts are not repaired: the repairer's time grows faster than the text."""
+
+MAX_REPAIR_DEPTH: Final = 64
+_MAX_REPAIRS: Final = 3
+_MAX_EXPLAINED: Final = 20
+_INFO_LINE = re.compile(r"[ \t]*[\w+.\-]*[^\n{\[\"]*\n")
+_INLINE_LANGUAGE = re.compile(r"\s*[A-Za-z]\w*\s*(?=[{\[])")
+_BEGINS_AS_JSON = re.compile(
+    r"""\{\s*(?:"[^"\n]{1,200}"|'[^'\n]{1,200}'|[A-Za-z_][\w\-]{0,60})\s*:|\[\s*(?:["'{])""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Climbed:
+    """What the ladder found: `rung` names how, None when nothing fits and `problems` says why."""
+
+    value: Any
+    rung: str | None
+    problems: tuple[str, ...] = ()
+
+
+def climb(text: str, validator: SchemaValidator | None = None) -> Climbed:
+    """The answer in the text with the rung it was found on, or the problems of the best candidate. Never raises."""
+    nearest = _Nearest(validator)
+    for rung, value in _candidates(text):
+        if validator.fits(value) if validator else isinstance(value, (dict, list)):
+            return Climbed(value, rung)
+        nearest.consider(value)
+    return Climbed(None, None, nearest.problems(text))
+
+
+def _candidates(text: str) -> Iterator[tuple[str, Any]]:
+    try:
+        yield "whole", read_json(text)
+    except NotJson:
+        pass
+    else:
+        return  # a document that parses has no other reading
+    blocks = list(_fenced(text))
+    for block in blocks:
+        try:
+            yield "fenced", read_json(block)
+        except NotJson:
+            continue
+    embedded = list(embedded_values(text))
+    for kind in (dict, list):
+        for value in reversed(embedded):
+            if isinstance(value, kind):
+                yield "balanced", value
+    for value in _repaired([*blocks, text]):
+        yield "repaired", value
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """What stands after each fence, last first. Every piece is given, so that a stray fence cannot shift the pairs."""
+    for piece in reversed(text.split(FENCE)[1:]):
+        info = _INFO_LINE.match(piece) or _INLINE_LANGUAGE.match(piece)
+        body = piece[info.end() :] if info else piece
+        if body and not body.isspace():
+            yield body
+
+
+def _repaired(texts: list[str]) -> Iterator[Any]:
+    seen: set[str] = set()
+    for text in texts:
+        begin = _BEGINS_AS_JSON.search(text)
+        if begin is None:
+            continue
+        broken = text[begin.start() :].strip()
+        if broken in seen or len(broken) > MAX_REPAIR_CHARACTERS or bracket_depth(broken) > MAX_REPAIR_DEPTH:
+            continue
+        seen.add(broken)
+        value = _repair(broken)
+        if value is not None:
+            yield value
+        if len(seen) == _MAX_REPAIRS:
+            return
+
+
+def _repair(broken: str) -> Any:
+    """The mended object or array; None when there is none, it is empty, or a key of it is not in the text."""
+    try:
+        value = json_repair.repair_json(broken, return_objects=True, skip_json_loads=True)
+    except (ValueError, RecursionError, IndexError, TypeError, KeyError, AttributeError):
+        return None  # the repairer gives up in many ways on hostile text; none of them is an answer
+    if broken.startswith("{") and isinstance(value, list):
+        # Several documents in a row come back as a list that nobody wrote: the first one was being mended.
+        value = next((item for item in value if isinstance(item, dict)), None)
+    if not isinstance(value, (dict, list)) or not value:
+        return None
+    if isinstance(value, dict) and not all(_stands_as_key(key, broken) for key in value):
+        return None
+    return without_surrogates(value, broken + "\\ud8")
+
+
+def _stands_as_key(key: str, text: str) -> bool:
+    if re.search(rf"""["']?{re.escape(key)}["']?\s*:""", text):
+        return True
+    return "\\" in text and key.isprintable()
+
+
+class _Nearest:
+    """Remembers the candidate with the fewest problems, to explain a malformed answer."""
+
+    def __init__(self, validator: SchemaValidator | None) -> None:
+        self._validator = validator
+        self._explained = 0
+        self._problems: list[str] | None = None
+
+    def consider(self, value: Any) -> None:
+        if self._explained == _MAX_EXPLAINED:
+            return
+        self._explained += 1
+        if self._validator is None:
+            problems = [f"it is {_kind(value)}, not an object or an array"]
+        else:
+            problems = self._validator.problems(value) or ["it does not fit the schema"]
+        if self._problems is None or len(problems) < len(self._problems):
+            self._problems = problems
+
+    def problems(self, text: str) -> tuple[str, ...]:
+        if self._problems is not None:
+            return tuple(self._problems)
+        if not text or text.isspace():
+            return ("the answer is empty",)
+        if _BEGINS_AS_JSON.search(text) is None:
+            return ("there is no JSON object or array in the answer",)
+        return (f"the JSON in the answer cannot be read: {_where_it_breaks(text)}",)
+
+
+def _where_it_breaks(text: str) -> str:
+    begin = _BEGINS_AS_JSON.search(text)
+    try:
+        read_json(text[begin.start() :] if begin else text)
+    except NotJson as error:
+        return str(error)
+    return "it could not be mended"
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    return "a text" if isinstance(value, str) else "a number"

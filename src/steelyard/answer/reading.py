@@ -1,0 +1,126 @@
+"""Strict JSON out of text that may be hostile: no crash, no infinities, bounded depth and bounded work."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+MAX_DEPTH: Final = 200
+"""Deeper documents are refused: everything downstream may then walk them without care."""
+
+_FAILED_WORK_PER_CHARACTER: Final = 8
+_RECURSION_WORK: Final = 1_000
+_OPENER = re.compile(r'\{(?=\s*["}])|\[(?=\s*["\[{\]\d\-tfn])')
+_BRACKET = re.compile(r"[\[\]{}]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
+
+
+# Not a number, infinity and 1e999 are no values: they read as null, which a schema then judges.
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _: None)
+_BAD = (ValueError, RecursionError)
+
+
+class NotJson(ValueError):
+    """The text is not one JSON document; the message says where it breaks."""
+
+
+def read_json(text: str) -> Any:
+    """The value of a text that is exactly one JSON document; NotJson otherwise. Of a repeated key the last counts."""
+    stripped = text.strip()
+    try:
+        value, end = _DECODER.raw_decode(stripped)
+    except json.JSONDecodeError as error:
+        raise NotJson(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise NotJson("it is nested too deeply") from None
+    except ValueError as error:
+        raise NotJson(f"a number in it is too large to read ({error})") from None
+    if end != len(stripped):
+        raise NotJson(f"there is more text after the JSON, from character {end + 1} on")
+    if not shallow(value, stripped):
+        raise NotJson(f"it is nested more than {MAX_DEPTH} deep")
+    return without_surrogates(value, stripped)
+
+
+def embedded_values(text: str) -> Iterator[Any]:
+    """Each outermost object or array that stands in the text, in order; parts of one that parses are not given.
+
+    Every bracket that could open a document is tried from there with the JSON parser itself, so braces of templates
+    or stray quotes before it do no harm. Work on failed tries is bounded by a multiple of the text's length.
+    """
+    budget = _FAILED_WORK_PER_CHARACTER * len(text) + 100_000
+    place = 0
+    while budget > 0 and (opener := _OPENER.search(text, place)):
+        start = opener.start()
+        place = start + 1
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            budget -= error.pos - start + 1
+            continue
+        except _BAD:
+            budget -= _RECURSION_WORK
+            continue
+        if shallow(value, text):
+            place = end
+            yield without_surrogates(value, text)
+        else:
+            budget -= end - start
+
+
+def shallow(value: Any, source: str) -> bool:
+    """True when the value is nested at most MAX_DEPTH deep; `source` is the text it came from."""
+    if source.count("{") + source.count("[") <= MAX_DEPTH:
+        return True
+    layer = [value]
+    for _ in range(MAX_DEPTH + 1):
+        inner: list[Any] = []
+        for item in layer:
+            if isinstance(item, dict):
+                inner.extend(item.values())
+            elif isinstance(item, list):
+                inner.extend(item)
+        layer = [item for item in inner if isinstance(item, (dict, list))]
+        if not layer:
+            return True
+    return False
+
+
+def bracket_depth(text: str) -> int:
+    """How deep brackets are opened in the text, strings not regarded; a cheap upper guess."""
+    deepest = depth = 0
+    for bracket in _BRACKET.finditer(text):
+        if bracket.group() in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        else:
+            depth = max(0, depth - 1)
+    return deepest
+
+
+def without_surrogates(value: Any, source: str) -> Any:
+    """The value with half characters replaced by U+FFFD: they cannot be stored, sent or shown."""
+    if not _ESCAPED_SURROGATE.search(source) and not _SURROGATE.search(source):
+        return value
+    return _mended(value)
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {_mended(key): _mended(item) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,58 @@
+"""JSON schemas compiled once, that never fetch anything, with problems told in words."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+import jsonschema_rs
+
+MAX_PROBLEMS: Final = 5
+"""How many problems of one answer are told; more is noise."""
+
+_LONGEST_QUOTE: Final = 200
+
+
+class SchemaValidator:
+    """Says whether a value fits a schema, and if not, why."""
+
+    def __init__(self, schema: Any) -> None:
+        try:
+            self._validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
+            raise ValueError(f"this is not a JSON schema: {_shorten(str(error).splitlines()[0])}") from error
+        self.schema = schema
+
+    def fits(self, value: Any) -> bool:
+        """True when the value fits; a value that cannot even be examined does not."""
+        try:
+            return bool(self._validator.is_valid(value))
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            return False
+
+    def problems(self, value: Any) -> list[str]:
+        """What is wrong with the value, place first, at most five; empty when it fits."""
+        found: list[str] = []
+        try:
+            for error in self._validator.iter_errors(value):
+                if len(found) == MAX_PROBLEMS:
+                    found.append("and more")
+                    break
+                place = ".".join(str(step) for step in error.instance_path)
+                message = _shorten(error.message)
+                found.append(f"{place}: {message}" if place else message)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            found.append(f"it cannot be examined: {_shorten(str(error))}")
+        return found
+
+
+def compile_schema(schema: Any) -> SchemaValidator:
+    """A validator for the schema; ValueError with a sentence when it is not one or refers to another document."""
+    return SchemaValidator(schema)
+
+
+def _refuse(address: str) -> NoReturn:
+    raise ValueError(f"the schema refers to {address}, and remote references are refused: put the part inside it")
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"

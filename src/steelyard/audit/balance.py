@@ -1,0 +1,120 @@
+"""The audit of a suite: what each probe earns under each rule, what the gates do, and whether that is acceptable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+
+from steelyard.audit.gate_check import gate_complaints
+from steelyard.audit.probes import NULL, TRUTH, Probe, ProbeMaker
+from steelyard.scoring.weigh import Weigher
+from steelyard.suite.case import Case
+from steelyard.suite.load import strict as with_strict_rules
+from steelyard.suite.model import SuiteModel
+
+MOST_CASES = 2_000
+"""A larger suite is audited on its first cases; the result says so."""
+AS_WRITTEN = "as written"
+STRICT = "strict"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """What one probe earned under one rule: shares of full marks over `n` cases."""
+
+    probe: str
+    about: str
+    kind: str
+    rule: str
+    n: int
+    average: float
+    highest: float
+    lowest: float
+    passed: tuple[str, ...]
+    """Ids of the cases it passed; for the truth, of those it did not pass."""
+    limit: float
+    """The most that `average` may be; for the truth, the least that `lowest` may be."""
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """All probes, the gates, and what is wrong; the suite passes when `complaints` is empty."""
+
+    suite: str
+    n_cases: int
+    n_audited: int
+    probes: list[ProbeResult] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+def audit(suite: SuiteModel) -> AuditResult:
+    """Score every probe on every case, by the suite's rules and by the strict ones."""
+    cases = list(islice(iter(suite.cases), MOST_CASES))
+    result = AuditResult(suite.name, suite.survey.n, len(cases))
+    for rule, ruled in _rules(suite):
+        weigher = Weigher(ruled)
+        for probe in ProbeMaker(ruled, cases).probes():
+            found, complaint = _weigh(ruled, weigher, probe, cases, rule)
+            result.probes.append(found)
+            if complaint:
+                result.complaints.append(complaint)
+    result.complaints.extend(gate_complaints(suite, cases))
+    return result
+
+
+def _rules(suite: SuiteModel) -> list[tuple[str, SuiteModel]]:
+    has_strict = any(component.scorer.has_strict and not component.scorer.strict for component in suite.components)
+    rules = [(AS_WRITTEN, suite)]
+    return [*rules, (STRICT, with_strict_rules(suite))] if has_strict else rules
+
+
+def _weigh(
+    suite: SuiteModel, weigher: Weigher, probe: Probe, cases: list[Case], rule: str
+) -> tuple[ProbeResult, str | None]:
+    weighed = [weigher.weigh(probe.answer(at), case) for at, case in enumerate(cases)]
+    scores = [one.score or 0.0 for one in weighed]
+    is_truth = probe.kind == TRUTH
+    passed = tuple(case.id for case, one in zip(cases, weighed, strict=True) if bool(one.passed) != is_truth)
+    limit = _limit(suite, probe, rule)
+    average, lowest = sum(scores) / len(scores), min(scores)
+    complaint = None
+    if is_truth:
+        if lowest < limit or (passed and suite.passing is not None):
+            complaint = _truth_complaint(cases, scores, limit)
+    else:
+        if average > limit:
+            complaint = f"{average:.1%} of full marks for {probe.about}; at most {limit:.1%} is allowed"
+        elif len(passed) > suite.audit.null_passes * len(cases):
+            complaint = f"{probe.about} passes {len(passed)} of {len(cases)} cases: {', '.join(passed[:5])}"
+    found = ProbeResult(
+        probe=probe.name,
+        about=probe.about,
+        kind=probe.kind,
+        rule=rule,
+        n=len(cases),
+        average=average,
+        highest=max(scores),
+        lowest=lowest,
+        passed=passed,
+        limit=limit,
+        holds=complaint is None,
+    )
+    return found, complaint and f"{probe.name} ({rule}): {complaint}"
+
+
+def _truth_complaint(cases: list[Case], scores: list[float], limit: float) -> str:
+    worst = sorted(zip(scores, (case.id for case in cases), strict=True))[:5]
+    listed = ", ".join(f"{case_id} {score:.1%}" for score, case_id in worst)
+    return f"the truth itself must earn {limit:.0%} and pass; lowest: {listed}"
+
+
+def _limit(suite: SuiteModel, probe: Probe, rule: str) -> float:
+    limits = suite.audit
+    if probe.kind == TRUTH:
+        return limits.truth_share
+    if probe.kind != NULL:
+        return limits.wrong_share
+    if rule == STRICT and limits.null_share_strict is not None:
+        return limits.null_share_strict
+    return limits.null_share

@@ -1,0 +1,123 @@
+"""Answers that should earn nothing, one that should earn everything, and who makes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.audit.filling import filled, nulls, put
+from steelyard.suite.case import Case
+from steelyard.suite.model import Component, SuiteModel
+
+NULL = "null"
+WRONG = "wrong"
+TRUTH = "truth"
+_CONSTANT = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A way to answer every case without the skill that the suite means to weigh.
+
+    `kind` is "null" (knows nothing), "wrong" (right for another case) or "truth". `answer` gives the raw text for the
+    case at a position.
+    """
+
+    name: str
+    about: str
+    kind: str
+    answer: Callable[[int], str]
+
+
+class ProbeMaker:
+    """Makes the probes of one suite over a list of its cases."""
+
+    def __init__(self, suite: SuiteModel, cases: list[Case]) -> None:
+        self._suite = suite
+        self._cases = cases
+        self._schema = suite.answer.schema
+        self._json = suite.answer.format == "json"
+        self._truths = [self._truth(case) for case in cases]
+
+    def probes(self) -> Iterator[Probe]:
+        """All probes, the truth last."""
+        yield Probe("empty", "no answer at all", NULL, lambda _: "")
+        yield Probe("{}", "an empty object", NULL, lambda _: "{}")
+        paths = [path for component in self._suite.components for path in _paths(component)]
+        null_fields = self._text(nulls(self._schema, paths))
+        yield Probe("nulls", "every field null", NULL, lambda _: null_fields)
+        constant = self._text(filled(self._schema, _CONSTANT))
+        yield Probe("constant", "the same filler for every case", NULL, lambda _: constant)
+        yield Probe("echo", "the question given back", NULL, lambda at: _words(self._cases[at].input))
+        if self._json:
+            yield Probe("echo fields", "the question in every text field", NULL, self._echo)
+        if stuffed := self._stuffed():
+            yield Probe("keywords", "every keyword of every case", NULL, lambda _: stuffed)
+        if widest := self._widest():
+            yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
+        if len(set(self._truths)) > 1:
+            yield Probe("another", "the truth of another case", WRONG, self._another)
+        yield Probe("truth", "the truth itself", TRUTH, lambda at: self._truths[at])
+
+    def _truth(self, case: Case) -> str:
+        parts: dict[str, Any] = {}
+        for component in self._suite.components:
+            value = component.scorer.truth(case)
+            if value is None and component.when_unknown == "say_unknown":
+                value = _CONSTANT
+            if value is not None:
+                parts |= component.scorer.placed(value)
+        return self._built(parts)
+
+    def _echo(self, at: int) -> str:
+        return self._text(filled(self._schema, _words(self._cases[at].input)))
+
+    def _another(self, at: int) -> str:
+        n = len(self._truths)
+        others = (self._truths[(at + step) % n] for step in range(1, n))
+        return next(text for text in others if text != self._truths[at])
+
+    def _stuffed(self) -> str | None:
+        parts: dict[str, Any] = {}
+        for component in self._suite.components:
+            words = {word: None for case in self._cases for word in component.scorer.keywords_of(case)}
+            if words:
+                parts |= component.scorer.placed(" ".join(words))
+        return self._built(parts) if parts else None
+
+    def _widest(self) -> str | None:
+        parts: dict[str, Any] = {}
+        for component in self._suite.components:
+            value = component.scorer.widest()
+            if value is not None:
+                parts |= component.scorer.placed(value)
+        return self._built(parts) if parts else None
+
+    def _built(self, parts: dict[str, Any]) -> str:
+        """An answer of these parts, with what the schema asks for besides filled in."""
+        if not self._json or "" in parts:
+            return self._text(next(iter(parts.values()), ""))
+        answer = filled(self._schema, _CONSTANT, required_only=True) if self._schema else {}
+        if not isinstance(answer, dict):
+            return self._text(answer)
+        for path, value in parts.items():
+            put(answer, path, value)
+        return self._text(answer)
+
+    def _text(self, value: Any) -> str:
+        return value if isinstance(value, str) and not self._json else json.dumps(value, ensure_ascii=False)
+
+
+def _paths(component: Component) -> list[str]:
+    return [path for path in component.scorer.placed(None) if path]
+
+
+def _words(value: Any) -> str:
+    """All text in an input, as an echo would give it back."""
+    if isinstance(value, dict):
+        return " ".join(filter(None, map(_words, value.values())))
+    if isinstance(value, list):
+        return " ".join(filter(None, map(_words, value)))
+    return "" if value is None else str(value)

@@ -1,0 +1,36 @@
+"""The end of every command that weighs: the report, what to do next, and the exit code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.show import console, print_json
+
+if TYPE_CHECKING:
+    from steelyard.records import RunHeader
+    from steelyard.store.base import Store
+
+_INTERRUPTED = 130
+
+
+def end_with(
+    store: Store, header: RunHeader, *, as_json: bool, interrupted: bool = False, stopped: str | None = None
+) -> int:
+    """Show the run and give the exit code its verdict stands for."""
+    from steelyard.release.verdict import exit_code
+    from steelyard.report.build import build_report
+
+    report = build_report(store, header)
+    if as_json:
+        from steelyard.report.json import to_json
+
+        print_json(to_json(report))
+    else:
+        from steelyard.report.terminal import print_report
+
+        print_report(report, console())
+    if stopped is not None:
+        click.echo(f"Not finished: go on with: steelyard run {header.suite_path} --resume {header.id}", err=True)
+    return _INTERRUPTED if interrupted else exit_code(header.verdict)

@@ -1,0 +1,35 @@
+"""`steelyard export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from steelyard.cli.shared_options import as_json, store_url
+
+
+@click.command("export")
+@click.argument("run", metavar="RUN")
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@store_url
+@as_json
+def command(run: str, file: Path, store_url: str | None, as_json: bool) -> None:
+    """Write a stored run as one snapshot file.
+
+    RUN is a run's name, the beginning of it, LAST, or LAST~1 for the one before.
+    """
+    from steelyard.cli.show import print_json
+    from steelyard.store.open import open_store
+    from steelyard.store.snapshot import write_snapshot
+
+    store = open_store(store_url, create=False)
+    try:
+        header = store.run(run)
+        write_snapshot(store, header.id, file)
+    finally:
+        store.close()
+    if as_json:
+        print_json({"run": header.id, "file": str(file)})
+    else:
+        click.echo(f"{header.id} written to {file}")

@@ -1,0 +1,112 @@
+"""`steelyard run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from steelyard.cli.shared_options import as_json, chosen_settings, max_inconclusive, store_url, target_options
+
+
+@click.command("run")
+@click.argument("suite", metavar="SUITE")
+@target_options
+@click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Ask each case this often.")
+@click.option(
+    "--only",
+    metavar="FACTOR=VALUE",
+    multiple=True,
+    help="Weigh a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
+)
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Weigh at most this many cases.")
+@click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
+@click.option("--concurrency", metavar="N", type=click.IntRange(min=1), help="Calls under way at once, at most.")
+@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), help="Time for one call.")
+@click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
+@click.option("--rps", metavar="N", type=click.FloatRange(min=0, min_open=True), help="Requests a second, at most.")
+@click.option(
+    "--max-cost",
+    metavar="AMOUNT",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Stop before spending more than this.",
+)
+@max_inconclusive
+@click.option("--cache", is_flag=True, help="Keep answers, and take those already kept for the same request.")
+@click.option(
+    "--resume",
+    metavar="RUN",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    help="Go on with an unfinished run: its name, or nothing for the suite's newest.",
+)
+@click.option(
+    "--save", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the run as a snapshot, too."
+)
+@store_url
+@as_json
+def command(
+    suite: str,
+    target: str | None,
+    model: str | None,
+    base_url: str | None,
+    settings: tuple[str, ...],
+    repeats: int | None,
+    only: tuple[str, ...],
+    limit: int | None,
+    strict: bool,
+    concurrency: int | None,
+    timeout: float | None,
+    retries: int | None,
+    rps: float | None,
+    max_cost: float | None,
+    max_inconclusive: float | None,
+    cache: bool,
+    resume: str | None,
+    save: Path | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Weigh a suite's target and keep every answer.
+
+    SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
+    The exit code is the verdict of the suite's gates.
+    """
+    from steelyard import weighing
+    from steelyard.cli.ending import end_with
+    from steelyard.cli.show import progress_of
+    from steelyard.engine.options import RunOptions, Selection, parse_only
+    from steelyard.store.open import open_store
+    from steelyard.suite.load import load_suite, with_target
+
+    options = RunOptions(
+        selection=Selection(parse_only(only), limit),
+        repeats=repeats,
+        concurrency=concurrency,
+        timeout=timeout,
+        retries=retries,
+        requests_per_second=rps,
+        max_cost=max_cost,
+        max_inconclusive=max_inconclusive,
+        cache=cache,
+        strict=strict,
+        resume=resume,
+    )
+    loaded = load_suite(suite)
+    chosen = chosen_settings(model, base_url, settings)
+    if target is not None or chosen:
+        loaded = with_target(loaded, target, chosen)
+    store = open_store(store_url)
+    try:
+        with progress_of(loaded.name, quiet=False) as progress:
+            header, ending = weighing.run(loaded, store, options, progress)
+        if save is not None:
+            from steelyard.store.snapshot import write_snapshot
+
+            write_snapshot(store, header.id, save)
+        code = end_with(store, header, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped)
+    finally:
+        store.close()
+    sys.exit(code)

@@ -1,0 +1,54 @@
+"""`steelyard runs`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from steelyard.cli.shared_options import as_json, store_url
+
+
+@click.command("runs")
+@click.argument("suite", metavar="[SUITE]", required=False)
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List at most this many."
+)
+@store_url
+@as_json
+def command(suite: str | None, limit: int, store_url: str | None, as_json: bool) -> None:
+    """List the stored runs, newest first.
+
+    With SUITE, only the runs of the suite of that name.
+    """
+    from steelyard.cli.show import console, print_json
+    from steelyard.store.open import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        runs = store.runs(suite, limit)
+    finally:
+        store.close()
+    rows = [
+        {
+            "id": run.id,
+            "suite": run.suite_name,
+            "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
+            "state": run.state.value,
+            "verdict": run.verdict.value if run.verdict else None,
+            "planned": run.n_planned,
+        }
+        for run in runs
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "state", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("samples planned", justify="right")
+    for row in rows:
+        table.add_row(row["id"], row["state"], row["verdict"] or "no gates", str(row["planned"]))
+    console().print(table if rows else "no runs yet: steelyard run SUITE makes one")

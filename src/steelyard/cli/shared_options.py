@@ -1,0 +1,61 @@
+"""Options that several commands take, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead of text.")
+store_url = click.option(
+    "--store",
+    "store_url",
+    metavar="URL",
+    help="Where runs are kept: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
+)
+run_name = click.argument("run", metavar="RUN", default="LAST")
+max_inconclusive = click.option(
+    "--max-inconclusive",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1),
+    help="Share of failed calls, 0 to 1, above which the run is INVALID. [default: as the suite says, 0.05]",
+)
+
+
+def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--target`, `--model`, `--base-url` and `--set`: which system to weigh."""
+    for option in (
+        click.option(
+            "--set",
+            "settings",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="Any other setting of the target; VALUE is read as YAML. May be given more than once.",
+        ),
+        click.option("--base-url", metavar="URL", help="Where the target listens."),
+        click.option("--model", metavar="NAME", help="The model a chat target asks for."),
+        click.option("--target", metavar="NAME", help="One of the suite's targets, or a kind of target."),
+    ):
+        function = option(function)
+    return function
+
+
+def chosen_settings(model: str | None, base_url: str | None, settings: tuple[str, ...]) -> dict[str, Any]:
+    """What was asked for on the command line, as settings of a target."""
+    import yaml
+
+    chosen: dict[str, Any] = {}
+    for text in settings:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise click.BadParameter(f"{text!r}: write KEY=VALUE", param_hint="--set")
+        try:
+            chosen[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise click.BadParameter(f"{text!r}: the value is not YAML", param_hint="--set") from error
+    if model is not None:
+        chosen["model"] = model
+    if base_url is not None:
+        chosen["base_url"] = base_url
+    return chosen

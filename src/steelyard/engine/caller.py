@@ -1,0 +1,152 @@
+"""One answer from the target: timeout, retries with jitter, the response cache, secrets blotted out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.engine.pace import Pace
+from steelyard.errors import TargetFailure
+from steelyard.records import Attempt, Failure
+from steelyard.suite.case import digest
+from steelyard.suite.model import Limits
+from steelyard.targets.base import Ask, Reply, Target
+
+_FIRST_BACKOFF = 0.5
+_LONGEST_BACKOFF = 30.0
+_LONGEST_WISH = 300.0
+"""A server that asks for more than five minutes has, for this run, failed."""
+_MOST_THROTTLES = 20
+BLOT = "[secret]"
+
+Cached = Callable[[str], dict[str, Any] | None]
+
+
+@dataclass(slots=True)
+class Called:
+    """An attempt, with the cache entry to keep beside it when it is new."""
+
+    attempt: Attempt
+    cache_entry: tuple[str, dict[str, Any]] | None = None
+
+
+class Caller:
+    """Asks the target as long as it is worth it, and never raises for the target's own failures."""
+
+    def __init__(self, target: Target, limits: Limits, pace: Pace, cached: Cached | None = None) -> None:
+        self._target = target
+        self._limits = limits
+        self._pace = pace
+        self._cached = cached
+        self._secrets = _spellings(target.secrets())
+        self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
+
+    async def call(self, ask: Ask, lane: int) -> Called:
+        """The attempt for this call: answered, from the cache, or failed for good."""
+        key = self._key(ask)
+        if key is not None and self._cached is not None:
+            entry = await asyncio.to_thread(self._cached, key)
+            if entry is not None:
+                # Nothing is paid for an answer that was kept.
+                spent = None if entry["cost"] is None else 0.0
+                return Called(Attempt(**(entry | {"cost": spent}), started_at=time.time(), cached=True))
+        attempt = await self._ask(ask, lane)
+        if key is None or attempt.failure is not None:
+            return Called(attempt)
+        return Called(attempt, (key, _entry(attempt)))
+
+    def _key(self, ask: Ask) -> str | None:
+        if self._cached is None:
+            return None
+        request = self._target.request_key(ask)
+        # The repeat index is part of the key: repeats measure spread and must never collapse into one answer.
+        return None if request is None else digest({"request": request, "repeat": ask.repeat})
+
+    async def _ask(self, ask: Ask, lane: int) -> Attempt:
+        tries = throttles = 0
+        while True:
+            await self._pace.enter(lane)
+            started_at, started = time.time(), time.perf_counter()
+            try:
+                async with asyncio.timeout(self._limits.timeout):
+                    reply = await self._target.ask(ask)
+            except TimeoutError:
+                failure = TargetFailure("timeout", f"no answer within {self._limits.timeout:g} s")
+            except TargetFailure as raised:
+                failure = raised
+            else:
+                await self._pace.good()
+                latency = time.perf_counter() - started if reply.latency is None else reply.latency
+                return self._answered(reply, started_at, latency, tries + throttles + 1)
+            tries, throttles = (tries, throttles + 1) if failure.throttled else (tries + 1, throttles)
+            if not self._worth_asking_again(failure, tries, throttles):
+                return self._failed(failure, started_at, time.perf_counter() - started, tries + throttles)
+            await self._before_next(failure, tries, throttles)
+
+    def _worth_asking_again(self, failure: TargetFailure, tries: int, throttles: int) -> bool:
+        if not failure.retry or (failure.retry_after or 0.0) > _LONGEST_WISH:
+            return False
+        if self._limits.retries == 0:
+            return False
+        return tries <= self._limits.retries and throttles <= max(_MOST_THROTTLES, self._limits.retries)
+
+    async def _before_next(self, failure: TargetFailure, tries: int, throttles: int) -> None:
+        if failure.throttled:
+            await self._pace.throttled(failure.retry_after)
+        if failure.retry_after:
+            await asyncio.sleep(failure.retry_after)
+            return
+        longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (tries + throttles - 1))
+        await asyncio.sleep(longest * self._jitter.uniform(0.5, 1.0))
+
+    def _answered(self, reply: Reply, started_at: float, latency: float, tries: int) -> Attempt:
+        return Attempt(
+            text=self._blotted(reply.text),
+            status=reply.status,
+            latency=latency,
+            started_at=started_at,
+            tries=tries,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            cost=reply.cost,
+            model=reply.model,
+        )
+
+    def _failed(self, failure: TargetFailure, started_at: float, latency: float, tries: int) -> Attempt:
+        return Attempt(
+            text=None if failure.body is None else self._blotted(failure.body),
+            status=failure.status,
+            latency=latency,
+            started_at=started_at,
+            tries=tries,
+            failure=Failure(failure.kind, self._blotted(str(failure))),
+        )
+
+    def _blotted(self, text: str) -> str:
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, BLOT)
+        return text
+
+
+def _spellings(secrets: list[str]) -> list[str]:
+    """Each secret as it is and as it looks inside JSON text."""
+    plain = [secret for secret in secrets if secret]
+    return list(dict.fromkeys(plain + [json.dumps(secret)[1:-1] for secret in plain]))
+
+
+def _entry(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "text": attempt.text,
+        "status": attempt.status,
+        "latency": attempt.latency,
+        "tokens_in": attempt.tokens_in,
+        "tokens_out": attempt.tokens_out,
+        "cost": attempt.cost,
+        "model": attempt.model,
+    }

@@ -1,0 +1,91 @@
+"""Signs that the scale, not the system, is broken. They make a run suspect and say why."""
+
+from __future__ import annotations
+
+import re
+from statistics import median
+
+from steelyard.records import Sample
+
+_FEWEST = 5
+"""Below this many answers, sameness says nothing."""
+_MARKED_SHARE = 0.05
+_FAR_BELOW = 0.1
+_SHORTEST_USUAL = 0.02
+"""Seconds; below this, history is too fast for a ratio to mean anything."""
+
+_ERROR_MARKS = re.compile(
+    r'"errors?"\s*:\s*(?:\[\s*[{"]|\{|"[^"])'
+    r"|model[_ ]not[_ ]found|MODEL_(?:PARSE_)?FAILURE|Internal Server Error|Traceback \(most recent call last\)"
+    r"|rate limit (?:exceeded|reached)|upstream connect error|<html[\s>]",
+    re.IGNORECASE,
+)
+
+
+class Health:
+    """Watches every sample of a run and, at the end, names what looks wrong. Memory does not grow with the run."""
+
+    def __init__(self) -> None:
+        self._answers = 0
+        self._empty = 0
+        self._marked = 0
+        self._mark = ""
+        self._with_tokens = 0
+        self._without_output = 0
+        self._texts: set[int] = set()
+        self._cases: set[str] = set()
+
+    def watch(self, sample: Sample) -> None:
+        """Take note of one sample."""
+        attempt = sample.attempt
+        if not sample.outcome.conclusive or attempt.text is None:
+            return
+        text = attempt.text.strip()
+        self._answers += 1
+        self._empty += not text
+        if len(self._texts) < 2:
+            self._texts.add(hash(text))
+        if len(self._cases) < 2:
+            self._cases.add(sample.case_hash)
+        if attempt.tokens_out is not None:
+            self._with_tokens += 1
+            self._without_output += attempt.tokens_out == 0
+        if mark := _ERROR_MARKS.search(text, 0, 20_000):
+            self._marked += 1
+            self._mark = self._mark or mark.group(0)[:40]
+
+    def complaints(self, typical_latency: float | None, usual: list[float]) -> tuple[str, ...]:
+        """Why the run is suspect, in words; empty when nothing looks wrong.
+
+        `typical_latency` is this run's median in seconds, `usual` the medians of earlier runs of the same target.
+        """
+        found = [self._same_or_empty(), self._marks(), self._tokens(), self._too_fast(typical_latency, usual)]
+        return tuple(text for text in found if text)
+
+    def _same_or_empty(self) -> str | None:
+        if self._answers and self._empty == self._answers:
+            return f"all {self._answers} answers are empty"
+        if self._empty >= _FEWEST and self._empty > self._answers / 2:
+            return f"{self._empty} of {self._answers} answers are empty"
+        if self._answers >= _FEWEST and len(self._texts) == 1 and len(self._cases) > 1:
+            return f"all {self._answers} answers are identical although the cases differ"
+        return None
+
+    def _marks(self) -> str | None:
+        if self._marked and self._marked >= _MARKED_SHARE * self._answers:
+            return f"{self._marked} of {self._answers} answers carry an error marker such as {self._mark!r}"
+        return None
+
+    def _tokens(self) -> str | None:
+        if self._with_tokens and self._without_output == self._with_tokens:
+            return f"all {self._with_tokens} answers that report tokens report zero output tokens"
+        return None
+
+    def _too_fast(self, now: float | None, usual: list[float]) -> str | None:
+        if now is None or self._answers < _FEWEST or not usual:
+            return None
+        before = median(usual)
+        if before < _SHORTEST_USUAL or now >= _FAR_BELOW * before:
+            return None
+        runs = "1 earlier run" if len(usual) == 1 else f"{len(usual)} earlier runs"
+        return f"median latency {now * 1000:.0f} ms is far below the usual {before * 1000:.0f} ms of {runs}"

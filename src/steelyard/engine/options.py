@@ -1,0 +1,86 @@
+"""How a run is to be done, as one frozen object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from steelyard.errors import UserMistake
+from steelyard.suite.case import Case
+from steelyard.suite.model import Limits
+
+FACTORS = ("category", "difficulty", "tag", "id", "variant")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which part of the grid to weigh: `only` holds (factor, value) pairs; values of one factor are alternatives."""
+
+    only: tuple[tuple[str, str], ...] = ()
+    limit: int | None = None
+
+    def takes_case(self, case: Case) -> bool:
+        """True when every factor that is asked for is met by the case."""
+        have = {
+            "category": {case.category},
+            "difficulty": {case.difficulty},
+            "tag": set(case.tags),
+            "id": {case.id},
+        }
+        return all(have[factor] & wanted for factor, wanted in self._wanted().items() if factor != "variant")
+
+    def takes_variant(self, name: str) -> bool:
+        """True when the variant is asked for, or none in particular is."""
+        wanted = self._wanted().get("variant")
+        return wanted is None or name in wanted
+
+    def _wanted(self) -> dict[str, set[str | None]]:
+        wanted: dict[str, set[str | None]] = {}
+        for factor, value in self.only:
+            wanted.setdefault(factor, set()).add(value)
+        return wanted
+
+
+def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """`category=furniture` and the like as pairs; UserMistake when it is not of that form."""
+    pairs = []
+    for text in texts:
+        factor, sign, value = text.partition("=")
+        if not sign or factor not in FACTORS or not value:
+            raise UserMistake(f"--only {text!r}: write one of {', '.join(f'{name}=VALUE' for name in FACTORS)}")
+        pairs.append((factor, value))
+    return tuple(pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Everything that can differ between two runs of one suite; None means as the suite declares."""
+
+    selection: Selection = Selection()
+    repeats: int | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    requests_per_second: float | None = None
+    max_cost: float | None = None
+    max_inconclusive: float | None = None
+    cache: bool = False
+    strict: bool = False
+    resume: str | None = None
+    """A run to go on with; "" is the newest unfinished one of the suite."""
+
+    def limits(self, declared: Limits) -> Limits:
+        """The suite's limits with what was asked for laid over them."""
+        names = ("concurrency", "timeout", "retries", "requests_per_second", "max_cost", "max_inconclusive")
+        asked = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return replace(declared, **asked)
+
+    def as_data(self) -> dict[str, Any]:
+        """What is stored with the run and taken up again by `--resume`."""
+        return {
+            "only": [f"{factor}={value}" for factor, value in self.selection.only],
+            "limit": self.selection.limit,
+            "repeats": self.repeats,
+            "strict": self.strict,
+            "cache": self.cache,
+        }

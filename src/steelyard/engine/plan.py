@@ -1,0 +1,68 @@
+"""The grid cases × variants × repeats, walked without holding it in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from steelyard.engine.options import Selection
+from steelyard.errors import UserMistake
+from steelyard.suite.case import Case
+from steelyard.suite.model import SuiteModel, Variant
+from steelyard.targets.base import Ask
+
+_CHUNK = 500
+Done = Callable[[Sequence[str]], set[tuple[str, str, int]]]
+
+
+class Plan:
+    """What a run will ask, in a fixed order: all repeats of a variant, all variants of a case, case by case."""
+
+    def __init__(self, suite: SuiteModel, selection: Selection, repeats: int) -> None:
+        self._suite = suite
+        self._selection = selection
+        self.repeats = repeats
+        self.variants: tuple[Variant, ...] = tuple(v for v in suite.variants if selection.takes_variant(v.name))
+        self.n_cases = self._count_cases()
+        self.n = self.n_cases * len(self.variants) * repeats
+        if self.n == 0:
+            raise UserMistake(self._why_empty())
+
+    def cases(self) -> Iterator[Case]:
+        """The cases of the plan, in file order."""
+        if not self._selection.only:
+            return islice(iter(self._suite.cases), self._selection.limit)
+        taken = (case for case in self._suite.cases if self._selection.takes_case(case))
+        return islice(taken, self._selection.limit)
+
+    def asks(self, done: Done | None = None) -> Iterator[Ask]:
+        """Every call of the plan but those already done; `done` is asked a chunk of cases at a time."""
+        cases = self.cases()
+        while chunk := list(islice(cases, _CHUNK)):
+            skip = done([case.id for case in chunk]) if done else set()
+            for case in chunk:
+                for variant in self.variants:
+                    for repeat in range(self.repeats):
+                        if (case.id, variant.name, repeat) not in skip:
+                            yield Ask(case, variant, repeat)
+
+    def _count_cases(self) -> int:
+        if not self._selection.only:
+            n = self._suite.survey.n
+            return n if self._selection.limit is None else min(n, self._selection.limit)
+        return sum(1 for _ in self.cases())
+
+    def _why_empty(self) -> str:
+        asked = ", ".join(f"{factor}={value}" for factor, value in self._selection.only)
+        survey = self._suite.survey
+        known = [
+            f"{factor}: {', '.join(list(names)[:12])}"
+            for factor, names in (
+                ("category", survey.categories),
+                ("difficulty", survey.difficulties),
+                ("tag", survey.tags),
+                ("variant", [v.name for v in self._suite.variants if v.name]),
+            )
+            if names
+        ]
+        return f"nothing to weigh: no case of suite {self._suite.name} fits --only {asked}\n" + "\n".join(known)

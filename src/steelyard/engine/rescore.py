@@ -1,0 +1,73 @@
+"""Weighs the recorded answers of a run again, with the suite as it is now. No call is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from steelyard.engine.health import Health
+from steelyard.engine.progress import Counts, Progress
+from steelyard.engine.run import weigh_attempt
+from steelyard.records import Sample
+from steelyard.scoring.weigh import Weigher
+from steelyard.store.base import Store
+from steelyard.suite.case import Case, digest
+
+_CHUNK = 500
+
+
+@dataclass(slots=True)
+class Rescored:
+    """What was weighed again, and what could not be: answers to questions that have changed or are gone."""
+
+    counts: Counts
+    health: Health
+    changed_questions: int = 0
+    gone_cases: int = 0
+
+
+def rescore(
+    store: Store,
+    *,
+    from_run: str,
+    run_id: str,
+    cases: Iterator[Case],
+    weigher: Weigher,
+    progress: Progress,
+    planned: int,
+) -> Rescored:
+    """Weigh every attempt of `from_run` whose question still stands, and keep the samples under `run_id`."""
+    result = Rescored(Counts(planned=planned), Health())
+    seen = 0
+    while chunk := list(islice(cases, _CHUNK)):
+        now = {case.id: case for case in chunk}
+        samples: list[Sample] = []
+        used: dict[str, Case] = {}
+        for sample, then in store.samples(from_run, case_ids=list(now)):
+            seen += 1
+            case = now[sample.case_id]
+            if _question(case) != _question(then):
+                result.changed_questions += 1
+                continue
+            samples.append(weigh_attempt(weigher, case, sample.variant, sample.repeat, sample.attempt))
+            used[case.id] = case
+        _keep(store, run_id, from_run, samples, list(used.values()), result)
+        progress.update(result.counts)
+    result.gone_cases = planned - seen
+    return result
+
+
+def _question(case: Case) -> str:
+    return digest([case.input, [attachment.place for attachment in case.attachments]])
+
+
+def _keep(
+    store: Store, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case], result: Rescored
+) -> None:
+    if not samples:
+        return
+    store.add_rescored(run_id, from_run, samples, cases)
+    for sample in samples:
+        result.health.watch(sample)
+        result.counts.add(sample.outcome)

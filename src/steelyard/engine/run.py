@@ -1,0 +1,213 @@
+"""Runs a suite: asks for every sample of the plan, weighs it, keeps it, and can be stopped and resumed anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from steelyard.engine.caller import Caller
+from steelyard.engine.health import Health
+from steelyard.engine.pace import Pace, Purse
+from steelyard.engine.plan import Plan
+from steelyard.engine.progress import Counts, Progress
+from steelyard.engine.writer import Completed, Writer
+from steelyard.errors import SteelyardError, UserMistake
+from steelyard.records import Attempt, Finding, Outcome, Sample
+from steelyard.scoring.weigh import Weigher
+from steelyard.store.base import Store
+from steelyard.suite.case import Case, digest
+from steelyard.suite.model import Limits
+from steelyard.targets.base import Ask, Target
+
+_MOST_BACKLOG = 2_000
+_GRACE = 10.0
+"""Seconds that calls under way get to finish after the first Ctrl-C."""
+BROKEN_SCALE = "SCALE"
+"""The code of a finding that says that a scorer itself broke."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """How the engine left a run: `stopped` says why when it did not get to the end of its plan."""
+
+    counts: Counts
+    health: Health
+    stopped: str | None = None
+    interrupted: bool = False
+
+
+class Engine:
+    """One run of one plan against one open target."""
+
+    def __init__(
+        self, *, plan: Plan, target: Target, weigher: Weigher, limits: Limits, store: Store, run_id: str, cache: bool
+    ) -> None:
+        self._plan = plan
+        self._weigher = weigher
+        self._limits = limits
+        self._store = store
+        self._run_id = run_id
+        self._pace = Pace(limits.concurrency, limits.requests_per_second)
+        self._purse = Purse(limits.max_cost)
+        self._caller = Caller(target, limits, self._pace, store.cached if cache else None)
+        self._counts = Counts(planned=plan.n)
+        self._health = Health()
+        self._stopped: str | None = None
+        self._interrupts = 0
+        self._workers: list[asyncio.Task[None]] = []
+
+    async def run(self, progress: Progress, *, resumed: bool) -> Ending:
+        """Weigh everything that is not there yet."""
+        self._progress = progress
+        if resumed:
+            self._take_up()
+        writer = Writer(self._store, self._run_id, self._kept)
+        writer.start()
+        asks = self._plan.asks(self._done if resumed else None)
+        try:
+            with _signals(self._interrupt):
+                await self._work(asks, writer)
+        finally:
+            await asyncio.to_thread(writer.close)
+        return Ending(self._counts, self._health, self._stopped, interrupted=self._interrupts > 0)
+
+    async def _work(self, asks: Iterator[Ask], writer: Writer) -> None:
+        # One worker fewer than there are samples has nothing to do.
+        lanes = min(self._limits.concurrency, self._plan.n)
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._workers = [group.create_task(self._worker(lane, asks, writer)) for lane in range(lanes)]
+        except BaseExceptionGroup as raised:
+            # The first cause is what a person can act on; the others follow from the same stop.
+            raise raised.exceptions[0] from raised
+
+    async def _worker(self, lane: int, asks: Iterator[Ask], writer: Writer) -> None:
+        while self._stopped is None:
+            while self._purse.awaits_first_price:
+                await asyncio.sleep(0.005)  # noqa: ASYNC110 - only ever waits for the very first answer
+            if not self._purse.may_spend():
+                await self._stop(
+                    f"the spending limit of {self._purse.limit:g} is reached ({self._purse.spent:g} spent)"
+                )
+                return
+            ask = next(asks, None)
+            if ask is None:
+                return
+            writer.put(await self._sample(ask, lane))
+            # Also gives way to the other workers and to Ctrl-C when the target answers without waiting.
+            await asyncio.sleep(0)
+            while writer.backlog > _MOST_BACKLOG:
+                await asyncio.sleep(0.01)  # noqa: ASYNC110 - the writer is a thread and sets no asyncio event
+
+    async def _sample(self, ask: Ask, lane: int) -> Completed:
+        self._purse.started()
+        called = None
+        try:
+            called = await self._caller.call(ask, lane)
+        finally:
+            self._purse.ended(None if called is None or called.attempt.cached else called.attempt.cost)
+        self._insist_on_price(called.attempt)
+        return Completed(self._weigh(ask, called.attempt), ask.case, called.cache_entry)
+
+    def _insist_on_price(self, attempt: Attempt) -> None:
+        if self._purse.limit is not None and attempt.failure is None and attempt.cost is None:
+            raise UserMistake(
+                "a spending limit is set, but the target does not say what a call costs:"
+                " declare `price` in its settings, or leave out the limit"
+            )
+
+    def _weigh(self, ask: Ask, attempt: Attempt) -> Sample:
+        sample = weigh_attempt(self._weigher, ask.case, ask.variant.name, ask.repeat, attempt)
+        self._health.watch(sample)
+        return sample
+
+    def _done(self, case_ids: object) -> set[tuple[str, str, int]]:
+        return self._store.done(self._run_id, case_ids)  # type: ignore[arg-type]
+
+    def _take_up(self) -> None:
+        for sample, _ in self._store.samples(self._run_id):
+            self._counts.add(sample.outcome)
+            self._health.watch(sample)
+            if sample.attempt.cost is not None:
+                self._purse.spent += sample.attempt.cost
+        self._progress.update(self._counts)
+
+    def _kept(self, group: list[Completed]) -> None:
+        for completed in group:
+            self._counts.add(completed.sample.outcome)
+        self._progress.update(self._counts)
+
+    async def _stop(self, reason: str) -> None:
+        if self._stopped is None:
+            self._stopped = reason
+            self._progress.note(reason)
+            await self._pace.open_all()
+
+    def _interrupt(self) -> None:
+        self._interrupts += 1
+        loop = asyncio.get_running_loop()
+        if self._interrupts == 1:
+            self._keep = loop.create_task(
+                self._stop("interrupted: finishing the calls under way, Ctrl-C again drops them")
+            )
+            loop.call_later(_GRACE, self._drop)
+        else:
+            self._drop()
+
+    def _drop(self) -> None:
+        for worker in self._workers:
+            worker.cancel()
+
+
+def weigh_attempt(weigher: Weigher, case: Case, variant: str, repeat: int, attempt: Attempt) -> Sample:
+    """The sample that an attempt comes to. A scorer that raises makes it inconclusive, never a zero."""
+    sample = Sample(
+        case_id=case.id,
+        variant=variant,
+        repeat=repeat,
+        attempt=attempt,
+        outcome=Outcome.TARGET_FAILED,
+        category=case.category,
+        difficulty=case.difficulty,
+        tags=case.tags,
+        case_hash=digest(case.as_data()),
+    )
+    if attempt.failure is not None:
+        return sample
+    try:
+        weighed = weigher.weigh(attempt.text or "", case)
+    except SteelyardError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the paid-for answer must not be lost
+        sample.outcome = Outcome.JUDGE_FAILED
+        sample.findings = (Finding(BROKEN_SCALE, evidence=f"a scorer raised {type(error).__name__}: {error}"),)
+        return sample
+    sample.outcome = weighed.outcome
+    sample.score = weighed.score
+    sample.passed = weighed.passed
+    sample.band = weighed.band
+    sample.scores = weighed.scores
+    sample.findings = weighed.findings
+    sample.rung = weighed.rung
+    return sample
+
+
+@contextlib.contextmanager
+def _signals(interrupt: object) -> Iterator[None]:
+    """Ctrl-C and a polite kill stop the run instead of the process; only the main thread can ask for that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    caught = (signal.SIGINT, signal.SIGTERM)
+    for number in caught:
+        loop.add_signal_handler(number, interrupt)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,96 @@
+"""Keeps completed samples: one thread commits them in small groups, and only then are they counted as done."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.records import Sample
+from steelyard.store.base import Store
+from steelyard.suite.case import Case
+
+_GROUP = 200
+_LONGEST_WAIT = 0.05
+"""Seconds a completed sample may wait for company before it is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A weighed sample with its case, and the cache entry to keep with it."""
+
+    sample: Sample
+    case: Case
+    cache_entry: tuple[str, dict[str, Any]] | None = None
+
+
+class Writer:
+    """A background thread in front of the store. `kept` is called, after each commit, with what became durable."""
+
+    def __init__(self, store: Store, run_id: str, kept: Callable[[list[Completed]], None]) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._kept = kept
+        self._queue: queue.SimpleQueue[Completed | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="steelyard-writer", daemon=True)
+        self.failure: Exception | None = None
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def put(self, completed: Completed) -> None:
+        """Hand over one sample; raises what the store raised if writing has failed."""
+        if self.failure is not None:
+            raise self.failure
+        self._queue.put(completed)
+
+    @property
+    def backlog(self) -> int:
+        """How many samples wait to be written."""
+        return self._queue.qsize()
+
+    def close(self) -> None:
+        """Write what is left and end; raises what the store raised."""
+        self._queue.put(None)
+        self._thread.join()
+        if self.failure is not None:
+            raise self.failure
+
+    def _work(self) -> None:
+        open_ = True
+        while open_:
+            group, open_ = self._next_group()
+            if not group:
+                continue
+            try:
+                self._commit(group)
+            except Exception as error:  # noqa: BLE001 - handed to the run, which stops and reports it
+                self.failure = error
+                return
+
+    def _next_group(self) -> tuple[list[Completed], bool]:
+        first = self._queue.get()
+        if first is None:
+            return [], False
+        group = [first]
+        timeout: float = _LONGEST_WAIT
+        while len(group) < _GROUP:
+            try:
+                item = self._queue.get(timeout=timeout)
+            except queue.Empty:
+                return group, True
+            if item is None:
+                return group, False
+            group.append(item)
+        return group, True
+
+    def _commit(self, group: list[Completed]) -> None:
+        cases = {completed.case.id: completed.case for completed in group}
+        self._store.add_samples(self._run_id, [completed.sample for completed in group], list(cases.values()))
+        entries = [completed.cache_entry for completed in group if completed.cache_entry is not None]
+        if entries:
+            self._store.cache(entries)
+        self._kept(group)

@@ -1,0 +1,55 @@
+"""Puts a report together from what the store holds; memory is bounded by the samples shown, not by the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from steelyard.analysis.summary import summarise
+from steelyard.records import RunHeader, Sample
+from steelyard.release.verdict import decide
+from steelyard.report.details import sample_detail, sample_line
+from steelyard.report.model import Report, SampleDetail
+from steelyard.store.base import Store
+from steelyard.suite.case import Case
+
+_N_WORST = 10
+_N_SLOWEST = 5
+_INCONCLUSIVE_SHARE = 10
+"""Of a cut list, one sample in so many may be an inconclusive one."""
+_LOOKED_THROUGH = 10
+"""How many times `max_details` samples are looked through for inconclusive ones, which the store cannot order."""
+
+
+def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) -> Report:
+    """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst."""
+    columns = store.columns(header.id)
+    summary = summarise(columns, header.suite)
+    decision = decide(summary, header.suite, state=header.state, suspect=header.suspect)
+    worst = store.some_samples(header.id, order="score", limit=_N_WORST)
+    slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
+    return Report(
+        header=header,
+        summary=summary,
+        decision=decision,
+        worst=[sample_line(sample) for sample, _ in worst if sample.score is not None and sample.score < 1],
+        slowest=[sample_line(sample) for sample, _ in slowest],
+        details=_details(store, header, columns.n, max_details),
+        n_samples=columns.n,
+    )
+
+
+def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) -> list[SampleDetail]:
+    if n_samples <= max_details:
+        return _worst_first(store.samples(header.id))
+    looked_through = islice(store.samples(header.id), max_details * _LOOKED_THROUGH)
+    inconclusive = (pair for pair in looked_through if not pair[0].outcome.conclusive)
+    unread = list(islice(inconclusive, max(max_details // _INCONCLUSIVE_SHARE, 1)))
+    scored = store.some_samples(header.id, order="score", limit=max_details - len(unread))
+    return _worst_first([*unread, *scored])
+
+
+def _worst_first(pairs: Iterable[tuple[Sample, Case]]) -> list[SampleDetail]:
+    """Inconclusive samples first, so that they are never out of sight, then the lowest scores."""
+    details = [sample_detail(sample, case) for sample, case in pairs]
+    return sorted(details, key=lambda detail: (detail.line.score is not None, detail.line.score or 0.0))

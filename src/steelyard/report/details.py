@@ -1,0 +1,86 @@
+"""One stored sample as a report lists and shows it, with long texts cut where a person would stop reading."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from steelyard.analysis.model import SampleLine
+from steelyard.records import Finding, Sample
+from steelyard.report.model import SampleDetail
+from steelyard.report.safe_text import as_text, clipped, shortened
+from steelyard.suite.case import Case
+
+LONGEST_TEXT = 20_000
+_LONGEST_NOTE = 2_000
+_MOST_FINDINGS = 100
+_MOST_CODES = 4
+
+
+def sample_line(sample: Sample) -> SampleLine:
+    """The sample in one line, with what went wrong in a few words."""
+    return SampleLine(
+        case_id=sample.case_id,
+        variant=sample.variant,
+        repeat=sample.repeat,
+        outcome=sample.outcome.value,
+        score=sample.score,
+        band=sample.band,
+        latency=sample.attempt.latency if sample.attempt.failure is None else None,
+        why=_why(sample),
+    )
+
+
+def sample_detail(sample: Sample, case: Case) -> SampleDetail:
+    """The sample with question, truth, answer, scores and findings."""
+    findings = [asdict(finding) for finding in sample.findings[:_MOST_FINDINGS]]
+    return SampleDetail(
+        line=sample_line(sample),
+        input=_bounded(case.input),
+        expected=_bounded(case.expected),
+        answer=None if sample.attempt.text is None else shortened(sample.attempt.text, LONGEST_TEXT),
+        scores=[_bounded_values(asdict(score)) for score in sample.scores],
+        findings=[_bounded_values(finding) for finding in findings],
+        category=sample.category,
+        difficulty=sample.difficulty,
+        tags=sample.tags,
+        passed=sample.passed,
+        rung=sample.rung,
+        n_findings=len(sample.findings) if len(sample.findings) > _MOST_FINDINGS else None,
+        case_why=case.why,
+    )
+
+
+def _why(sample: Sample) -> str:
+    if sample.attempt.failure is not None:
+        failure = sample.attempt.failure
+        return clipped(f"{failure.kind}: {failure.message}", 200)
+    if not sample.findings:
+        return ""
+    first, *others = sample.findings
+    codes = list(dict.fromkeys(finding.code for finding in others))
+    more = [f"+{len(codes) - _MOST_CODES}"] if len(codes) > _MOST_CODES else []
+    return "; ".join([_in_words(first), *codes[:_MOST_CODES], *more])
+
+
+def _in_words(finding: Finding) -> str:
+    if finding.expected is not None:
+        got = _quoted(finding.got) if finding.got is not None else "nothing"
+        return f"{finding.code}: expected {_quoted(finding.expected)}, got {got}"
+    evidence = finding.evidence or as_text(finding.got)
+    return f"{finding.code}: {clipped(evidence, 80)}" if evidence else finding.code
+
+
+def _quoted(value: Any) -> str:
+    text = clipped(as_text(value), 40)
+    return f'"{text}"' if isinstance(value, str) else text
+
+
+def _bounded(value: Any, limit: int = LONGEST_TEXT) -> Any:
+    """The value, or the beginning of its text when it is too long to show."""
+    text = as_text(value)
+    return value if len(text) <= limit else shortened(text, limit)
+
+
+def _bounded_values(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: _bounded(value, _LONGEST_NOTE) for key, value in record.items()}

@@ -1,0 +1,151 @@
+"""The report as one HTML file that opens from disk: nothing is fetched, nothing a model wrote is rendered."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from steelyard.analysis.model import Estimate
+from steelyard.report import figures, tables, wording
+from steelyard.report.model import Report
+from steelyard.report.safe_text import as_text, one_line, shortened, visible
+
+_ROOM = 2_900_000
+_ROOM_PER_SAMPLE = 2_900
+_LONGEST_TEXTS = (20_000, 5_000, 2_000, 1_000, 500, 250, 120)
+_MOST_GRID_ROWS = 200
+_MOST_GROUPS = 200
+
+
+def to_html(report: Report) -> str:
+    """The page; long texts are shortened, visibly, until a thousand samples stay below three megabytes."""
+    room = max(_ROOM, _ROOM_PER_SAMPLE * len(report.details))
+    page = ""
+    for longest in _LONGEST_TEXTS:
+        page = _render(report, longest)
+        if len(page.encode()) <= room:
+            break
+    return page
+
+
+def _render(report: Report, longest: int) -> str:
+    style, script = _asset("report.css"), _asset("report.js")
+    return _environment().get_template("report.html").render(
+        report=report,
+        summary=report.summary,
+        header=report.header,
+        decision=report.decision,
+        figures=figures,
+        tables=tables,
+        wording=wording,
+        whisker=Whisker.of,
+        as_text=as_text,
+        one_line=one_line,
+        cut=lambda value: shortened(visible(as_text(value, indent=2)), longest),
+        cut_line=lambda value: one_line(as_text(value), min(longest, 400)),
+        grid=variant_grid(report),
+        most_groups=_MOST_GROUPS,
+        categories=sorted({detail.category for detail in report.details if detail.category}),
+        statuses=list(dict.fromkeys(wording.status(detail) for detail in report.details)),
+        style=Markup(style),  # noqa: S704 - a file of this package
+        script=Markup(script),  # noqa: S704 - a file of this package
+        policy=_policy(style, script),
+    )
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("steelyard.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _harmless(value: Any) -> Any:
+    """What every printed expression goes through, so that no hidden character can be forgotten."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _asset(name: str) -> str:
+    return (files("steelyard.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """A content security policy that lets this page's own style and script run, and nothing be fetched."""
+    return (
+        f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """Where a figure and its interval lie on a line of 200 units; None where undefined."""
+
+    at: float | None
+    low: float | None
+    high: float | None
+    mark: float | None
+    label: str
+
+    @staticmethod
+    def of(
+        estimate: Estimate, threshold: float | None = None, scale: tuple[float, float] = (0.0, 1.0)
+    ) -> Whisker:
+        """The figure's place on its scale; `threshold` is a mark to compare it with."""
+
+        def place(value: float | None) -> float | None:
+            if value is None or scale[1] <= scale[0]:
+                return None
+            share = (value - scale[0]) / (scale[1] - scale[0])
+            return round(6 + 188 * min(max(share, 0.0), 1.0), 1)
+
+        whole = scale == (0.0, 1.0)
+        label = figures.with_base(estimate) if whole else figures.on_scale(estimate.value, scale)
+        return Whisker(place(estimate.value), place(estimate.low), place(estimate.high), place(threshold), label)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cases by variants; each cell is the average score over the repeats, with its n."""
+
+    variants: list[str]
+    rows: list[tuple[str, list[str]]]
+    n_left_off: int
+
+
+def variant_grid(report: Report) -> Grid | None:
+    """The grid, or None when the run has no variants or not all of its samples are at hand."""
+    cells: dict[str, dict[str, list[float | None]]] = {}
+    variants: dict[str, None] = {}
+    for detail in report.details:
+        line = detail.line
+        variants[line.variant] = None
+        cells.setdefault(line.case_id, {}).setdefault(line.variant, []).append(line.score)
+    if len(variants) < 2 or len(report.details) < report.n_samples:
+        return None
+    order = [group.name for group in report.summary.slices.get("variant", []) if group.name in variants]
+    names = order if len(order) == len(variants) else sorted(variants)
+    rows = [(case, [_cell(found.get(name, [])) for name in names]) for case, found in sorted(cells.items())]
+    return Grid(names, rows[:_MOST_GRID_ROWS], max(len(rows) - _MOST_GRID_ROWS, 0))
+
+
+def _cell(scores: list[float | None]) -> str:
+    if not scores:
+        return "not weighed"
+    read = [score for score in scores if score is not None]
+    average = sum(read) / len(read) if read else None
+    return figures.with_base(Estimate(average, len(read), len(scores) - len(read)))

@@ -1,0 +1,178 @@
+"""The report as plain data: stable names, every figure with its n. Documented in docs/reference/reports.md."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from steelyard.analysis.model import Estimate, SampleLine, Slice
+from steelyard.records import RunHeader
+from steelyard.release.model import GateResult
+from steelyard.report import wording
+from steelyard.report.model import Report, SampleDetail
+
+FORMAT = "steelyard.report/1"
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """The whole report as data that `json.dumps(..., allow_nan=False)` can write."""
+    return {key: _plain(value) for key, value in _whole(report).items()}
+
+
+def _whole(report: Report) -> dict[str, Any]:
+    summary = report.summary
+    return {
+        "format": FORMAT,
+        "run": _run(report),
+        "verdict": report.decision.verdict.value if report.decision.verdict else None,
+        "reasons": list(report.decision.reasons),
+        "suspect": list(report.header.suspect),
+        "notes": wording.notes(report),
+        "gates": [_gate(gate) for gate in report.decision.gates],
+        "passing": summary.passing or None,
+        "overall": _slice(summary.overall),
+        "slices": {factor: [_slice(group) for group in groups] for factor, groups in summary.slices.items()},
+        "patterns": [
+            {"sentence": pattern.sentence, "count": pattern.count, "cases": list(pattern.cases)}
+            for pattern in summary.patterns
+        ],
+        "priorities": [
+            {
+                "sentence": priority.sentence,
+                "component": priority.component,
+                "average": _estimate(priority.average),
+                "gain": _number(priority.gain),
+            }
+            for priority in summary.priorities
+        ],
+        "failures": dict(summary.failures),
+        "rungs": dict(summary.rungs),
+        "tokens_in": _maybe(summary.tokens_in),
+        "tokens_out": _maybe(summary.tokens_out),
+        "cost": _maybe(summary.cost),
+        "repeats": summary.repeats,
+        "method": summary.method,
+        "extra": summary.extra,
+        "worst": [_line(line) for line in report.worst],
+        "slowest": [_line(line) for line in report.slowest],
+        "n_samples": report.n_samples,
+        "n_shown": len(report.details),
+        "samples": [_detail(detail) for detail in report.details],
+    }
+
+
+def _run(report: Report) -> dict[str, Any]:
+    header: RunHeader = report.header
+    return {
+        "id": header.id,
+        "suite": header.suite_name,
+        "suite_path": header.suite_path,
+        "created_at": _number(header.created_at),
+        "ended_at": _number(header.ended_at),
+        "state": header.state.value,
+        "n_planned": header.n_planned,
+        "target": header.target,
+        "options": header.options,
+        "strict": wording.is_strict(header),
+        "rescored_from": header.rescored_from,
+        "signature": header.signature,
+        "version": header.version,
+    }
+
+
+def _gate(gate: GateResult) -> dict[str, Any]:
+    return {
+        "gate": gate.gate,
+        "metric": gate.metric,
+        "operator": gate.operator,
+        "threshold": _number(gate.threshold),
+        "unit": gate.unit,
+        "value": _estimate(gate.value),
+        "verdict": gate.verdict.value,
+        "reason": gate.reason,
+    }
+
+
+def _slice(group: Slice) -> dict[str, Any]:
+    return {
+        "factor": group.factor,
+        "name": group.name,
+        "n_planned": group.n_planned,
+        "outcomes": dict(group.outcomes),
+        "average": _estimate(group.average),
+        "median": _estimate(group.median),
+        "pass_rate": _estimate(group.pass_rate),
+        "bands": _estimates(group.bands),
+        "components": _estimates(group.components),
+        "findings": dict(group.findings),
+        "latency": _estimates(group.latency),
+    }
+
+
+def _line(line: SampleLine) -> dict[str, Any]:
+    return {
+        "case": line.case_id,
+        "variant": line.variant,
+        "repeat": line.repeat,
+        "outcome": line.outcome,
+        "score": _number(line.score),
+        "band": line.band,
+        "latency": _number(line.latency),
+        "why": line.why,
+    }
+
+
+def _detail(detail: SampleDetail) -> dict[str, Any]:
+    return {
+        **_line(detail.line),
+        "passed": detail.passed,
+        "category": detail.category,
+        "difficulty": detail.difficulty,
+        "tags": list(detail.tags),
+        "rung": detail.rung,
+        "case_why": detail.case_why,
+        "input": detail.input,
+        "expected": detail.expected,
+        "answer": detail.answer,
+        "scores": detail.scores,
+        "findings": detail.findings,
+        "n_findings": len(detail.findings) if detail.n_findings is None else detail.n_findings,
+    }
+
+
+def _estimates(figures: dict[str, Estimate]) -> dict[str, Any]:
+    return {name: _estimate(figure) for name, figure in figures.items()}
+
+
+def _maybe(figure: Estimate | None) -> dict[str, Any] | None:
+    return None if figure is None else _estimate(figure)
+
+
+def _estimate(figure: Estimate) -> dict[str, Any]:
+    return {
+        "value": _number(figure.value),
+        "n": figure.n,
+        "n_missing": figure.n_missing,
+        "low": _number(figure.low),
+        "high": _number(figure.high),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> Any:
+    """The value with what JSON cannot hold made holdable: tuples as lists, NaN as null, anything else as text."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        # A lone surrogate, which no file or terminal can take, is spelled out.
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, dict):
+        return {_plain(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value)

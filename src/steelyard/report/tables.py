@@ -1,0 +1,185 @@
+"""The tables of a report as plain rows of text, before a view escapes and lays them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from steelyard.analysis.model import SampleLine, Slice
+from steelyard.report import figures, wording
+from steelyard.report.model import Report
+
+_MOST_CASES_NAMED = 3
+
+
+class Kind(Enum):
+    """What stands in a column: foreign text may be long and is escaped, a figure is short and never broken."""
+
+    TEXT = "text"
+    FIGURE = "figure"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading with the kind of what stands under it."""
+
+    title: str
+    kind: Kind = Kind.FIGURE
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A titled table; `note` says what was left off or how to read it."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: list[tuple[str, ...]]
+    note: str = ""
+
+
+def _text(title: str) -> Column:
+    return Column(title, Kind.TEXT)
+
+
+def gates(report: Report) -> Table:
+    """Every gate with its value, n, interval and verdict."""
+    rows = [
+        (
+            wording.gate_name(gate),
+            figures.beside_threshold(gate.value.value, gate.threshold, gate.unit),
+            figures.bare_base(gate.value),
+            figures.interval(gate.value, gate.unit),
+            gate.verdict.value,
+        )
+        for gate in report.decision.gates
+    ]
+    columns = (_text("Gate"), Column("Value"), Column("n"), Column("95 % interval"), Column("Verdict"))
+    return Table("Gates", columns, rows)
+
+
+def slices(report: Report, factor: str, limit: int) -> Table:
+    """The groups of one factor; the lowest averages alone when there are more than `limit`."""
+    groups = report.summary.slices[factor]
+    shown = groups if len(groups) <= limit else sorted(groups, key=_lowest_first)[:limit]
+    rows = [
+        (
+            group.name,
+            figures.percent(group.average.value),
+            figures.interval(group.average),
+            figures.percent(group.pass_rate.value),
+            figures.interval(group.pass_rate),
+            figures.bare_base(group.average),
+        )
+        for group in shown
+    ]
+    interval = Column("95 % interval")
+    columns = (_text(factor.capitalize()), Column("Average"), interval, Column("Pass rate"), interval, Column("n"))
+    left_off = len(groups) - len(shown)
+    note = f"the {len(shown)} lowest averages of {len(groups):,}; {left_off:,} are not shown" if left_off else ""
+    return Table(f"By {factor}{_passing(report)}", columns, rows, note)
+
+
+def _passing(report: Report) -> str:
+    return f" (pass: {report.summary.passing})" if report.summary.passing else ""
+
+
+def _lowest_first(group: Slice) -> tuple[bool, float]:
+    return (group.average.value is None, group.average.value or 0.0)
+
+
+def components(report: Report) -> Table:
+    """The average of every component with its weight."""
+    rows = []
+    for name, average in report.summary.overall.components.items():
+        scale = wording.scale_of(report.header, name)
+        rows.append(
+            (
+                name,
+                wording.weight_of(report.header, name),
+                figures.on_scale(average.value, scale),
+                figures.interval_on_scale(average, scale),
+                figures.bare_base(average),
+            )
+        )
+    columns = (_text("Component"), Column("Weight"), Column("Average"), Column("95 % interval"), Column("n"))
+    return Table("Components", columns, rows)
+
+
+def patterns(report: Report) -> Table:
+    """What goes wrong more than once, with the first cases behind it."""
+    rows = [
+        (f"{pattern.count:,}", pattern.sentence, _some(pattern.cases, pattern.count))
+        for pattern in report.summary.patterns
+    ]
+    return Table("Common failure patterns", (Column("Times"), _text("Pattern"), _text("Cases")), rows)
+
+
+def _some(cases: tuple[str, ...], count: int) -> str:
+    named = ", ".join(cases[:_MOST_CASES_NAMED])
+    more = max(count, len(cases)) - min(len(cases), _MOST_CASES_NAMED)
+    return f"{named}, +{more}" if named and more > 0 else named
+
+
+def priorities(report: Report) -> Table:
+    """What to mend first, and how far the average would rise if it were perfect."""
+    rows = []
+    for priority in report.summary.priorities:
+        scale = wording.scale_of(report.header, priority.component)
+        average = figures.on_scale(priority.average.value, scale)
+        rows.append((priority.sentence, average, figures.bare_base(priority.average), figures.points(priority.gain)))
+    columns = (_text("Priority"), Column("Average"), Column("n"), Column("If perfect"))
+    return Table("Improvement priorities", columns, rows)
+
+
+def worst(report: Report) -> Table:
+    """The samples that weighed least, with what went wrong."""
+    rows = [(_name(report, line), _score(line), line.band or "", line.why) for line in report.worst]
+    columns = (_text("Case"), Column("Score"), Column("Band"), _text("What went wrong"))
+    if not any(line.band for line in report.worst):
+        return Table("Worst", (*columns[:2], columns[3]), [(*row[:2], row[3]) for row in rows])
+    return Table("Worst", columns, rows)
+
+
+def slowest(report: Report) -> Table:
+    """The samples that took longest."""
+    rows = [
+        (_name(report, line), figures.seconds(line.latency), _score(line), wording.outcome_word(line.outcome))
+        for line in report.slowest
+    ]
+    columns = (_text("Case"), Column("Latency"), Column("Score"), Column("Outcome"))
+    return Table("Slowest", columns, rows)
+
+
+def failures(report: Report) -> Table:
+    """How often a target or judge gave nothing, by kind."""
+    rows = [(kind, f"{count:,}") for kind, count in sorted(report.summary.failures.items(), key=lambda item: -item[1])]
+    note = "inconclusive: these weigh neither for nor against the system" if rows else ""
+    return Table("Failures by kind", (_text("Kind"), Column("Samples")), rows, note)
+
+
+def overall(report: Report) -> list[tuple[str, str]]:
+    """The figures of the whole run, each with its n, as label and value."""
+    summary = report.summary
+    rows = [
+        ("Average", figures.with_base(summary.overall.average)),
+        ("Median", figures.with_base(summary.overall.median)),
+        ("Pass rate", wording.pass_rate(report)),
+    ]
+    rows += [
+        (f"Latency {name}", figures.with_base(summary.overall.latency[name], "s"))
+        for name in ("p50", "p95")
+        if name in summary.overall.latency
+    ]
+    totals = (("Tokens in", summary.tokens_in, "count"), ("Tokens out", summary.tokens_out, "count"))
+    for label, total, unit in (*totals, ("Cost", summary.cost, "cost")):
+        if total is not None and total.n:
+            rows.append((label, f"{figures.with_base(total, unit)} (sum)"))
+    return rows
+
+
+def _name(report: Report, line: SampleLine) -> str:
+    return wording.sample_name(line, repeats=report.summary.repeats)
+
+
+def _score(line: SampleLine) -> str:
+    return figures.percent(line.score)

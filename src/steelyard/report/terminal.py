@@ -1,0 +1,155 @@
+"""The report for a terminal: the verdict and its reasons first, the signature last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from steelyard.analysis.model import Estimate
+from steelyard.records import Verdict
+from steelyard.report import figures, tables, wording
+from steelyard.report.model import Report
+from steelyard.report.safe_text import ascii_only, clipped, one_line
+from steelyard.report.tables import Kind, Table
+
+_MOST_GROUPS = 20
+_MOST_GATES = 40
+_LONGEST_CELL = 120
+_LONGEST_LINE = 400
+_BAR_WIDTH = 20
+_STYLES = {
+    Verdict.PASS.value: "bold green",
+    Verdict.FAIL.value: "bold red",
+    Verdict.AMBIGUOUS.value: "bold yellow",
+    Verdict.INVALID.value: "bold magenta",
+    wording.NO_VERDICT: "bold",
+}
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print the whole report; plain ASCII when the terminal cannot show more."""
+    view = _View(report, plain=not console.encoding.startswith("utf"))
+    for part in view.parts():
+        console.print(part, highlight=False, markup=False, emoji=False)
+
+
+class _View:
+    """The parts of one printed report, in order."""
+
+    def __init__(self, report: Report, *, plain: bool) -> None:
+        self.report = report
+        self.plain = plain
+
+    def parts(self) -> Iterator[RenderableType]:
+        yield from self.headline()
+        yield from self.table(_first(tables.gates(self.report), _MOST_GATES))
+        yield from self.overall()
+        yield from self.bands()
+        for factor in self.report.summary.slices:
+            yield from self.table(tables.slices(self.report, factor, _MOST_GROUPS))
+        yield from self.table(tables.components(self.report))
+        yield from self.table(tables.patterns(self.report))
+        yield from self.table(tables.priorities(self.report))
+        yield from self.table(tables.worst(self.report))
+        yield from self.table(tables.slowest(self.report))
+        yield from self.table(tables.failures(self.report))
+        yield Text()
+        yield self.text(wording.signature_line(self.report.header), "dim", limit=10 * _LONGEST_LINE)
+
+    def text(self, foreign: str, style: str = "", limit: int = _LONGEST_LINE) -> Text:
+        """Foreign text as one harmless line; rich reads no markup in a Text."""
+        line = one_line(foreign, limit)
+        return Text(ascii_only(line) if self.plain else line, style=style, overflow="fold")
+
+    def headline(self) -> Iterator[RenderableType]:
+        report = self.report
+        word = wording.verdict_word(report)
+        title = [report.header.suite_name, f"run {report.header.id}", wording.target_name(report.header)]
+        moment = wording.when(report.header.created_at)
+        yield self.text(" | ".join([*title, moment] if moment else title), "dim")
+        yield Text()
+        yield Text.assemble((f" {word} ", _STYLES[word] + " reverse"), f" {wording.verdict_meaning(report)}")
+        yield self.text(f" Pass rate {wording.pass_rate(report)}", "bold")
+        for reason in report.decision.reasons:
+            yield self.bullet("-", reason)
+        for warning in report.header.suspect:
+            yield self.bullet("!", f"SUSPECT: {warning}", "bold yellow")
+        for note in wording.notes(report):
+            yield self.bullet("*", note)
+
+    def bullet(self, mark: str, foreign: str, style: str = "") -> RenderableType:
+        row = Grid.grid(padding=(0, 1))
+        row.add_column(no_wrap=True)
+        row.add_column(overflow="fold")
+        row.add_row(Text(mark, style=style), self.text(foreign, style))
+        return Padding(row, (0, 0, 0, 1))
+
+    def heading(self, title: str) -> Iterator[RenderableType]:
+        yield Text()
+        yield self.text(title, "bold")
+
+    def overall(self) -> Iterator[RenderableType]:
+        yield from self.heading("Overall")
+        rows = Grid.grid(padding=(0, 2))
+        rows.add_column(no_wrap=True)
+        rows.add_column(overflow="fold")
+        for label, value in tables.overall(self.report):
+            rows.add_row(Text(label), self.text(value))
+        rows.add_row(Text("Outcomes"), self.text(wording.outcomes_sentence(self.report)))
+        if self.report.summary.method:
+            rows.add_row(Text("Intervals"), self.text(self.report.summary.method, "dim"))
+        yield Padding(rows, (0, 0, 0, 2))
+
+    def bands(self) -> Iterator[RenderableType]:
+        shares = self.report.summary.overall.bands
+        if not shares:
+            return
+        yield from self.heading("Score distribution")
+        rows = Grid.grid(padding=(0, 2))
+        for justify in ("left", "left", "left", "right", "right"):
+            rows.add_column(no_wrap=True, justify=justify)  # type: ignore[arg-type]
+        for name, share in shares.items():
+            floor = wording.band_floor(self.report.header, name)
+            cells = (self.text(clipped(name, 18)), Text(floor, "dim"), Text(self.bar(share), "cyan"))
+            rows.add_row(*cells, Text(figures.band_count(share)), Text(figures.percent(share.value)))
+        yield Padding(rows, (0, 0, 0, 2))
+
+    def bar(self, share: Estimate) -> str:
+        filled = 0.0 if share.value is None else min(max(share.value, 0.0), 1.0) * _BAR_WIDTH
+        # A share above nothing always shows a mark.
+        marks = max(round(filled), 1) if filled > 0 else 0
+        full, rest = ("#", ".") if self.plain else ("█", "░")
+        return full * marks + rest * (_BAR_WIDTH - marks)
+
+    def table(self, table: Table) -> Iterator[RenderableType]:
+        if not table.rows:
+            return
+        yield from self.heading(table.title)
+        grid = Grid(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for index, column in enumerate(table.columns):
+            is_text = column.kind is Kind.TEXT
+            last = index == len(table.columns) - 1
+            justify = "left" if is_text or last else "right"
+            grid.add_column(Text(column.title), justify=justify, no_wrap=not is_text, overflow="fold")  # type: ignore[arg-type]
+        for row in table.rows:
+            grid.add_row(*(self.cell(value, column.kind) for value, column in zip(row, table.columns, strict=True)))
+        yield Padding(grid, (0, 0, 0, 2))
+        if table.note:
+            yield Padding(self.text(table.note, "dim"), (0, 0, 0, 2))
+
+    def cell(self, value: str, kind: Kind) -> Text:
+        shown = clipped(value, _LONGEST_CELL if kind is Kind.TEXT else 24)
+        return self.text(shown, _STYLES.get(value, ""))
+
+
+def _first(table: Table, limit: int) -> Table:
+    if len(table.rows) <= limit:
+        return table
+    left_off = len(table.rows) - limit
+    note = f"{limit} of {len(table.rows):,} gates; {left_off:,} are not shown, the verdict counts them all"
+    unmet_first = sorted(table.rows, key=lambda row: row[-1] == Verdict.PASS.value)
+    return Table(table.title, table.columns, unmet_first[:limit], note)

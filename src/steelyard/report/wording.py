@@ -1,0 +1,233 @@
+"""What every view says in words: the headline, what kind of run this was, and what it was weighed with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from steelyard.analysis.model import SampleLine
+from steelyard.records import Outcome, RunHeader, RunState, Verdict
+from steelyard.release.model import GateResult
+from steelyard.report import figures
+from steelyard.report.model import Report, SampleDetail
+
+NO_VERDICT = "NO VERDICT"
+
+VERDICT_MEANINGS = {
+    Verdict.PASS: "every gate holds",
+    Verdict.FAIL: "at least one gate does not hold",
+    Verdict.AMBIGUOUS: "this run cannot tell",
+    Verdict.INVALID: "too little could be weighed: neither pass nor fail",
+    None: "the suite declares no gates",
+}
+
+OUTCOME_WORDS = {
+    Outcome.SCORED: "scored",
+    Outcome.MALFORMED: "malformed",
+    Outcome.TARGET_FAILED: "target failed",
+    Outcome.JUDGE_FAILED: "judge failed",
+}
+
+
+def verdict_word(report: Report) -> str:
+    """PASS, FAIL, AMBIGUOUS, INVALID, or NO VERDICT."""
+    return report.decision.verdict.value if report.decision.verdict else NO_VERDICT
+
+
+def verdict_meaning(report: Report) -> str:
+    """What the verdict says, in a few words."""
+    return VERDICT_MEANINGS[report.decision.verdict]
+
+
+def pass_rate(report: Report) -> str:
+    """The headline figure: the pass rate with its threshold, interval and n."""
+    return figures.pass_rate(report.summary.overall.pass_rate, report.summary.passing)
+
+
+def outcome_word(outcome: str) -> str:
+    """An outcome as people say it; one this version does not know stays as it is."""
+    try:
+        return OUTCOME_WORDS[Outcome(outcome)]
+    except ValueError:
+        return outcome.replace("_", " ")
+
+
+def is_conclusive(line: SampleLine) -> bool:
+    """True when the sample says something about the system."""
+    return line.outcome in (Outcome.SCORED, Outcome.MALFORMED)
+
+
+def gate_name(gate: GateResult) -> str:
+    """A gate as it was written, with the slice it was evaluated on in the place of a `*`."""
+    written, _, rest = gate.gate.partition(" ")
+    return f"{gate.metric} {rest}" if "*" in written and rest else gate.gate
+
+
+def sample_name(line: SampleLine, *, repeats: int = 1) -> str:
+    """A sample's name: the case, with its variant and repeat where the run has more than one."""
+    name = line.case_id
+    if line.variant:
+        name += f" [{line.variant}]"
+    if repeats > 1 or line.repeat > 0:
+        name += f" #{line.repeat + 1}"
+    return name
+
+
+def when(moment: float | None) -> str:
+    """A moment as `2026-01-18 16:00 UTC`; empty when there is none."""
+    if not moment:
+        return ""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def target_name(header: RunHeader) -> str:
+    """What was weighed, in a few words: the target's kind and model or place."""
+    target = header.target
+    kind = str(target.get("kind", ""))
+    settings = target.get("settings")
+    described = {**settings, **target} if isinstance(settings, dict) else target
+    for key in ("name", "model", "file", "url", "command", "function", "base_url"):
+        value = described.get(key)
+        if value and value != kind:
+            words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            return f"{kind} {words}".strip()
+    return kind or "unknown target"
+
+
+def signature_line(header: RunHeader) -> str:
+    """Everything that could change the numbers, in one line."""
+    text = header.signature.get("text")
+    if isinstance(text, str) and text:
+        return text
+    return " ".join(f"{key}:{value}" for key, value in header.signature.items())
+
+
+def outcomes_sentence(report: Report) -> str:
+    """How the samples ended: `50 samples: 48 scored, 1 malformed, 1 target failed`."""
+    counts = report.summary.overall.outcomes
+    known = [outcome.value for outcome in Outcome]
+    names = [*known, *(name for name in counts if name not in known)]
+    parts = [f"{counts[name]:,} {outcome_word(name)}" for name in names if counts.get(name)]
+    total = figures.counted(report.n_samples, "sample")
+    return f"{total}: {', '.join(parts)}" if parts else total
+
+
+def notes(report: Report) -> list[str]:
+    """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
+    header = report.header
+    found = [_partial(report), _unfinished(report), _rescored(header), _strict(header), _repeats(report)]
+    return [note for note in found if note]
+
+
+def _partial(report: Report) -> str:
+    options = report.header.options
+    only, limit = options.get("only"), options.get("limit")
+    if not only and limit is None:
+        return ""
+    chosen = [f"only {_selected(only)}"] if only else []
+    chosen += [f"limit {limit}"] if limit is not None else []
+    weighed, available = _n_cases(report), report.header.suite.get("n_cases")
+    if weighed is None:
+        return f"partial: {', '.join(chosen)}"
+    if not isinstance(available, int):
+        return f"partial: {figures.counted(weighed, 'case')} ({', '.join(chosen)})"
+    if weighed >= available:
+        return ""
+    return f"partial: {weighed:,} of {figures.counted(available, 'case')} ({', '.join(chosen)})"
+
+
+def _selected(only: Any) -> str:
+    if not isinstance(only, list | tuple):
+        return str(only)
+    return ", ".join("=".join(map(str, part)) if isinstance(part, list | tuple) else str(part) for part in only)
+
+
+def _n_cases(report: Report) -> int | None:
+    variants = report.summary.slices.get("variant") or report.header.suite.get("variants") or [""]
+    per_case = len(variants) * max(report.summary.repeats, 1)
+    planned = report.header.n_planned or report.n_samples
+    return planned // per_case if planned % per_case == 0 else None
+
+
+def _unfinished(report: Report) -> str:
+    header = report.header
+    if header.state is RunState.ENDED:
+        return ""
+    done = f"{report.n_samples:,} of {figures.counted(header.n_planned, 'planned sample')}"
+    if header.state is RunState.INTERRUPTED:
+        return f"interrupted: {done}; resume it to get the rest"
+    return f"still running: {done} so far"
+
+
+def _rescored(header: RunHeader) -> str:
+    return f"rescored from run {header.rescored_from}: the same answers, weighed again" if header.rescored_from else ""
+
+
+def _strict(header: RunHeader) -> str:
+    return "strict: weighed by the strict rules" if is_strict(header) else ""
+
+
+def is_strict(header: RunHeader) -> bool:
+    """True when the run was weighed by the strict rules."""
+    return bool(header.options.get("strict"))
+
+
+def _repeats(report: Report) -> str:
+    return f"{report.summary.repeats} repeats of each case" if report.summary.repeats > 1 else ""
+
+
+def not_shown(report: Report) -> str:
+    """Says how many samples the list leaves out; empty when it shows all."""
+    missing = report.n_samples - len(report.details)
+    if missing <= 0:
+        return ""
+    return (
+        f"{len(report.details):,} of {report.n_samples:,} samples are shown, the worst first; "
+        f"{missing:,} are not shown"
+    )
+
+
+def more_findings(detail: SampleDetail) -> str:
+    """Says how many findings of a sample are not listed; empty when all are."""
+    left_off = (detail.n_findings or 0) - len(detail.findings)
+    return f"{figures.counted(left_off, 'more finding')} not shown" if left_off > 0 else ""
+
+
+def status(detail: SampleDetail) -> str:
+    """One word for a sample: passed, failed, malformed, inconclusive, or scored when nothing says what passes."""
+    if not is_conclusive(detail.line):
+        return "inconclusive"
+    if detail.line.outcome == Outcome.MALFORMED:
+        return "malformed"
+    return "scored" if detail.passed is None else "passed" if detail.passed else "failed"
+
+
+def scale_of(header: RunHeader, component: str) -> tuple[float, float]:
+    """The declared scale of a component; 0..1 when the suite says nothing else."""
+    for declared in _list_of_dicts(header.suite.get("components")):
+        scale = declared.get("scale")
+        if declared.get("name") == component and isinstance(scale, Sequence) and len(scale) == 2:
+            return (float(scale[0]), float(scale[1]))
+    return (0.0, 1.0)
+
+
+def weight_of(header: RunHeader, component: str) -> str:
+    """The component's share of the whole weight as a percentage; empty when the suite does not say."""
+    declared = {str(item.get("name")): item.get("weight") for item in _list_of_dicts(header.suite.get("components"))}
+    weights = {name: float(weight) for name, weight in declared.items() if isinstance(weight, int | float)}
+    total = sum(weights.values())
+    return figures.threshold(weights[component] / total) if component in weights and total > 0 else ""
+
+
+def band_floor(header: RunHeader, band: str) -> str:
+    """Where a band begins: `>= 90 %`; empty when the suite does not say."""
+    for declared in _list_of_dicts(header.suite.get("bands")):
+        floor = declared.get("at_least")
+        if declared.get("name") == band and isinstance(floor, int | float):
+            return f">= {figures.threshold(float(floor))}"
+    return ""
+
+
+def _list_of_dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list | tuple) else []

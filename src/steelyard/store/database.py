@@ -1,0 +1,163 @@
+"""What the store needs from a database: transactions, statements, bulk inserts, and errors a person can act on."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from steelyard.errors import StoreError
+from steelyard.store.schema import Dialect
+
+Row = tuple[Any, ...]
+
+IN_LIMIT = 500
+"""How many values one `IN (...)` takes; older SQLite allows 999 in a statement."""
+
+
+class Duplicate(StoreError):
+    """A row with this key is already there."""
+
+
+class Session(Protocol):
+    """One open transaction. SQL is written with `?` for values."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
+
+    def stream(self, sql: str, values: Sequence[Any], size: int) -> Iterator[list[Row]]:
+        """Rows in pieces of `size`, never all at once."""
+        ...
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        """One statement for each row."""
+        ...
+
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
+        """Add rows in bulk; Duplicate when one is already there."""
+        ...
+
+
+class Database(ABC):
+    """One database, with a connection for each thread that uses it."""
+
+    dialect: Dialect
+    place: str
+    """Where it is, as shown to people: never with a password."""
+
+    def __init__(self) -> None:
+        self._mine = threading.local()
+        self._all: list[tuple[threading.Thread, Any]] = []
+        self._guard = threading.Lock()
+        self._closed = False
+
+    @abstractmethod
+    def connect(self) -> Any:
+        """A new connection of the driver."""
+
+    @abstractmethod
+    def session(self, connection: Any) -> Session: ...
+
+    @abstractmethod
+    def usable(self, connection: Any) -> bool:
+        """False when the connection is lost and a new one must be made."""
+
+    @abstractmethod
+    def explained(self, error: Exception) -> StoreError | None:
+        """The driver's error as one that says what to do; None when it is not the driver's."""
+
+    @abstractmethod
+    def holds_tables(self, session: Session) -> bool:
+        """True when this is a store already; False when it is empty; StoreError when it is something else's."""
+
+    @abstractmethod
+    def prepare(self, session: Session) -> None:
+        """Whatever comes before the first table, alone among all processes until the transaction ends."""
+
+    begin_writing = "BEGIN"
+    begin_reading = "BEGIN"
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A transaction that is kept when the block ends and undone when it raises."""
+        with self._transaction(self.begin_writing) as session:
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """One consistent view, whatever others write meanwhile."""
+        with self._transaction(self.begin_reading) as session:
+            yield session
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Session]:
+        try:
+            connection = self._connection()
+            session = self.session(connection)
+            session.execute(begin)
+            try:
+                yield session
+                session.execute("COMMIT")
+            except BaseException:
+                self._undo(connection, session)
+                raise
+        except StoreError:
+            raise
+        except Exception as error:
+            explained = self.explained(error)
+            if explained is None:
+                raise
+            raise explained from error
+
+    def _undo(self, connection: Any, session: Session) -> None:
+        try:
+            session.execute("ROLLBACK")
+        except Exception as error:
+            # A full disk has already rolled back, a lost connection cannot: neither hides the first error.
+            if self.explained(error) is None:
+                raise
+            if not self.usable(connection):
+                self._mine.__dict__.clear()
+
+    def _connection(self) -> Any:
+        if self._closed:
+            raise StoreError(f"{self.place}: the store is closed")
+        connection = getattr(self._mine, "connection", None)
+        if connection is None or not self.usable(connection):
+            connection = self._mine.connection = self.connect()
+            with self._guard:
+                self._drop_dead_threads()
+                self._all.append((threading.current_thread(), connection))
+        return connection
+
+    def _drop_dead_threads(self) -> None:
+        for thread, connection in self._all:
+            if not thread.is_alive():
+                connection.close()
+        self._all = [(thread, connection) for thread, connection in self._all if thread.is_alive()]
+
+    def close(self) -> None:
+        """Close every thread's connection; no thread may be using one."""
+        with self._guard:
+            self._closed = True
+            for _thread, connection in self._all:
+                connection.close()
+            self._all.clear()
+
+
+def placeholders(values: Sequence[Any]) -> str:
+    """`?, ?, ?` for as many values."""
+    return ", ".join("?" * len(values))
+
+
+def in_pieces(values: Iterable[Any], size: int = IN_LIMIT) -> Iterator[list[Any]]:
+    """The values in lists that one `IN (...)` can take."""
+    piece: list[Any] = []
+    for value in values:
+        piece.append(value)
+        if len(piece) == size:
+            yield piece
+            piece = []
+    if piece:
+        yield piece

@@ -1,0 +1,119 @@
+"""Samples into their tables, inside a transaction that somebody else opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from steelyard.errors import StoreError
+from steelyard.records import Sample
+from steelyard.store.database import Session, in_pieces, placeholders
+from steelyard.store.load import layouts_of
+from steelyard.store.rows import (
+    ANSWER_COLUMNS,
+    ATTEMPT_COLUMNS,
+    FINDING_COLUMNS,
+    SAMPLE_COLUMNS,
+    TAG_COLUMNS,
+    Batch,
+    Layout,
+    layout_of,
+)
+from steelyard.store.text import from_stored, to_json, to_stored
+
+Layouts = dict[Layout, int]
+Hashes = Mapping[str, str]
+"""Case id to the hash its case is stored under."""
+
+_KEEP_CASE = "INSERT INTO cases (hash, content) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING"
+_KEYS = "SELECT seq, case_id, variant, repeat, attempt_run FROM samples WHERE run = ? AND case_id IN "
+
+
+def keep_cases(session: Session, rows: Iterable[tuple[str, str]]) -> None:
+    """Store each case under its hash, once."""
+    # Sorted, so that two writers never wait for each other in a circle.
+    session.many(_KEEP_CASE, sorted({case_hash: (case_hash, to_stored(text)) for case_hash, text in rows}.values()))
+
+
+def keep_samples(
+    session: Session, run: int, samples: Sequence[Sample], hashes: Hashes, known: Layouts | None
+) -> Layouts:
+    """Store new samples with their attempts; gives the run's layouts, which the caller may pass again next time."""
+    used = [layout_of(sample.scores) for sample in samples]
+    layouts = _known_layouts(session, run, set(used), known)
+    batch = Batch()
+    for seq, sample, layout in zip(_places(session, run, samples), samples, used, strict=True):
+        batch.add(run, run, seq, sample, _hash(hashes, sample), layouts[layout])
+    _insert(session, batch)
+    return layouts
+
+
+def keep_rescored(
+    session: Session, run: int, earlier: int, samples: Sequence[Sample], hashes: Hashes, known: Layouts | None
+) -> Layouts:
+    """Store new weighings that point at the attempts of an earlier run."""
+    used = [layout_of(sample.scores) for sample in samples]
+    layouts = _known_layouts(session, run, set(used), known)
+    found = attempts_by_key(session, earlier, [sample.case_id for sample in samples])
+    batch = Batch()
+    for sample, layout in zip(samples, used, strict=True):
+        if sample.key not in found:
+            raise StoreError(f"the earlier run has no answer for {describe_key(sample.key)}: nothing to weigh again")
+        seq, attempt_run = found[sample.key]
+        batch.add(run, attempt_run, seq, sample, _hash(hashes, sample), layouts[layout])
+    _insert(session, batch)
+    return layouts
+
+
+def attempts_by_key(session: Session, run: int, case_ids: Iterable[str]) -> dict[tuple[str, str, int], tuple[int, int]]:
+    """Keys of the samples kept for these cases, each with its place in the plan and the run that owns its attempt."""
+    found = {}
+    for piece in in_pieces({to_stored(case_id) for case_id in case_ids}):
+        rows = session.execute(f"{_KEYS}({placeholders(piece)})", (run, *piece))
+        for seq, case_id, variant, repeat, attempt_run in rows:
+            found[from_stored(case_id), from_stored(variant), repeat] = (seq, attempt_run)
+    return found
+
+
+def describe_key(key: tuple[str, str, int]) -> str:
+    """A sample's key in words."""
+    case_id, variant, repeat = key
+    return f"case {case_id!r}" + (f", variant {variant!r}" if variant else "") + f", repeat {repeat}"
+
+
+def _known_layouts(session: Session, run: int, needed: set[Layout], known: Layouts | None) -> Layouts:
+    """The run's layouts, those needed now included."""
+    if known is not None and needed <= known.keys():
+        return known
+    layouts = {layout: number for number, layout in layouts_of(session, run).items()}
+    for layout in sorted(needed - layouts.keys()):
+        layouts[layout] = len(layouts)
+        session.insert("layouts", ("run", "number", "content"), [(run, layouts[layout], to_json(layout))])
+    return layouts
+
+
+def _places(session: Session, run: int, samples: Sequence[Sample]) -> list[int]:
+    given = [sample.position for sample in samples if sample.position is not None]
+    if len(given) == len(samples):
+        return given
+    last = session.execute("SELECT max(seq) FROM samples WHERE run = ?", (run,))[0][0]
+    free = max([-1 if last is None else int(last), *given]) + 1
+    places = []
+    for sample in samples:
+        places.append(free if sample.position is None else sample.position)
+        free += sample.position is None
+    return places
+
+
+def _hash(hashes: Hashes, sample: Sample) -> str:
+    try:
+        return hashes[sample.case_id]
+    except KeyError:
+        raise ValueError(f"the case of sample {describe_key(sample.key)} was not given") from None
+
+
+def _insert(session: Session, batch: Batch) -> None:
+    session.insert("attempts", ATTEMPT_COLUMNS, batch.attempts)
+    session.insert("answers", ANSWER_COLUMNS, batch.answers)
+    session.insert("samples", SAMPLE_COLUMNS, batch.samples)
+    session.insert("findings", FINDING_COLUMNS, batch.findings)
+    session.insert("tags", TAG_COLUMNS, batch.tags)

@@ -1,0 +1,90 @@
+"""Samples back from their tables, a page at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from steelyard.records import Finding, Sample
+from steelyard.store.database import Row, Session, in_pieces, placeholders
+from steelyard.store.rows import (
+    ATTEMPT_COLUMNS,
+    FINDING_COLUMNS,
+    SAMPLE_COLUMNS,
+    Layout,
+    attempt_from,
+    case_from,
+    finding_from,
+    sample_from,
+)
+from steelyard.store.text import from_stored
+from steelyard.suite.case import Case
+
+PAGE = 500
+
+_WITH_ATTEMPT = f"""
+SELECT {", ".join(f"s.{column}" for column in SAMPLE_COLUMNS)},
+       {", ".join(f"a.{column}" for column in ATTEMPT_COLUMNS[2:])}, t.text
+FROM samples s
+JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq
+LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
+WHERE s.run = ?
+"""  # noqa: S608 - our own column names
+_PAGE = f"{_WITH_ATTEMPT} AND s.seq > ? ORDER BY s.seq LIMIT {PAGE}"
+_FINDINGS = f"SELECT seq, {', '.join(FINDING_COLUMNS[3:])} FROM findings WHERE run = ? AND seq IN "  # noqa: S608
+_TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
+_IN_ORDER = " ORDER BY seq, position"
+
+_N_SAMPLE = len(SAMPLE_COLUMNS)
+_CASE_HASH = SAMPLE_COLUMNS.index("case_hash")
+
+
+def layouts_of(session: Session, run: int) -> dict[int, Layout]:
+    """Number of each layout of a run, with its names and weights."""
+    rows = session.execute("SELECT number, content FROM layouts WHERE run = ?", (run,))
+    return {number: tuple((name, weight) for name, weight in json.loads(content)) for number, content in rows}
+
+
+def page_after(session: Session, run: int, seq: int) -> list[tuple[Sample, Case]]:
+    """The next samples after a place in the plan, with their cases; empty at the end."""
+    return _complete(session, run, session.execute(_PAGE, (run, seq)))
+
+
+def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sample, Case]]:
+    """The samples at these places of the plan, in the order asked for."""
+    found: dict[int | None, tuple[Sample, Case]] = {}
+    for piece in in_pieces(seqs):
+        rows = session.execute(f"{_WITH_ATTEMPT} AND s.seq IN ({placeholders(piece)})", (run, *piece))
+        found.update((sample.position, (sample, case)) for sample, case in _complete(session, run, rows))
+    return [found[seq] for seq in seqs]
+
+
+def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sample, Case]]:
+    if not rows:
+        return []
+    seqs = [row[1] for row in rows]
+    marks = f"({placeholders(seqs)})"
+    findings: dict[int, list[Finding]] = {}
+    for seq, *values in session.execute(_FINDINGS + marks + _IN_ORDER, (run, *seqs)):
+        findings.setdefault(seq, []).append(finding_from(tuple(values)))
+    tags: dict[int, list[str]] = {}
+    for seq, tag in session.execute(_TAGS + marks + _IN_ORDER, (run, *seqs)):
+        tags.setdefault(seq, []).append(from_stored(tag))
+    cases = cases_of(session, {row[_CASE_HASH] for row in rows})
+    layouts = layouts_of(session, run)
+    complete = []
+    for row in rows:
+        seq = row[1]
+        attempt = attempt_from(row[_N_SAMPLE:-1], row[-1])
+        sample = sample_from(row[:_N_SAMPLE], attempt, layouts.__getitem__, findings.get(seq, ()), tags.get(seq, ()))
+        complete.append((sample, cases[sample.case_hash]))
+    return complete
+
+
+def cases_of(session: Session, hashes: set[str]) -> dict[str, Case]:
+    """The cases behind these hashes."""
+    found: dict[str, Case] = {}
+    for piece in in_pieces(sorted(hashes)):
+        rows = session.execute(f"SELECT hash, content FROM cases WHERE hash IN ({placeholders(piece)})", piece)  # noqa: S608
+        found.update((case_hash, case_from(from_stored(content))) for case_hash, content in rows)
+    return found

@@ -1,0 +1,267 @@
+"""Records as rows and back: the only place that knows which field lives in which column."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
+from steelyard.store.text import from_stored, to_json, to_stored
+from steelyard.suite.case import Case, canonical, digest
+
+Row = tuple[Any, ...]
+Layout = tuple[tuple[str, float], ...]
+"""Names and weights of a sample's component scores, in their order; kept once a run, not once a sample."""
+
+RUN_COLUMNS = (
+    *("id", "suite_name", "suite_path", "created_at", "state", "ended_at", "verdict", "rescored_from", "n_planned"),
+    *("version", "target_digest", "signature", "target", "suite", "options", "suspect", "summary"),
+)
+SAMPLE_COLUMNS = (
+    *("run", "seq", "case_id", "variant", "repeat", "case_hash", "attempt_run", "outcome", "score", "passed", "band"),
+    *("category", "difficulty", "rung", "layout", "scores", "details"),
+)
+ATTEMPT_COLUMNS = (
+    *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
+    *("failure_kind", "failure_message"),
+)
+ANSWER_COLUMNS = ("run", "seq", "text")
+FINDING_COLUMNS = ("run", "seq", "position", "code", "severity", "place", "expected", "got", "evidence")
+TAG_COLUMNS = ("run", "seq", "position", "tag")
+
+
+def text_or_none(text: str | None) -> str | None:
+    """`to_stored` that lets an absent text stay absent."""
+    return None if text is None else to_stored(text)
+
+
+def stored_or_none(text: str | None) -> str | None:
+    """`from_stored` that lets an absent text stay absent."""
+    return None if text is None else from_stored(text)
+
+
+def run_row(header: RunHeader) -> Row:
+    """A header as a row of RUN_COLUMNS."""
+    return (
+        to_stored(header.id),
+        to_stored(header.suite_name),
+        to_stored(header.suite_path),
+        header.created_at,
+        header.state.value,
+        header.ended_at,
+        None if header.verdict is None else header.verdict.value,
+        text_or_none(header.rescored_from),
+        header.n_planned,
+        to_stored(header.version),
+        digest(header.target),
+        to_json(header.signature),
+        to_json(header.target),
+        to_json(header.suite),
+        to_json(header.options),
+        to_json(header.suspect),
+        None if header.summary is None else to_json(header.summary),
+    )
+
+
+def header_from(row: Row) -> RunHeader:
+    """The header back from a row of RUN_COLUMNS."""
+    value = dict(zip(RUN_COLUMNS, row, strict=True))
+    return RunHeader(
+        id=from_stored(value["id"]),
+        suite_name=from_stored(value["suite_name"]),
+        suite_path=from_stored(value["suite_path"]),
+        created_at=value["created_at"],
+        signature=json.loads(value["signature"]),
+        target=json.loads(value["target"]),
+        suite=json.loads(value["suite"]),
+        options=json.loads(value["options"]),
+        n_planned=value["n_planned"],
+        state=RunState(value["state"]),
+        ended_at=value["ended_at"],
+        verdict=None if value["verdict"] is None else Verdict(value["verdict"]),
+        suspect=tuple(json.loads(value["suspect"])),
+        rescored_from=stored_or_none(value["rescored_from"]),
+        summary=None if value["summary"] is None else json.loads(value["summary"]),
+        version=from_stored(value["version"]),
+    )
+
+
+def case_row(case: Case) -> tuple[str, str]:
+    """The hash a case is stored under, which is `digest` of its data, and the data in its one spelling."""
+    spelling = canonical(case.as_data())
+    return hashlib.sha256(spelling).hexdigest()[:16], spelling.decode()
+
+
+def case_from(content: str) -> Case:
+    """The case back from its stored spelling."""
+    return Case.from_data(json.loads(content))
+
+
+@dataclass(slots=True)
+class Batch:
+    """Rows of every table for some samples of one run."""
+
+    samples: list[Row] = field(default_factory=list)
+    attempts: list[Row] = field(default_factory=list)
+    answers: list[Row] = field(default_factory=list)
+    findings: list[Row] = field(default_factory=list)
+    tags: list[Row] = field(default_factory=list)
+
+    def add(self, run: int, attempt_run: int, seq: int, sample: Sample, case_hash: str, layout: int) -> None:
+        """Lay one sample out; its attempt only when this run owns it."""
+        band, category, difficulty = sample.band, sample.category, sample.difficulty
+        self.samples.append(
+            (
+                run,
+                seq,
+                to_stored(sample.case_id),
+                to_stored(sample.variant),
+                sample.repeat,
+                case_hash,
+                attempt_run,
+                sample.outcome.value,
+                finite_or_none(sample.score),
+                None if sample.passed is None else int(sample.passed),
+                None if band is None else to_stored(band),
+                None if category is None else to_stored(category),
+                None if difficulty is None else to_stored(difficulty),
+                sample.rung,
+                layout,
+                _values(sample.scores),
+                _details(sample.scores),
+            )
+        )
+        if attempt_run == run:
+            self._add_attempt(run, seq, sample.attempt)
+        for position, finding in enumerate(sample.findings):
+            self.findings.append((run, seq, position, *_finding_values(finding)))
+        for position, tag in enumerate(sample.tags):
+            self.tags.append((run, seq, position, to_stored(tag)))
+
+    def _add_attempt(self, run: int, seq: int, attempt: Attempt) -> None:
+        failure = attempt.failure
+        self.attempts.append(
+            (
+                run,
+                seq,
+                attempt.status,
+                attempt.latency,
+                attempt.started_at,
+                attempt.tries,
+                attempt.tokens_in,
+                attempt.tokens_out,
+                attempt.cost,
+                None if attempt.model is None else to_stored(attempt.model),
+                int(attempt.cached),
+                None if failure is None else to_stored(failure.kind),
+                None if failure is None else to_stored(failure.message),
+            )
+        )
+        if attempt.text is not None:
+            self.answers.append((run, seq, to_stored(attempt.text)))
+
+
+def layout_of(scores: Iterable[Score]) -> Layout:
+    """What a sample's scores have in common with most others of its run."""
+    return tuple([(score.name, score.weight) for score in scores])
+
+
+def finite_or_none(value: float | None) -> float | None:
+    """The value, or None when it is no number: a scorer that gave NaN has weighed nothing."""
+    return value if value is None or isfinite(value) else None
+
+
+def _values(scores: Sequence[Score]) -> str:
+    values = [score.value for score in scores]
+    return f"[{','.join(['null' if v is None or not isfinite(v) else repr(float(v)) for v in values])}]"
+
+
+def _details(scores: Sequence[Score]) -> str | None:
+    found = {}
+    for position, score in enumerate(scores):
+        if score.note or score.raw is not None or score.bound_by is not None:
+            found[position] = [score.raw, score.bound_by, score.note]
+    return to_json(found) if found else None
+
+
+def _finding_values(finding: Finding) -> Row:
+    return (
+        to_stored(finding.code),
+        to_stored(finding.severity),
+        to_stored(finding.place),
+        None if finding.expected is None else to_json(finding.expected),
+        None if finding.got is None else to_json(finding.got),
+        to_stored(finding.evidence),
+    )
+
+
+def finding_from(row: Row) -> Finding:
+    """The finding back from FINDING_COLUMNS without run, seq and position."""
+    code, severity, place, expected, got, evidence = row
+    return Finding(
+        code=from_stored(code),
+        place=from_stored(place),
+        expected=None if expected is None else json.loads(expected),
+        got=None if got is None else json.loads(got),
+        evidence=from_stored(evidence),
+        severity=from_stored(severity),
+    )
+
+
+def scores_from(layout: Layout, values: str, details: str | None) -> tuple[Score, ...]:
+    """The component scores back from their layout, values and whatever else was worth keeping."""
+    numbers = json.loads(values)
+    if details is None:
+        return tuple(Score(name, value, weight) for (name, weight), value in zip(layout, numbers, strict=True))
+    more = json.loads(details)
+    return tuple(
+        Score(name, value, weight, *more.get(str(position), (None, None, "")))
+        for position, ((name, weight), value) in enumerate(zip(layout, numbers, strict=True))
+    )
+
+
+def attempt_from(row: Row, text: str | None) -> Attempt:
+    """The attempt back from ATTEMPT_COLUMNS without run and seq, and its answer's text."""
+    status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, kind, message = row
+    return Attempt(
+        text=stored_or_none(text),
+        status=status,
+        latency=latency,
+        started_at=started_at,
+        tries=tries,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=cost,
+        model=stored_or_none(model),
+        cached=bool(cached),
+        failure=None if kind is None else Failure(from_stored(kind), from_stored(message)),
+    )
+
+
+def sample_from(
+    row: Row, attempt: Attempt, layouts: Callable[[int], Layout], findings: Sequence[Finding], tags: Sequence[str]
+) -> Sample:
+    """The sample back from SAMPLE_COLUMNS and the rows that belong to it."""
+    value = dict(zip(SAMPLE_COLUMNS, row, strict=True))
+    return Sample(
+        case_id=from_stored(value["case_id"]),
+        variant=from_stored(value["variant"]),
+        repeat=value["repeat"],
+        attempt=attempt,
+        outcome=Outcome(value["outcome"]),
+        score=value["score"],
+        passed=None if value["passed"] is None else bool(value["passed"]),
+        band=stored_or_none(value["band"]),
+        scores=scores_from(layouts(value["layout"]), value["scores"], value["details"]),
+        findings=tuple(findings),
+        rung=value["rung"],
+        category=stored_or_none(value["category"]),
+        difficulty=stored_or_none(value["difficulty"]),
+        tags=tuple(tags),
+        case_hash=value["case_hash"],
+        position=value["seq"],
+    )

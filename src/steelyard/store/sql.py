@@ -1,0 +1,185 @@
+"""The store on a SQL database: the same statements for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from steelyard.errors import StoreError
+from steelyard.records import RunHeader, RunState, Sample
+from steelyard.store.base import Columns
+from steelyard.store.columns import read_columns
+from steelyard.store.database import Database, Duplicate, Session
+from steelyard.store.ids import find_run, list_runs, run_not_found
+from steelyard.store.keep import Layouts, attempts_by_key, describe_key, keep_cases, keep_rescored, keep_samples
+from steelyard.store.load import page_after, samples_at
+from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
+from steelyard.store.text import to_json, to_stored
+from steelyard.suite.case import Case, digest
+
+_UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
+_ORDERS = {
+    "score": ("s.score", "s.score IS NOT NULL"),
+    "latency": ("a.latency", "a.failure_kind IS NULL"),
+}
+_LATENCIES = "SELECT latency FROM attempts WHERE run = ? AND failure_kind IS NULL AND cached = 0"
+_USUAL = """
+SELECT median_latency FROM runs
+WHERE suite_name = ? AND target_digest = ? AND state = 'ended' AND created_at < ? AND median_latency IS NOT NULL
+ORDER BY created_at DESC, number DESC LIMIT 20
+"""
+_CACHE = """
+INSERT INTO cache (key, content, kept_at) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET content = excluded.content, kept_at = excluded.kept_at
+"""
+
+
+class SqlStore:
+    """A `Store` (see `base.py`) in a database; every method may be called from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.place = database.place
+        self._layouts: dict[int, Layouts] = {}
+
+    def close(self) -> None:
+        self.database.close()
+
+    def create_run(self, header: RunHeader) -> None:
+        try:
+            with self.database.writing() as session:
+                session.insert("runs", RUN_COLUMNS, [run_row(header)])
+        except Duplicate as error:
+            raise StoreError(f"{self.place} already holds a run {header.id}") from error
+
+    def update_run(self, header: RunHeader) -> None:
+        with self.database.writing() as session:
+            run = self._open_run(session, header.id)
+            ends = header.state is RunState.ENDED and header.rescored_from is None
+            median = _median_latency(session, run) if ends else None
+            session.execute(_UPDATE_RUN, (*run_row(header), median, run))
+
+    def add_samples(self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
+        if not samples:
+            return
+        rows = {case.id: case_row(case) for case in cases}
+        hashes = {case_id: row[0] for case_id, row in rows.items()}
+        try:
+            with self.database.writing() as session:
+                run = self._open_run(session, run_id)
+                keep_cases(session, rows.values())
+                layouts = keep_samples(session, run, samples, hashes, self._layouts.get(run))
+        except Duplicate as error:
+            raise self._already_kept(run_id, samples) from error
+        self._layouts[run] = layouts
+
+    def add_rescored(self, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
+        if not samples:
+            return
+        rows = {case.id: case_row(case) for case in cases}
+        hashes = {case_id: row[0] for case_id, row in rows.items()}
+        try:
+            with self.database.writing() as session:
+                run = self._open_run(session, run_id)
+                earlier = self._number(session, from_run)
+                keep_cases(session, rows.values())
+                layouts = keep_rescored(session, run, earlier, samples, hashes, self._layouts.get(run))
+        except Duplicate as error:
+            raise self._already_kept(run_id, samples) from error
+        self._layouts[run] = layouts
+
+    def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
+        with self.database.reading() as session:
+            return set(attempts_by_key(session, self._number(session, run_id), case_ids))
+
+    def run(self, name: str) -> RunHeader:
+        with self.database.reading() as session:
+            return find_run(session, name, self.place)
+
+    def runs(self, suite: str | None = None, limit: int | None = None) -> list[RunHeader]:
+        with self.database.reading() as session:
+            return list_runs(session, suite, limit)
+
+    def samples(self, run_id: str) -> Iterator[tuple[Sample, Case]]:
+        # A transaction for each page and none between them: a slow reader holds up nobody.
+        with self.database.reading() as session:
+            run = self._number(session, run_id)
+        seq = -1
+        while True:
+            with self.database.reading() as session:
+                page = page_after(session, run, seq)
+            if not page:
+                return
+            yield from page
+            last = page[-1][0].position
+            seq = seq + 1 if last is None else last
+
+    def some_samples(
+        self, run_id: str, *, order: str, limit: int, descending: bool = False
+    ) -> list[tuple[Sample, Case]]:
+        value, present = _ORDERS[order]
+        way = "DESC" if descending else "ASC"
+        with self.database.reading() as session:
+            run = self._number(session, run_id)
+            found = session.execute(
+                f"SELECT s.seq FROM samples s JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq "  # noqa: S608
+                f"WHERE s.run = ? AND {present} ORDER BY {value} {way}, s.seq LIMIT ?",
+                (run, limit),
+            )
+            return samples_at(session, run, [row[0] for row in found])
+
+    def columns(self, run_id: str) -> Columns:
+        with self.database.reading() as session:
+            run = self._number(session, run_id)
+            suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
+            return read_columns(session, run, json.loads(suite))
+
+    def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
+        with self.database.reading() as session:
+            return [row[0] for row in session.execute(_USUAL, (to_stored(suite), digest(target), before))]
+
+    def cached(self, key: str) -> dict[str, Any] | None:
+        with self.database.reading() as session:
+            found = session.execute("SELECT content FROM cache WHERE key = ?", (to_stored(key),))
+        content: dict[str, Any] | None = json.loads(found[0][0]) if found else None
+        return content
+
+    def cache(self, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        now = time.time()
+        rows = {to_stored(key): (to_stored(key), to_json(content), now) for key, content in entries}
+        with self.database.writing() as session:
+            session.many(_CACHE, [rows[key] for key in sorted(rows)])
+
+    def _number(self, session: Session, run_id: str) -> int:
+        found = session.execute("SELECT number FROM runs WHERE id = ?", (to_stored(run_id),))
+        if not found:
+            raise run_not_found(session, run_id, self.place)
+        return int(found[0][0])
+
+    def _open_run(self, session: Session, run_id: str) -> int:
+        """The number of a run that may still change, locked until the transaction ends."""
+        sql = "SELECT number, state FROM runs WHERE id = ?" + self.database.dialect.lock_rows  # noqa: S608 - our own words
+        found = session.execute(sql, (to_stored(run_id),))
+        if not found:
+            raise run_not_found(session, run_id, self.place)
+        number, state = found[0]
+        if state == RunState.ENDED:
+            raise StoreError(f"run {run_id} has ended and cannot be changed: `steelyard rescore` makes a new run")
+        return int(number)
+
+    def _already_kept(self, run_id: str, samples: Sequence[Sample]) -> StoreError:
+        kept = self.done(run_id, [sample.case_id for sample in samples])
+        twice = [sample.key for sample in samples if sample.key in kept] or [samples[0].key]
+        return StoreError(
+            f"run {run_id} already holds the sample for {describe_key(twice[0])}"
+            f"{f' and {len(twice) - 1} more' if len(twice) > 1 else ''}: nothing of this batch was kept"
+        )
+
+
+def _median_latency(session: Session, run: int) -> float | None:
+    import numpy as np
+
+    pieces = [np.array(rows, dtype=float) for rows in session.stream(_LATENCIES, (run,), 20_000)]
+    return float(np.median(np.concatenate(pieces))) if pieces else None

@@ -1,0 +1,57 @@
+"""A suite while it is being read: its folder, its text, and every mistake found so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from steelyard.errors import Mistake, SuiteError
+from steelyard.suite.inside import text_inside
+from steelyard.suite.located import Located
+from steelyard.suite.problems import Place, explain
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+@dataclass
+class Draft:
+    """Where builders report to; nothing is raised before everything has been looked at."""
+
+    located: Located
+    folder: Path
+    mistakes: list[Mistake] = field(default_factory=list)
+    free_paths: bool = False
+    """True for a suite written in Python, which may name case files anywhere."""
+
+    def tell(self, message: str, place: Place = ()) -> None:
+        """Note a mistake at a place of the suite file."""
+        self.mistakes.append(self.located.mistake(message, place))
+
+    def check(self, model: type[Checked], data: Any, place: Place = ()) -> Checked | None:
+        """The data as the model, or None with every problem noted."""
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            for problem in explain(error, data, model, place):
+                self.tell(problem.message, problem.place)
+            return None
+
+    def text(self, name: Any, place: Place) -> str | None:
+        """The text of a file of the suite, or None with the reason noted."""
+        if not isinstance(name, str):
+            self.tell("the name of a file is text", place)
+            return None
+        try:
+            return text_inside(self.folder, name)
+        except ValueError as error:
+            self.tell(str(error), place)
+            return None
+
+    def finish(self) -> None:
+        """Raise all mistakes, in the order of the files, if there are any."""
+        if self.mistakes:
+            own = self.located.file
+            raise SuiteError(sorted(dict.fromkeys(self.mistakes), key=lambda m: (m.file != own, m.file, m.line or 0)))

@@ -1,0 +1,139 @@
+"""The suite file, key by key: what each may hold and what it means. The published schema is made from this."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from steelyard.suite.shares import passing, share
+
+_SHARE_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$", "examples": ["75 %"]}
+_SHARE_SCHEMA = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, _SHARE_TEXT]}
+_PASS_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "pattern": r"^\s*(score\s*>=\s*)?[0-9.]+\s*%?\s*$", "examples": ["score >= 75 %"]},
+        {"type": "number", "minimum": 0, "maximum": 1},
+    ]
+}
+
+
+def _pass_rule(value: Any) -> Any:
+    passing(value)
+    return value if isinstance(value, str) else f"score >= {value:g}"
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+Share = Annotated[float, BeforeValidator(share), WithJsonSchema(_SHARE_SCHEMA)]
+PassRule = Annotated[str, BeforeValidator(_pass_rule), WithJsonSchema(_PASS_SCHEMA)]
+Label = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number"]})]
+Anything = Annotated[Any, WithJsonSchema({})]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+
+class CasesPart(_Part):
+    """Where the cases are and how a record becomes a case."""
+
+    files: str | list[str] | None = Field(
+        default=None, description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet."
+    )
+    folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
+    glob: str = Field(default="*", description="Which files of the folder are cases.")
+    at: str = Field(
+        default="", description="Where the list of cases is inside a JSON or YAML document, as a dotted path."
+    )
+    map: dict[str, Anything] = Field(
+        default={},
+        description="How a record of another shape becomes a case: field to path, constant, unit or template.",
+    )
+
+
+class AnswerPart(_Part):
+    """What an answer must look like; leave it out for plain text."""
+
+    format: Literal["text", "json"] | None = Field(default=None, description="`json` is implied by a schema.")
+    schema_: str | dict[str, Anything] | None = Field(
+        default=None, alias="schema", description="A JSON Schema that answers must fit: a file, or written here."
+    )
+
+
+class ComponentPart(_Part):
+    """What a component may say besides its scorer."""
+
+    weight: float = Field(default=1.0, gt=0, description="How much it counts, relative to the other components.")
+    when_unknown: Literal["skip", "say_unknown"] | None = Field(
+        default=None,
+        description="For cases without a truth: `skip` takes the weight out, `say_unknown` asks the answer to say so.",
+    )
+    wrong_below: Share = Field(default=0.5, description="A value below this is a finding.")
+    code: str = Field(
+        default="", description="The code of that finding; the component's name in capitals when left out."
+    )
+    scale: list[float] = Field(
+        default=[0.0, 1.0], min_length=2, max_length=2, description="Lowest and highest value the scorer gives."
+    )
+
+
+class FindingPart(_Part):
+    """One kind of finding."""
+
+    about: str = Field(default="", description="What the code means, in a sentence.")
+    severity: Literal["critical", "error", "major", "minor", "warning", "info"] = Field(
+        default="error", description="How bad it is."
+    )
+
+
+class LimitsPart(_Part):
+    """Limits of a run; the command line may change them."""
+
+    concurrency: int = Field(default=8, ge=1, le=10_000, description="Most calls at the same time.")
+    timeout: float = Field(default=60.0, gt=0, description="Seconds before a call is given up.")
+    retries: int = Field(default=3, ge=0, le=100, description="How often a failed call is tried again.")
+    requests_per_second: float | None = Field(default=None, gt=0, description="Most calls a second.")
+    max_cost: float | None = Field(default=None, gt=0, description="Stop when the calls have cost this much.")
+    max_inconclusive: Share = Field(
+        default=0.05, description="Share of samples that may fail before the run is INVALID."
+    )
+
+
+class AuditPart(_Part):
+    """How much an answer that knows nothing may earn, and how much the truth must."""
+
+    null_share: Share = Field(default=0.05, description="Most that an empty or constant answer may earn.")
+    null_share_strict: Share | None = Field(default=None, description="The same under strict scoring.")
+    null_passes: Share = Field(default=0.0, description="Share of cases that such an answer may pass.")
+    wrong_share: Share = Field(default=0.5, description="Most that another case's truth may earn.")
+    truth_share: Share = Field(default=0.99, description="Least that the truth itself must earn.")
+
+
+class SuitePart(_Part):
+    """A suite: cases, a target, how answers are weighed, and when the result is good enough."""
+
+    suite: str = Field(min_length=1, max_length=100, description="The suite's name.")
+    about: str = Field(default="", description="What is weighed, in a sentence.")
+    version: Label = Field(default="", description="The suite's own version, for people.")
+    cases: Anything = Field(description="Where the cases are.")
+    target: Anything = Field(
+        default=None, description="The system under test when none is chosen: one kind with its settings."
+    )
+    targets: dict[str, Anything] = Field(default={}, description="Further targets, chosen by name with --target.")
+    answer: AnswerPart = Field(
+        default=AnswerPart(), description="What an answer must look like; plain text when left out."
+    )
+    score: dict[str, Anything] = Field(description="The components of the score: a scorer each, with its weight.")
+    findings: dict[str, FindingPart] = Field(default={}, description="The taxonomy: what each code of a finding means.")
+    bands: dict[str, Share] = Field(default={}, description="Ratings by the score they start at, the lowest at 0.")
+    pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")
+    gates: list[str] = Field(default=[], description="What a run must reach for a release: pass_rate >= 90 %.")
+    variants: dict[str, list[Anything]] = Field(
+        default={}, description="Factors and their values; the grid is the product."
+    )
+    repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")
+    limits: LimitsPart = Field(default=LimitsPart(), description="Limits of a run.")
+    audit: AuditPart = Field(default=AuditPart(), description="What `audit` allows.")

@@ -1,0 +1,233 @@
+"""Gates as people write them: `pass_rate >= 90 %`, `category.*.average >= 0.6 with n >= 2`, `findings.FORMAT == 0`.
+
+Parsing and checking only; `release.gates` evaluates them on a run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from steelyard.suite.spelling import listed, meant
+
+FACTORS = ("category", "difficulty", "variant", "tag")
+OPERATORS = (">=", "<=", "==", "!=", ">", "<")
+EVERY = "*"
+NONE = "(none)"
+"""The slice of cases that have no category or no difficulty while others do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric that a gate may stand on; a part in angle brackets is filled with a name of the suite."""
+
+    name: str
+    unit: str
+    """"share" and "score" lie in 0..1; "count", "s", "cost" and "tokens" start at 0 and have no upper end."""
+    about: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The name, split at its dots."""
+        return tuple(self.name.split("."))
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("pass_rate", "share", "passed samples among those with a score"),
+        Metric("average", "score", "mean score; a malformed answer counts as 0"),
+        Metric("median", "score", "middle score; a malformed answer counts as 0"),
+        Metric("scored_rate", "share", "samples whose answer was read and weighed, among all planned"),
+        Metric("malformed_rate", "share", "answers in the wrong shape, among conclusive samples"),
+        Metric("inconclusive_rate", "share", "samples whose target or judge failed, among all planned"),
+        Metric("band.<band>", "share", "samples in that band, among those with a band"),
+        Metric("score.<component>.average", "score", "mean of one component, as a fraction of its scale"),
+        Metric("findings.total", "count", "number of findings of any code"),
+        Metric("findings.<code>", "count", "number of findings of that code"),
+        Metric("findings.<code>.rate", "share", "conclusive samples with at least one finding of that code"),
+        Metric("latency.p50", "s", "median time of answered calls"),
+        Metric("latency.p95", "s", "time that 95 % of answered calls stay within"),
+        Metric("latency.mean", "s", "mean time of answered calls"),
+        Metric("latency.min", "s", "fastest answered call"),
+        Metric("latency.max", "s", "slowest answered call"),
+        Metric("cost.total", "cost", "sum of the costs that calls reported"),
+        Metric("tokens.in", "tokens", "sum of the input tokens that calls reported"),
+        Metric("tokens.out", "tokens", "sum of the output tokens that calls reported"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One threshold on one metric, of the whole run or of a slice (`slice` is `*` for every slice of `factor`)."""
+
+    text: str
+    factor: str | None
+    slice: str | None
+    metric: str
+    """As written, without the slice: `findings.FORMAT`."""
+    operator: str
+    threshold: float
+    min_n: int
+    unit: str
+    pattern: str = ""
+    """The key into METRICS: `findings.<code>`."""
+    subject: str = ""
+    """What fills the angle brackets: `FORMAT`."""
+
+
+_PIECE = re.compile(
+    r""""(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<operator>>=|<=|==|!=|>|<)|(?P<dot>\.)|(?P<other>.)""",
+    re.DOTALL,
+)
+_RIGHT = re.compile(
+    r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>%|ms\b|s\b)?"
+    r"\s*(?:with\s+n\s*>=\s*(?P<min_n>\d+))?\s*"
+)
+_SHAPE = "write <metric> <operator> <number>, for instance: pass_rate >= 90 %"
+
+
+def parse_gate(text: str) -> Gate:
+    """The gate that a text says; ValueError with a message for a person when it says none."""
+    names, operator, rest = _split(text)
+    found = _RIGHT.fullmatch(rest)
+    if found is None:
+        raise ValueError(
+            f"gate {text!r}: {rest.strip()!r} is not a number; "
+            f"after {operator} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10"
+        )
+    factor = slice_name = None
+    if names[0] in FACTORS:
+        if len(names) < 3:
+            raise ValueError(
+                f"gate {text!r}: {names[0]} needs a slice and a metric: {names[0]}.*.average {operator} ..."
+            )
+        factor, slice_name, names = names[0], names[1], names[2:]
+    metric, subject = _metric(text, names, sliced=factor is not None)
+    threshold = _threshold(text, metric, Decimal(found["number"]), found["unit"] or "")
+    min_n = int(found["min_n"] or 1)
+    if min_n < 1:
+        raise ValueError(f"gate {text!r}: with n >= {min_n} asks for nothing; the least is 1")
+    return Gate(
+        text=text.strip(),
+        factor=factor,
+        slice=slice_name,
+        metric=".".join(subject if part.startswith("<") else part for part in metric.parts),
+        operator=operator,
+        threshold=threshold,
+        min_n=min_n,
+        unit=metric.unit,
+        pattern=metric.name,
+        subject=subject,
+    )
+
+
+def _split(text: str) -> tuple[list[str], str, str]:
+    """Names left of the operator (quotes taken off), the operator, and what follows it."""
+    names = [""]
+    for piece in _PIECE.finditer(text):
+        kind = piece.lastgroup or "other"
+        if kind == "operator":
+            stripped = [name.strip() for name in names]
+            if not all(stripped):
+                raise ValueError(f"gate {text!r}: a name is missing before {piece[0]}; {_SHAPE}")
+            return stripped, piece[0], text[piece.end() :]
+        if kind == "dot":
+            names.append("")
+        else:
+            names[-1] += piece[kind]
+    hint = "= is not an operator, write == or >=" if "=" in text else _SHAPE
+    raise ValueError(f"gate {text!r} has none of the operators {' '.join(OPERATORS)}; {hint}")
+
+
+def _metric(text: str, names: Sequence[str], *, sliced: bool) -> tuple[Metric, str]:
+    """The metric those names spell and the name that fills its angle brackets, literal spellings first."""
+    for metric in METRICS.values():
+        if len(metric.parts) != len(names):
+            continue
+        subject = ""
+        for part, name in zip(metric.parts, names, strict=True):
+            if part.startswith("<"):
+                subject = name
+            elif part != name:
+                break
+        else:
+            return metric, subject
+    written = ".".join(names)
+    sentence = f"gate {text!r}: there is no metric {written!r}{meant(written, METRICS)}"
+    # In a slice, a name with a dot that was left unquoted is the likeliest reason.
+    raise ValueError(sentence + ('; a name that holds a dot is quoted: tag."a.b".average' if sliced else ""))
+
+
+def _threshold(text: str, metric: Metric, number: Decimal, unit: str) -> float:
+    bounded = metric.unit in ("share", "score")
+    allowed = {"share": "%", "score": "%", "s": "ms s"}.get(metric.unit, "")
+    if unit and unit not in allowed.split():
+        fit = f"allowed: {allowed.replace(' ', ', ')}" if allowed else "it takes a plain number"
+        raise ValueError(f"gate {text!r}: {metric.name} is not measured in {unit}; {fit}")
+    if number < 0:
+        raise ValueError(f"gate {text!r}: {number} is below 0, which {metric.name} never is")
+    if unit == "%":
+        if number > 100:
+            raise ValueError(f"gate {text!r}: {number} % is above 100 %, which {metric.name} never is")
+        return float(number / 100)
+    if bounded and number > 1:
+        raise ValueError(f"gate {text!r}: {number} is above 1: write {number} % or {number / 100}")
+    return float(number / 1000) if unit == "ms" else float(number)
+
+
+def check_gate(
+    gate: Gate,
+    *,
+    components: Sequence[str],
+    codes: Sequence[str],
+    bands: Sequence[str],
+    slices: Mapping[str, Sequence[str]],
+    passing: bool = True,
+) -> str | None:
+    """What is wrong with a gate in its suite (a name that is not there, a threshold that decides nothing), or None.
+
+    `slices` maps each factor to the names that cases have; `passing` says whether the suite declares a pass threshold.
+    """
+    if gate.pattern == "pass_rate" and not passing:
+        return f"gate {gate.text!r}: the suite declares no `pass:` threshold, so there is no pass rate"
+    known = {
+        "<component>": ("component", components),
+        "<code>": ("finding code", codes),
+        "<band>": ("band", bands),
+    }
+    for part in METRICS[gate.pattern].parts:
+        if part in known:
+            what, names = known[part]
+            if gate.subject not in names:
+                return _unknown(gate, what, gate.subject, names)
+    if gate.factor is not None:
+        names = slices.get(gate.factor, ())
+        if not names:
+            return f"gate {gate.text!r}: no case of this suite has a {gate.factor}"
+        if gate.slice not in (EVERY, NONE, *names):
+            return _unknown(gate, gate.factor, gate.slice or "", names)
+    return cannot_fail(gate)
+
+
+def _unknown(gate: Gate, what: str, name: str, names: Sequence[str]) -> str:
+    hint = meant(name, names) or (f"; there are: {listed(names)}" if names else "; this suite declares none")
+    return f"gate {gate.text!r}: there is no {what} {name!r}{hint}"
+
+
+def cannot_fail(gate: Gate) -> str | None:
+    """Why a gate decides nothing, because every value passes it or none can; None when it can do both."""
+    top = 1.0 if gate.unit in ("share", "score") else float("inf")
+    limit, operator = gate.threshold, gate.operator
+    reachable = 0 <= limit <= top and (gate.unit not in ("count", "tokens") or limit.is_integer())
+    always = (operator == ">=" and limit <= 0) or (operator == "<=" and limit >= top)
+    always = always or (operator == "!=" and not reachable)
+    never = (operator == ">" and limit >= top) or (operator == "<" and limit <= 0)
+    never = never or (operator == "==" and not reachable)
+    if not (always or never):
+        return None
+    span = "between 0 and 1" if top == 1.0 else "0 or more" if reachable else "a whole number"
+    return f"gate {gate.text!r} cannot {'fail' if always else 'pass'}: {gate.metric} is always {span}"

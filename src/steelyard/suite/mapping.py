@@ -1,0 +1,172 @@
+"""From a record in its file's own shape to the fields of a case: rename, constant, unit, template, merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import SuiteError
+from steelyard.suite.conversions import CONVERSIONS
+from steelyard.suite.paths import MISSING, Getter, compile_path
+from steelyard.suite.spelling import found, shown, unknown_key
+from steelyard.suite.templates import compile_template
+from steelyard.suite.units import convert, unit_factor
+
+FIELDS = ("id", "input", "expected", "category", "difficulty", "tags", "attachments", "why")
+"""The fields of a case, in the order documents list them."""
+
+_LEAF = ("from", "default", "unit", "as")
+
+Tell = Callable[[str, tuple[str | int, ...]], None]
+"""Takes a sentence and the place in the mapping it speaks of."""
+Rule = Callable[[Any], Any]
+
+
+class Unmappable(ValueError):
+    """A record's value does not fit the mapping; `field` is where in the record it was."""
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A path that the mapping reads, to tell when no record has it."""
+
+    path: str
+    get: Getter
+    spec: tuple[str | int, ...]
+
+
+@dataclass(slots=True)
+class Mapping:
+    """A compiled mapping; `fields` of a record are what a case is built from."""
+
+    rules: dict[str, Rule]
+    sources: list[Source] = field(default_factory=list)
+
+    def fields(self, record: Any) -> dict[str, Any]:
+        """The case's fields that the record has; Unmappable when a value does not fit."""
+        taken = {name: rule(record) for name, rule in self.rules.items()}
+        return {name: value for name, value in taken.items() if value is not MISSING}
+
+
+def compile_mapping(spec: dict[str, Any], tell: Tell) -> Mapping:
+    """The mapping in `spec`; fields it leaves out come from the record's keys of the same name."""
+    mapping = Mapping({name: compile_path(name) for name in FIELDS})
+    for name, rule in spec.items():
+        if name not in FIELDS:
+            tell(unknown_key(name, FIELDS), (name,))
+            continue
+        mapping.rules[name] = _compile(rule, (name,), mapping, tell)
+    return mapping
+
+
+def _compile(spec: Any, place: tuple[str | int, ...], mapping: Mapping, tell: Tell) -> Rule:
+    if isinstance(spec, str):
+        return _path(spec, place, mapping, tell)
+    if not isinstance(spec, dict):
+        tell(f"expected a path, or from, constant or template; {found(spec)}", place)
+        return lambda _: MISSING
+    if set(spec) == {"constant"}:
+        constant = spec["constant"]
+        return lambda _: constant
+    if set(spec) == {"template"}:
+        return _template(spec["template"], place, tell)
+    if "from" in spec:
+        return _leaf(spec, place, mapping, tell)
+    return _object(spec, place, mapping, tell)
+
+
+def _path(text: str, place: tuple[str | int, ...], mapping: Mapping, tell: Tell, *, needed: bool = True) -> Getter:
+    try:
+        get = compile_path(text)
+    except ValueError as error:
+        tell(str(error), place)
+        return lambda _: MISSING
+    if needed:
+        mapping.sources.append(Source(text, get, place))
+    return get
+
+
+def _template(text: Any, place: tuple[str | int, ...], tell: Tell) -> Rule:
+    if not isinstance(text, str):
+        tell(f"a template is text; {found(text)}", place)
+        return lambda _: MISSING
+    try:
+        template = compile_template(text, where="the mapping", names=None)
+    except SuiteError as error:
+        tell(error.mistakes[0].message, (*place, "template"))
+        return lambda _: MISSING
+
+    def rule(record: Any) -> str:
+        try:
+            return template.fill(record if isinstance(record, dict) else {})
+        except SuiteError as error:
+            raise Unmappable(error.mistakes[0].message) from None
+
+    return rule
+
+
+def _leaf(spec: dict[str, Any], place: tuple[str | int, ...], mapping: Mapping, tell: Tell) -> Rule:
+    for key in spec:
+        if key not in _LEAF:
+            tell(unknown_key(key, _LEAF), (*place, key))
+    path = spec["from"]
+    if not isinstance(path, str):
+        tell(f"from names a path; {found(path)}", (*place, "from"))
+        return lambda _: MISSING
+    get = _path(path, (*place, "from"), mapping, tell, needed="default" not in spec)
+    default = spec.get("default", MISSING)
+    steps = _steps(spec, place, tell)
+
+    def rule(record: Any) -> Any:
+        value = get(record)
+        if value is MISSING or value is None:
+            return value if default is MISSING else default
+        for step in steps:
+            try:
+                value = step(value)
+            except (ValueError, RecursionError) as error:
+                raise Unmappable(f"{path} {shown(value)} {error}", path.rpartition(".")[2]) from None
+        return value
+
+    return rule
+
+
+def _steps(spec: dict[str, Any], place: tuple[str | int, ...], tell: Tell) -> list[Rule]:
+    """What is done to a value one after the other: first `as`, then `unit`."""
+    steps: list[Rule] = []
+    if "as" in spec:
+        if isinstance(spec["as"], str) and spec["as"] in CONVERSIONS:
+            steps.append(CONVERSIONS[spec["as"]])
+        else:
+            tell(f"unknown conversion: {found(spec['as'])}; allowed: {', '.join(CONVERSIONS)}", (*place, "as"))
+    if "unit" in spec:
+        try:
+            factor = unit_factor(str(spec["unit"]))
+            steps.append(lambda value: convert(value, factor))
+        except ValueError as error:
+            tell(str(error), (*place, "unit"))
+    return steps
+
+
+def _object(spec: dict[str, Any], place: tuple[str | int, ...], mapping: Mapping, tell: Tell) -> Rule:
+    whole = spec.get("*")
+    merge = _path(whole, (*place, "*"), mapping, tell) if isinstance(whole, str) else None
+    if "*" in spec and merge is None:
+        tell(f'"*" names the path of an object to copy; {found(whole)}', (*place, "*"))
+    rules = {key: _compile(rule, (*place, key), mapping, tell) for key, rule in spec.items() if key != "*"}
+
+    def rule(record: Any) -> dict[str, Any]:
+        base = merge(record) if merge else {}
+        if base is MISSING or base is None:
+            base = {}
+        if not isinstance(base, dict):
+            raise Unmappable(f"{whole} is to be copied key by key, but {found(base)}", str(whole).rpartition(".")[2])
+        built = ((key, part(record)) for key, part in rules.items())
+        return base | {key: value for key, value in built if value is not MISSING}
+
+    return rule

@@ -1,0 +1,156 @@
+"""One pass over all cases: every mistake found, names counted, contents hashed; memory does not grow with the cases."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import Mistake
+from steelyard.suite.attachments import attachment_digest
+from steelyard.suite.case import Case
+from steelyard.suite.cases import FileCases, ListCases
+from steelyard.suite.draft import Draft
+from steelyard.suite.model import CaseSurvey, Component
+from steelyard.suite.record import Record
+from steelyard.suite.truths import TruthCheck
+
+_MOST_TOLD = 20
+_MODULUS = 1 << 256
+
+
+@dataclass
+class _Few:
+    """The first mistakes, and how many more there were."""
+
+    told: list[Mistake] = field(default_factory=list)
+    more: int = 0
+
+    def add(self, mistake: Mistake) -> None:
+        if len(self.told) < _MOST_TOLD:
+            self.told.append(mistake)
+        else:
+            self.more += 1
+
+
+class _Hash:
+    """A hash of many things that does not depend on their order."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def add(self, data: Any) -> None:
+        text = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        self._sum = (self._sum + int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")) % _MODULUS
+
+    def text(self) -> str:
+        return f"{self._sum:064x}"[:16]
+
+
+@dataclass
+class _Tally:
+    ids: array[int] = field(default_factory=lambda: array("Q"))
+    categories: Counter[str] = field(default_factory=Counter)
+    difficulties: Counter[str] = field(default_factory=Counter)
+    tags: Counter[str] = field(default_factory=Counter)
+    cases: _Hash = field(default_factory=_Hash)
+    truth: _Hash = field(default_factory=_Hash)
+    inputs: _Hash = field(default_factory=_Hash)
+
+
+def survey_cases(source: FileCases | ListCases, components: tuple[Component, ...], draft: Draft) -> CaseSurvey:
+    """What the cases hold; every mistake in them is noted, the first ones in full."""
+    few = _Few()
+    tally = _Tally()
+    truths = TruthCheck(components, source.mapping)
+    seen: dict[str, int] = {}
+    for record, case in source.walk(few.add):
+        seen[record.file] = seen.get(record.file, 0) + 1 if isinstance(source, FileCases) else 1
+        truths.see_record(record)
+        if case is not None and _count(case, record, tally, draft, few):
+            truths.see(case, record, few.add)
+    _tell_empty(source, seen, few)
+    _tell_twins(source, tally.ids, few)
+    for message, place in truths.unmet():
+        draft.tell(message, place)
+    draft.mistakes.extend(few.told)
+    if few.more:
+        draft.mistakes.append(Mistake(f"and {few.more} more mistakes in the cases", few.told[-1].file))
+    return CaseSurvey(
+        n=len(tally.ids),
+        categories=dict(sorted(tally.categories.items())),
+        difficulties=dict(sorted(tally.difficulties.items())),
+        tags=dict(sorted(tally.tags.items())),
+        cases_digest=tally.cases.text(),
+        truth_digest=tally.truth.text(),
+        input_digest=tally.inputs.text(),
+    )
+
+
+def _count(case: Case, record: Record, tally: _Tally, draft: Draft, few: _Few) -> bool:
+    """Take a case into the tally; False (and a mistake) when it holds what cannot be kept."""
+    try:
+        attached = [(a.media_type, attachment_digest(a, draft.folder)) for a in case.attachments]
+        asked = [case.id, case.input, attached]
+        tally.inputs.add(asked)
+        tally.cases.add([*asked, case.category, case.difficulty, sorted(case.tags)])
+        tally.truth.add([case.id, case.expected])
+    except (ValueError, TypeError, RecursionError) as error:
+        few.add(record.mistake(f"case {case.id}: {_why_not_kept(error)}"))
+        return False
+    tally.ids.append(_id_hash(case.id))
+    if case.category is not None:
+        tally.categories[case.category] += 1
+    if case.difficulty is not None:
+        tally.difficulties[case.difficulty] += 1
+    tally.tags.update(case.tags)
+    return True
+
+
+def _why_not_kept(error: Exception) -> str:
+    text = str(error)
+    if "not JSON compliant" in text:
+        return "it holds NaN or Infinity, which is no number: leave the value out or write null"
+    if isinstance(error, UnicodeEncodeError):
+        return "it holds half of a surrogate pair (\\ud800 and the like), which is no character"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return text
+
+
+def _tell_empty(source: FileCases | ListCases, seen: dict[str, int], few: _Few) -> None:
+    if few.told:
+        return
+    if isinstance(source, ListCases):
+        if not source.records:
+            few.add(Mistake("there are no cases", source.located.file if source.located else ""))
+        return
+    with_rows = {name.partition(" row ")[0] for name in seen}
+    for file in source.files:
+        if file.name not in with_rows:
+            few.add(Mistake("there are no cases in this file", file.name))
+
+
+def _id_hash(case_id: str) -> int:
+    return int.from_bytes(hashlib.blake2b(case_id.encode(), digest_size=8).digest(), "big")
+
+
+def _tell_twins(source: FileCases | ListCases, ids: array[int], few: _Few) -> None:
+    """Look for ids that occur twice; only when hashes clash are the files read again to name them."""
+    import numpy as np
+
+    hashes = np.sort(np.frombuffer(ids, dtype=np.uint64)) if ids else np.empty(0, dtype=np.uint64)
+    clashing = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+    if not clashing:
+        return
+    first: dict[str, str] = {}
+    for record, case in source.walk(lambda _: None):
+        if case is None or _id_hash(case.id) not in clashing:
+            continue
+        if case.id in first:
+            few.add(record.mistake(f"the id {case.id!r} is given twice; the first is at {first[case.id]}", "id"))
+        else:
+            first[case.id] = record.place

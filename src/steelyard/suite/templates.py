@@ -1,0 +1,103 @@
+"""Texts with holes, filled from a case: sandboxed Jinja in which an unknown name is an error, never an empty string."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+from jinja2 import StrictUndefined, meta
+from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from steelyard.errors import Mistake, SuiteError
+from steelyard.suite.case import Case
+from steelyard.suite.model import Variant
+
+NAMES = ("case", "input", "variant", "repeat")
+"""What a template of a prompt, body or argument may speak of."""
+
+
+def _as_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    # Prompts and request bodies are not HTML: escaping would change what the model is asked.
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+    environment.filters["json"] = environment.filters["tojson"] = _as_json
+    # A template must give the same text each time, and `range(10**9)` must not hang a run.
+    for name in ("lipsum", "cycler", "joiner"):
+        environment.globals.pop(name, None)
+    environment.filters.pop("random", None)
+    return environment
+
+
+_ENVIRONMENT = _environment()
+
+
+class Template:
+    """A compiled text; `render` fills it for one call, `fill` from any names."""
+
+    __slots__ = ("_template", "text", "where")
+
+    def __init__(self, text: str, where: str, names: tuple[str, ...] | None) -> None:
+        self.text = text
+        self.where = where
+        try:
+            tree = _ENVIRONMENT.parse(text)
+            unknown = meta.find_undeclared_variables(tree) - set(_ENVIRONMENT.globals)
+            if names is not None and (unknown := unknown - set(names)):
+                raise SuiteError([_unknown_name(sorted(unknown)[0], names, text, where)])
+            self._template = _ENVIRONMENT.from_string(text)
+        except TemplateSyntaxError as error:
+            message = f"the template does not compile: {error.message}"
+            raise SuiteError([Mistake(message, *_place(where, error.lineno))]) from None
+        except (jinja2.TemplateError, RecursionError, ValueError, TypeError) as error:
+            raise SuiteError([Mistake(f"the template does not compile: {error}", *_place(where, None))]) from None
+
+    def render(self, case: Case, variant: Variant | Mapping[str, Any], repeat: int = 0) -> str:
+        """The text for one call; SuiteError naming the file and the case when a name in it is not there."""
+        values = variant.values if isinstance(variant, Variant) else variant
+        try:
+            return self.fill({"case": case, "input": case.input, "variant": values, "repeat": repeat})
+        except SuiteError as error:
+            told = [Mistake(f"{m.message} (case {case.id})", m.file, m.line) for m in error.mistakes]
+            raise SuiteError(told) from None
+
+    def fill(self, names: Mapping[str, Any]) -> str:
+        """The text with these names; SuiteError when one in it is not there or cannot be used so."""
+        try:
+            return self._template.render(names)
+        except UndefinedError as error:
+            raise SuiteError([Mistake(f"the template cannot be filled: {error.message}", self.where)]) from None
+        except SecurityError as error:
+            raise SuiteError(
+                [Mistake(f"the template does something that is not allowed: {error}", self.where)]
+            ) from None
+        except Exception as error:  # noqa: BLE001 - a template computes freely; whatever breaks is a mistake in it
+            message = f"the template cannot be filled: {error or type(error).__name__}"
+            raise SuiteError([Mistake(message, self.where)]) from None
+
+
+def compile_template(text: str, *, where: str, names: tuple[str, ...] | None = NAMES) -> Template:
+    """The text as a Template; SuiteError naming `where` when it does not compile or speaks of unknown names.
+
+    `names` are the names it may use (None: any).
+    """
+    return Template(text, where, names)
+
+
+def _unknown_name(name: str, names: tuple[str, ...], text: str, where: str) -> Mistake:
+    line = next((at for at, row in enumerate(text.splitlines(), 1) if name in row), None)
+    allowed = ", ".join(sorted(names))
+    return Mistake(f"the template speaks of {name!r}, which does not exist; there are: {allowed}", *_place(where, line))
+
+
+def _place(where: str, line: int | None) -> tuple[str, int | None]:
+    """File and line of a mistake; a `where` that already ends in a line keeps its own."""
+    head, _, tail = where.rpartition(":")
+    if head and tail.isdigit():
+        return head, int(tail)
+    return where, line

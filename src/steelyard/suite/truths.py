@@ -1,0 +1,199 @@
+"""Whether the truth that the scorers and the mapping ask for is in the cases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+from steelyard.suite.case import Case
+from steelyard.suite.mapping import Mapping, Source
+from steelyard.suite.paths import MISSING, Getter, compile_path, split_path
+from steelyard.suite.problems import Place
+from steelyard.suite.record import Record, Report
+from steelyard.suite.spelling import meant
+
+_CASE_PATH = re.compile(r"(input|expected|attachments|tags|category|difficulty|why|id)(\.|\[\]|$)[^*+?(){}|^$\\]*")
+_ENOUGH = 100
+"""So many records are looked at for names to suggest."""
+_MOST_NAMES = 2_000
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One path that a component asks for."""
+
+    path: str
+    get: Getter
+    place: Place
+    met: bool = False
+
+
+@dataclass(slots=True)
+class _Component:
+    """A component while the cases go by."""
+
+    name: str
+    scorer: Any
+    declared: bool
+    asked: list[_Asked]
+    check: Any
+    fields: list[str]
+    n_missing: int = 0
+    first_missing: str = ""
+    knows_truth: bool = True
+
+
+class TruthCheck:
+    """Watches the cases go by and tells afterwards what no case, or not every case, has."""
+
+    def __init__(self, components: tuple[Component_, ...], mapping: Mapping) -> None:
+        self._components = [_watch(component) for component in components]
+        self._sources = [_Asked(s.path, s.get, ("cases", "map", *s.spec)) for s in mapping.sources]
+        self._open_sources = list(self._sources)
+        self._record_names: set[str] = set()
+        self._case_names: set[str] = set()
+        self._n_records = 0
+        self._n_cases = 0
+
+    def see_record(self, record: Record) -> None:
+        """Look at a record before it was mapped."""
+        self._n_records += 1
+        if self._open_sources:
+            for source in self._open_sources:
+                source.met = source.get(record.data) is not MISSING
+            self._open_sources = [source for source in self._open_sources if not source.met]
+            _collect(record.data, self._record_names, self._n_records)
+
+    def see(self, case: Case, record: Record, report: Report) -> None:
+        """Look at a case; its own contradictions are reported at once."""
+        self._n_cases += 1
+        if self._n_cases <= _ENOUGH:
+            _collect({"expected": case.expected, "input": case.input}, self._case_names, self._n_cases)
+        for component in self._components:
+            for asked in component.asked:
+                asked.met = asked.met or asked.get(case) is not MISSING
+            if component.check is not None and (wrong := component.check(case)):
+                report(_mistake(record, wrong, component.fields))
+            elif component.knows_truth and not component.declared:
+                self._look_for_truth(component, case, record)
+
+    def _look_for_truth(self, component: _Component, case: Case, record: Record) -> None:
+        try:
+            missing = component.scorer.truth(case) is None
+        except NotImplementedError:
+            component.knows_truth = False
+            return
+        if missing:
+            component.n_missing += 1
+            component.first_missing = component.first_missing or f"{case.id} at {record.place}"
+
+    def unmet(self) -> Iterator[tuple[str, Place]]:
+        """What is in no case, and which truth is missing without a declared policy."""
+        for source in self._sources:
+            if not source.met and self._n_records:
+                hint = meant(source.path, self._record_names)
+                yield f"{source.path} is in none of the {self._n_records} records{hint}", source.place
+        if not self._n_cases:
+            return
+        for component in self._components:
+            unmet = [asked for asked in component.asked if not asked.met]
+            for asked in unmet:
+                hint = meant(asked.path, self._case_names)
+                yield f"{asked.path} is in none of the {self._n_cases} cases{hint}", asked.place
+            if component.n_missing and not unmet:
+                yield self._untold_truth(component), ("score", component.name)
+
+    def _untold_truth(self, component: _Component) -> str:
+        name, n = component.name, component.n_missing
+        if n == self._n_cases:
+            hint = _prefix_hint(component.scorer, self._case_names)
+            return f"score.{name}: none of the {n} cases has a truth for it{hint}"
+        return (
+            f"score.{name}: {n} of {self._n_cases} cases have no truth for it (the first is {component.first_missing}):"
+            " say what then, with when_unknown: skip or when_unknown: say_unknown"
+        )
+
+
+Component_ = Any
+
+
+def _watch(component: Any) -> _Component:
+    where: Place = ("score", component.name, component.scorer_name)
+    asked = [_Asked(path, compile_path(path), (*where, *at)) for at, path in _case_paths(component.scorer)]
+    fields = [split_path(one.path)[-1] for one in asked if one.path]
+    check = getattr(component.scorer, "check", None)
+    return _Component(
+        name=component.name,
+        scorer=component.scorer,
+        declared=component.when_unknown is not None,
+        asked=asked,
+        check=check if callable(check) else None,
+        fields=fields,
+    )
+
+
+def _case_paths(scorer: Any) -> Iterator[tuple[Place, str]]:
+    """The parameters that name a place in the case, with where they stand in the scorer's settings."""
+    if isinstance(scorer, BaseModel):
+        for name in scorer.model_fields_set:
+            if not name.startswith("answer") and name not in _NOT_PATHS:
+                yield from _paths_in(getattr(scorer, name), (name,))
+
+
+_NOT_PATHS = frozenset({"pattern", "schema", "schema_"})
+
+
+def _paths_in(value: Any, at: Place) -> Iterator[tuple[Place, str]]:
+    if isinstance(value, str):
+        if _CASE_PATH.fullmatch(value):
+            try:
+                split_path(value)
+            except ValueError:
+                return
+            yield at, value
+    elif isinstance(value, BaseModel):
+        for name in value.model_fields_set:
+            if not name.startswith("answer"):
+                yield from _paths_in(getattr(value, name), (*at, name))
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _paths_in(inner, (*at, key))
+    elif isinstance(value, (list, tuple)):
+        for n, inner in enumerate(value):
+            yield from _paths_in(inner, (*at, n))
+
+
+def _prefix_hint(scorer: Any, names: set[str]) -> str:
+    """": did you mean expected.x?" for a parameter `x` that stands for a path but lacks its first step."""
+    if isinstance(scorer, BaseModel):
+        for name in scorer.model_fields_set:
+            value = getattr(scorer, name)
+            if isinstance(value, str) and not name.startswith("answer"):
+                for first in ("expected", "input"):
+                    if f"{first}.{value}" in names:
+                        return f": did you mean {first}.{value}?"
+    return ""
+
+
+def _mistake(record: Record, message: str, fields: list[str]) -> Any:
+    from steelyard.errors import Mistake
+
+    named = [name for name in fields if name in message] or fields
+    return Mistake(message, record.file, record.line_of(named))
+
+
+def _collect(data: Any, names: set[str], n: int, before: str = "") -> None:
+    """Add the dotted names in `data` to those that can be suggested."""
+    if n > _ENOUGH or len(names) > _MOST_NAMES or not isinstance(data, dict) or before.count(".") > 4:
+        return
+    for key, value in data.items():
+        name = f"{before}.{key}" if before else str(key)
+        names.add(name)
+        _collect(value, names, n, name)
+
+
+__all__ = ["Source", "TruthCheck", "field"]

@@ -1,0 +1,154 @@
+"""A program as the system under test: stdin or arguments in, stdout out, no shell."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, field_validator
+
+from steelyard.errors import Mistake, SuiteError, TargetFailure
+from steelyard.suite.case import digest
+from steelyard.targets.base import Ask, Reply, Surroundings
+from steelyard.targets.filling import TextFiller, text_filler
+from steelyard.targets.process import Finished, Program, run_program
+from steelyard.targets.settings import TargetSettings, TextFile, looks_secret, read_variable, text_of
+
+_ALWAYS_PASSED = ("PATH", "HOME", "LANG")
+_TRY_AGAIN = os.EX_TEMPFAIL
+
+
+class CommandSettings(TargetSettings):
+    """What to run, and what it gets."""
+
+    run: tuple[str, ...] = Field(
+        description="The program and its arguments, as a list: no shell takes part. Arguments are templates.",
+        min_length=1,
+    )
+    stdin: str | TextFile | None = Field(
+        default=None, description="Template of what the program reads from stdin, or {file: PATH} of one."
+    )
+    env: tuple[str, ...] = Field(
+        default=(),
+        description="Names of environment variables to pass on. Besides these it gets PATH, HOME and LANG only.",
+    )
+    secret_env: tuple[str, ...] = Field(
+        default=(), description="As env, for variables whose values must never reach store, log or report."
+    )
+    max_bytes: int = Field(default=10_000_000, description="Largest output that is read.", gt=0)
+
+    @field_validator("run", mode="before")
+    @classmethod
+    def _is_a_list(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            raise ValueError(f"write the program and its arguments as a list: [{', '.join(given.split())}]")
+        return given
+
+    @field_validator("run")
+    @classmethod
+    def _starts_with_a_program(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        if not given[0].strip() or "{{" in given[0]:
+            raise ValueError(f"{given[0]!r} is not the name of a program")
+        return given
+
+    @field_validator("env", "secret_env", mode="before")
+    @classmethod
+    def _a_single_one_is_a_list(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+
+class CommandTarget:
+    """Runs the program once a call, in the suite's folder and in a process group of its own.
+
+    However a call ends (answer, failure, timeout, Ctrl-C), the whole group is killed and the program reaped.
+    """
+
+    Settings = CommandSettings
+
+    def __init__(self, settings: CommandSettings, surroundings: Surroundings) -> None:
+        self._settings = settings
+        self._folder = surroundings.folder.resolve()
+        self._env = _environment(settings, surroundings)
+        self._program = _find_program(settings.run[0], self._folder, self._env.get("PATH"))
+        self._arguments = [
+            text_filler(text, f"target command, argument {at}") for at, text in enumerate(settings.run[1:], 1)
+        ]
+        self._stdin: TextFiller | None = None
+        self._stdin_text: str | None = None
+        if settings.stdin is not None:
+            self._stdin_text, where = text_of(settings.stdin, surroundings, "target command, stdin")
+            self._stdin = text_filler(self._stdin_text, where)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        return None
+
+    async def ask(self, ask: Ask) -> Reply:
+        """What the program wrote to stdout, without the last newline; TargetFailure when it failed."""
+        argv = (self._program, *(fill(ask) for fill in self._arguments))
+        stdin = None if self._stdin is None else self._stdin(ask).encode("utf-8", "replace")
+        try:
+            finished = await run_program(Program(argv, self._folder, self._env, self._settings.max_bytes), stdin)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            message = f"{self._settings.run[0]} cannot be started: {reason}"
+            raise TargetFailure("cannot_start", message, retry=False) from None
+        return Reply(text=self._text(finished))
+
+    def identity(self) -> dict[str, Any]:
+        """Kind, command line, a hash of stdin's template, and the names of the variables passed on."""
+        named = sorted({*self._settings.env, *self._settings.secret_env})
+        stdin = None if self._stdin_text is None else digest(self._stdin_text)
+        return {"kind": "command", "run": list(self._settings.run), "stdin": stdin, "env": named}
+
+    def request_key(self, ask: Ask) -> Any:
+        """Arguments and stdin."""
+        try:
+            arguments = [fill(ask) for fill in self._arguments]
+            stdin = None if self._stdin is None else self._stdin(ask)
+        except TargetFailure:
+            return None
+        return {"run": [self._settings.run[0], *arguments], "stdin": stdin}
+
+    def secrets(self) -> list[str]:
+        """Values of secret_env, and of env where the name looks like a secret's."""
+        plain = {name for name in self._settings.env if not looks_secret(name)} - {*self._settings.secret_env}
+        return [self._env[name] for name in self._env if name not in plain and name not in _ALWAYS_PASSED]
+
+    def _text(self, finished: Finished) -> str:
+        if finished.too_large:
+            message = f"it wrote more than max_bytes ({self._settings.max_bytes:,} bytes) and was killed"
+            raise TargetFailure("too_large", message, retry=False)
+        if finished.code != 0:
+            raise _exit_failure(finished)
+        try:
+            return finished.output.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            message = f"the output is not UTF-8 text: byte {error.start} cannot be read"
+            raise TargetFailure("bad_encoding", message, retry=False) from None
+
+
+def _exit_failure(finished: Finished) -> TargetFailure:
+    code = finished.code
+    kind, told = (f"exit_{code}", f"exit code {code}") if code > 0 else (f"signal_{-code}", f"killed by signal {-code}")
+    complaint = f": {finished.complaint}" if finished.complaint else ", nothing on stderr"
+    return TargetFailure(kind, told + complaint, retry=code == _TRY_AGAIN, body=finished.complaint or None)
+
+
+def _environment(settings: CommandSettings, surroundings: Surroundings) -> dict[str, str]:
+    passed = {name: surroundings.env[name] for name in _ALWAYS_PASSED if name in surroundings.env}
+    for name in (*settings.env, *settings.secret_env):
+        passed[name] = read_variable(name, surroundings, "target command")
+    return passed
+
+
+def _find_program(name: str, folder: Path, path: str | None) -> str:
+    found = shutil.which(str(folder / name)) if os.sep in name else shutil.which(name, path=path or os.defpath)
+    if found is None:
+        where = "in the suite's folder" if os.sep in name else "on PATH"
+        raise SuiteError([Mistake(f"there is no program {name!r} {where} that can be run", "target command")])
+    return found

@@ -1,0 +1,129 @@
+"""Fills texts, trees of texts and typed values from one call: the bodies, headers and prompts of targets."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from steelyard.errors import Mistake, SuiteError, TargetFailure
+from steelyard.suite.case import Attachment, Case
+from steelyard.suite.paths import MISSING, compile_path
+from steelyard.suite.templates import Template, compile_template
+from steelyard.targets.base import Ask
+
+Filler = Callable[[Ask], Any]
+"""From one call to the value for it; TargetFailure `bad_template` when the case lacks what the template names."""
+
+TextFiller = Callable[[Ask], str]
+
+_HOLE = re.compile(r"\{\{|\{%|\{#")
+_ONE_EXPRESSION = re.compile(r"^\s*\{\{[-+]?((?:(?!\{\{|\}\}).)+?)[-+]?\}\}\s*$", re.S)
+_ONE_VARIANT = re.compile(r"^\s*\{\{\s*variant\.([^\W\d]\w*)\s*\}\}\s*$")
+
+
+def text_filler(text: str, where: str) -> TextFiller:
+    """Gives the text for each call; a text without holes is given as it is."""
+    if not _HOLE.search(text):
+        return lambda _: text
+    template = compile_template(text, where=where)
+    return lambda ask: _render(template, ask)
+
+
+def prompt_filler(text: str, where: str) -> TextFiller:
+    """As `text_filler`; a text that is only `{{ variant.name }}` takes that variant's value as the template itself."""
+    alone = _ONE_VARIANT.match(text)
+    if alone is None:
+        return text_filler(text, where)
+    name, plain = alone.group(1), text_filler(text, where)
+
+    def fill(ask: Ask) -> str:
+        value = ask.variant.values.get(name)
+        return _variant_filler(value, f"variant {name}")(ask) if isinstance(value, str) else plain(ask)
+
+    return fill
+
+
+@lru_cache(maxsize=256)
+def _variant_filler(text: str, where: str) -> TextFiller:
+    return text_filler(text, where)
+
+
+def value_filler(text: str, where: str) -> Filler:
+    """As `text_filler`, but a text that is exactly one `{{ expression }}` gives the value with its type."""
+    alone = _ONE_EXPRESSION.match(text)
+    if alone is None:
+        return text_filler(text, where)
+    plain = compile_template(text, where=where)
+    typed = compile_template("{{ (" + alone.group(1) + ") | json }}", where=where)
+
+    def fill(ask: Ask) -> Any:
+        try:
+            return json.loads(typed.render(ask.case, ask.variant.values, ask.repeat))
+        except SuiteError as error:
+            _render(plain, ask)  # says which name is missing, where the JSON filter only says that it is
+            raise _unfilled(error) from None
+
+    return fill
+
+
+def tree_filler(tree: Any, where: str) -> Filler:
+    """Gives the tree with every text in it filled, keeping the types of lone expressions."""
+    if isinstance(tree, str):
+        return value_filler(tree, where)
+    if isinstance(tree, dict):
+        parts = {str(key): tree_filler(value, f"{where}.{key}") for key, value in tree.items()}
+        return lambda ask: {key: part(ask) for key, part in parts.items()}
+    if isinstance(tree, list):
+        items = [tree_filler(value, f"{where}.{at}") for at, value in enumerate(tree)]
+        return lambda ask: [item(ask) for item in items]
+    return lambda _: tree
+
+
+def path_filler(path: str, where: str) -> Filler:
+    """Gives what stands at a dotted path of the case, such as `input`."""
+    try:
+        get = compile_path(path)
+    except ValueError as error:
+        raise SuiteError([Mistake(str(error), where)]) from None
+
+    def fill(ask: Ask) -> Any:
+        value = get(ask.case)
+        if value is MISSING:
+            raise TargetFailure("bad_template", f"{where}: case {ask.case.id} has nothing at {path}", retry=False)
+        return value
+
+    return fill
+
+
+def body_filler(body: Any, where: str) -> Filler:
+    """A JSON body: a tree of templates, or one text that is a template or else a path into the case."""
+    if isinstance(body, str) and not _HOLE.search(body):
+        return path_filler(body, where)
+    return tree_filler(body, where)
+
+
+def to_json(value: Any) -> str:
+    """JSON text of what a body holds, parts of cases included."""
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Case):
+        return value.as_data()
+    if isinstance(value, Attachment):
+        return {"place": value.place, "media_type": value.media_type}
+    return str(value)  # dates, as YAML reads them
+
+
+def _render(template: Template, ask: Ask) -> str:
+    try:
+        return template.render(ask.case, ask.variant.values, ask.repeat)
+    except SuiteError as error:
+        raise _unfilled(error) from None
+
+
+def _unfilled(error: SuiteError) -> TargetFailure:
+    return TargetFailure("bad_template", str(error), retry=False)

@@ -1,0 +1,252 @@
+"""The settings of an HTTP target."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Literal, Self
+from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from steelyard.suite.paths import compile_path
+from steelyard.targets.settings import FromEnv, TargetSettings, looks_secret
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+_CLASS_OF_STATUS = re.compile(r"^[345]xx$")
+
+
+def dotted_path(text: str) -> str:
+    """The dotted path for a JSONPath such as `$.a.b`, `$.a[0]`, `$.a[*].b` or `$['odd key']`; others as they are."""
+    if not text.startswith("$"):
+        return text
+    steps: list[str] = []
+    rest = text[1:]
+    while rest:
+        found = _JSONPATH_STEP.match(rest)
+        if found is None:
+            raise ValueError(f"{text!r}: only $.name, ['name'], [0] and [*] are understood, not {rest!r}")
+        name, index, quoted = found.group("name"), found.group("index"), found.group("quoted")
+        if found.group("each"):
+            steps.append("[]")
+        elif index is not None:
+            steps.append(index)
+        else:
+            steps.append(_quote(name if name is not None else quoted))
+        rest = rest[found.end() :]
+    return "".join(step if step == "[]" or not at else f".{step}" for at, step in enumerate(steps))
+
+
+_JSONPATH_STEP = re.compile(
+    r"""\.(?P<name>[^.\[\]'"*\s]+)|\[(?P<index>\d+)\]|(?P<each>\[\*\]|\.\*)|\[(?P<mark>['"])(?P<quoted>.+?)(?P=mark)\]"""
+)
+
+
+def _quote(step: str) -> str:
+    if re.fullmatch(r"[^.\[\]\"\s]+", step):
+        return step
+    return '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class ExpectedErrors(BaseModel):
+    """Error statuses that are answers: their body is weighed instead of counting as a failure."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    status: tuple[int | str, ...] = Field(
+        description="Statuses that count as an answer: numbers such as 422, or a class such as 4xx.", min_length=1
+    )
+    when: str | None = Field(
+        default=None,
+        description="Path into the case: only cases with a value there may answer with an error. Default: all cases.",
+    )
+
+    @field_validator("status", mode="before")
+    @classmethod
+    def _a_single_one_is_a_list(cls, given: Any) -> Any:
+        return [given] if isinstance(given, int | str) else given
+
+    @field_validator("status")
+    @classmethod
+    def _are_statuses(cls, given: tuple[int | str, ...]) -> tuple[int | str, ...]:
+        for one in given:
+            if isinstance(one, int) and 300 <= one <= 599:
+                continue
+            if isinstance(one, str) and (_CLASS_OF_STATUS.match(one) or re.fullmatch(r"[345]\d\d", one)):
+                continue
+            raise ValueError(f"{one!r} is not an error status: write a number from 300 to 599, or 4xx")
+        return given
+
+    @field_validator("when")
+    @classmethod
+    def _is_a_path(cls, text: str | None) -> str | None:
+        if text is not None:
+            compile_path(text)
+        return text
+
+    def statuses(self) -> set[int]:
+        """All of them, one by one."""
+        found: set[int] = set()
+        for one in self.status:
+            if isinstance(one, str) and one.endswith("xx"):
+                found.update(range(int(one[0]) * 100, int(one[0]) * 100 + 100))
+            else:
+                found.add(int(one))
+        return found
+
+
+class UsagePaths(BaseModel):
+    """Where the body tells what the answer took."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tokens_in: str | None = Field(default=None, description="Path to the number of tokens sent.")
+    tokens_out: str | None = Field(default=None, description="Path to the number of tokens received.")
+    cost: str | None = Field(default=None, description="Path to what the answer cost.")
+    model: str | None = Field(default=None, description="Path to the name of the model that answered.")
+
+    @field_validator("tokens_in", "tokens_out", "cost", "model")
+    @classmethod
+    def _is_a_path(cls, text: str | None) -> str | None:
+        if text is not None:
+            compile_path(dotted_path(text))
+        return text
+
+    def paths(self) -> dict[str, str]:
+        """Those that are declared."""
+        return {name: path for name, path in self if path is not None}
+
+
+class HttpSettings(TargetSettings):
+    """How to ask the service, and where in its answer to look."""
+
+    shorthand: ClassVar[str | None] = "url"
+
+    url: str = Field(default="", description="Address, or what follows base_url; a template.")
+    base_url: str | None = Field(
+        default=None, description="Put before url, so that the command line can point elsewhere."
+    )
+    method: Method | None = Field(
+        default=None, description="Default: POST with a body, GET without.", validate_default=True
+    )
+    headers: dict[str, str | FromEnv] = Field(
+        default_factory=dict, description="Headers: templates, or {env: NAME} for values from the environment."
+    )
+    query: dict[str, str | FromEnv] = Field(
+        default_factory=dict, description="Query parameters: templates, or {env: NAME}."
+    )
+    token: str | None = Field(
+        default=None, description="Name of the environment variable whose value is sent as bearer token.", min_length=1
+    )
+    json_body: Any = Field(
+        default=None,
+        alias="json",
+        description="JSON body: data in which every text is a template, or a path into the case such as `input`. "
+        "A text that is exactly one {{ expression }} keeps the type of its value.",
+    )
+    form: dict[str, Any] | None = Field(default=None, description="Form body: names with templates.")
+    text: str | None = Field(default=None, description="Plain text body: a template.")
+    answer: str | None = Field(
+        default=None,
+        description="Where in the JSON body the answer stands: result.text or $.result.text. Default: all of it.",
+    )
+    expect_errors: ExpectedErrors | None = Field(
+        default=None, description="Error statuses that are answers: their body is weighed."
+    )
+    failed_if: tuple[str, ...] = Field(
+        default=(),
+        description="Paths in the JSON body of a 2xx: anything but empty, null, false or 0 there is a failure.",
+    )
+    error_markers: tuple[str, ...] = Field(
+        default=(), description="Texts whose presence in the body of a 2xx is a failure."
+    )
+    usage: UsagePaths = Field(default=UsagePaths(), description="Where the JSON body tells tokens, cost and model.")
+    max_bytes: int = Field(
+        default=10_000_000, description="Largest body that is read; a larger one is a failure.", gt=0
+    )
+    connect_timeout: float = Field(default=10.0, description="Seconds to wait for a connection.", gt=0)
+
+    @property
+    def body_kind(self) -> Literal["json", "form", "text"] | None:
+        """Which body is sent."""
+        if self.json_body is not None:
+            return "json"
+        if self.form is not None:
+            return "form"
+        return "text" if self.text is not None else None
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _in_capitals(cls, given: Any) -> Any:
+        return given.upper() if isinstance(given, str) else given
+
+    @field_validator("failed_if", "error_markers", mode="before")
+    @classmethod
+    def _a_single_one_is_a_list(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+    @field_validator("error_markers")
+    @classmethod
+    def _are_texts(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        if any(not marker for marker in given):
+            raise ValueError("an empty marker would be found in every body")
+        return given
+
+    @field_validator("answer")
+    @classmethod
+    def _is_a_path(cls, text: str | None) -> str | None:
+        if text is not None:
+            compile_path(dotted_path(text))
+        return text
+
+    @field_validator("failed_if")
+    @classmethod
+    def _are_paths(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+        for path in paths:
+            compile_path(dotted_path(path))
+        return paths
+
+    @field_validator("headers", "query")
+    @classmethod
+    def _hold_no_secret(cls, given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:
+        for name, value in given.items():
+            if isinstance(value, str) and looks_secret(name):
+                raise ValueError(f"{name} looks like a secret: put it in the environment and write {{env: NAME}} here")
+        return given
+
+    @field_validator("url", "base_url")
+    @classmethod
+    def _holds_no_secret(cls, url: str | None) -> str | None:
+        return None if url is None else refuse_secrets_in(url)
+
+    @model_validator(mode="after")
+    def _is_one_request(self) -> Self:
+        given = [n for n, v in (("json", self.json_body), ("form", self.form), ("text", self.text)) if v is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} cannot be sent together: keep one body")
+        if not self.url and not self.base_url:
+            raise ValueError("url is missing: the address of the service")
+        if self.method == "GET" and given:
+            raise ValueError(f"a GET has no body: drop {given[0]}, or write method: POST")
+        return self
+
+    @property
+    def verb(self) -> str:
+        """The method that is sent."""
+        return self.method or ("POST" if self.body_kind else "GET")
+
+
+def refuse_secrets_in(url: str) -> str:
+    """The address itself; ValueError when it carries a password or a key."""
+    try:
+        parts = urlsplit(url)
+        if parts.password or (parts.username and "{" not in parts.netloc):
+            raise ValueError("an address must not hold a user or password: put them in the environment, as a header")
+    except ValueError as error:
+        raise ValueError(str(error)) from None
+    for name, value in parse_qsl(parts.query):
+        if value and looks_secret(name):
+            raise ValueError(
+                f"{name} looks like a secret: put it in the environment, as query: {{{name}: {{env: NAME}}}}"
+            )
+    return url

@@ -1,0 +1,40 @@
+"""Turns a case's attachments into the image parts of a chat message."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import SuiteError, TargetFailure
+from steelyard.suite.case import Attachment, Case
+from steelyard.targets.settings import inside
+
+
+def image_part(attachment: Attachment, folder: Path, detail: str | None) -> dict[str, Any]:
+    """One `image_url` part: a URL as it is, a file as a data URL with its media type."""
+    url = attachment.place
+    if not attachment.is_url:
+        data = base64.b64encode(_read(attachment, folder)).decode("ascii")
+        url = f"data:{attachment.media_type};base64,{data}"
+    image = {"url": url} if detail is None else {"url": url, "detail": detail}
+    return {"type": "image_url", "image_url": image}
+
+
+def image_names(case: Case, folder: Path) -> list[str]:
+    """What stands for the images in a cache key: URLs, and hashes of files."""
+    return [one.place if one.is_url else hashlib.sha256(_read(one, folder)).hexdigest() for one in case.attachments]
+
+
+def _read(attachment: Attachment, folder: Path) -> bytes:
+    if not attachment.media_type.startswith("image/"):
+        message = f"{attachment.place} is {attachment.media_type}: a chat target sends images only"
+        raise TargetFailure("bad_attachment", message, retry=False)
+    try:
+        return inside(folder, attachment.place, "the attachment").read_bytes()
+    except SuiteError as error:
+        raise TargetFailure("bad_attachment", str(error), retry=False) from None
+    except OSError as error:
+        message = f"{attachment.place} cannot be read: {error.strerror}"
+        raise TargetFailure("bad_attachment", message, retry=False) from None

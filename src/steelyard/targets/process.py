@@ -1,0 +1,108 @@
+"""Runs one program in a process group of its own, and leaves nothing of it behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+_STDERR_TAIL = 2000
+_GRACE = 0.5
+"""Seconds that pipes may stay open after the group was killed; a descendant that left the group may hold them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to start, where, and with which environment; `max_bytes` bounds what is read from stdout."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    env: dict[str, str]
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How it ended: exit code (negative: the signal that killed it), stdout, the tail of stderr, or that it said too much."""
+
+    code: int
+    output: bytes
+    complaint: str
+    too_large: bool = False
+
+
+async def run_program(program: Program, stdin: bytes | None) -> Finished:
+    """Runs it to its end; however this call ends, the group is killed and the program reaped. OSError if it cannot start."""
+    loop = asyncio.get_running_loop()
+    talk = _Talk(loop, program.max_bytes)
+    transport, _ = await loop.subprocess_exec(
+        lambda: talk,
+        *program.argv,
+        stdin=asyncio.subprocess.PIPE if stdin is not None else asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=program.folder,
+        env=program.env,
+        start_new_session=True,
+    )
+    try:
+        if stdin is not None:
+            pipe = cast("asyncio.WriteTransport", transport.get_pipe_transport(0))
+            pipe.write(stdin)
+            pipe.close()
+        await asyncio.shield(talk.done)
+    finally:
+        if not talk.done.done():
+            talk.kill()
+            await talk.done
+        transport.close()
+    code = transport.get_returncode()
+    complaint = bytes(talk.complaint).decode("utf-8", "replace").strip()
+    return Finished(0 if code is None else code, bytes(talk.output), complaint, talk.too_large)
+
+
+class _Talk(asyncio.SubprocessProtocol):
+    """Collects what the program says. Its end is the end of its group: what it started does not outlive it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, max_bytes: int) -> None:
+        self.done: asyncio.Future[None] = loop.create_future()
+        self.output = bytearray()
+        self.complaint = bytearray()
+        self.too_large = False
+        self._max_bytes = max_bytes
+        self._loop = loop
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self.complaint += data
+            del self.complaint[:-_STDERR_TAIL]
+        elif not self.too_large:
+            self.output += data
+            if len(self.output) > self._max_bytes:
+                self.too_large = True
+                self.output.clear()
+                self.kill()
+
+    def process_exited(self) -> None:
+        self.kill()
+        if self._transport is not None:
+            self._loop.call_later(_GRACE, self._transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - part of the protocol
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def kill(self) -> None:
+        """Kills the whole group; the program leads it, so its id is the group's."""
+        pid: Any = None if self._transport is None else self._transport.get_pid()
+        if pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)

@@ -1,0 +1,188 @@
+"""A Python function as the system under test."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import hashlib
+import inspect
+import json
+import re
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, Field, WithJsonSchema, field_serializer, field_validator
+
+from steelyard.errors import TargetFailure
+from steelyard.targets.base import Ask, Reply, Surroundings
+from steelyard.targets.importing import find_callable
+from steelyard.targets.settings import TargetSettings
+
+_PLACE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")
+
+
+class PythonSettings(TargetSettings):
+    """Which function answers."""
+
+    shorthand: ClassVar[str | None] = "function"
+
+    function: Annotated[Any, WithJsonSchema({"type": "string", "pattern": _PLACE.pattern})] = Field(
+        description="The function as `module:function`, looked up in the suite's folder first; "
+        "in a suite written in Python also the function itself. It is called with the case, and with `variant` and "
+        "`repeat` when its signature names them; it may be async."
+    )
+
+    @field_validator("function")
+    @classmethod
+    def _is_a_place(cls, given: Any) -> Any:
+        if callable(given) or (isinstance(given, str) and _PLACE.match(given)):
+            return given
+        raise ValueError(f"{given!r} is not a function: write module:function")
+
+    @field_serializer("function")
+    def _as_text(self, function: Any) -> str:
+        return place_of(function)
+
+
+def place_of(function: Any) -> str:
+    """`module:function` for what the settings hold."""
+    if isinstance(function, str):
+        return function
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', type(function).__module__)}:{name}"
+
+
+class PythonTarget:
+    """Calls the function: async ones on the event loop, others each in a thread of its own.
+
+    A thread cannot be killed: a function that never returns is given up at the engine's timeout, but its thread
+    stays until the process ends (which it does not hold up).
+    """
+
+    Settings = PythonSettings
+
+    def __init__(self, settings: PythonSettings, surroundings: Surroundings) -> None:
+        self._place = place_of(settings.function)
+        given = settings.function
+        self._function = find_callable(given, surroundings.folder) if isinstance(given, str) else given
+        self._asynchronous = _is_async(self._function)
+        self._takes = _named_parameters(self._function)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        return None
+
+    async def ask(self, ask: Ask) -> Reply:
+        """The function's answer; TargetFailure `raised`, `no_answer` or `bad_answer` when there is none."""
+        extra: dict[str, Any] = {}
+        if "variant" in self._takes:
+            extra["variant"] = ask.variant
+        if "repeat" in self._takes:
+            extra["repeat"] = ask.repeat
+        try:
+            if self._asynchronous:
+                result = await self._function(ask.case, **extra)
+            else:
+                result = await _in_thread(lambda: self._function(ask.case, **extra))
+                if inspect.isawaitable(result):
+                    result = await result
+        except TargetFailure:
+            raise
+        except (Exception, SystemExit) as error:  # whatever the system raises is its failure
+            raise TargetFailure("raised", _told(error), retry=False) from error
+        return reply_from(result, self._place)
+
+    def identity(self) -> dict[str, Any]:
+        """Kind, function and a hash of the file it is written in."""
+        return {"kind": "python", "function": self._place, "source": _source_digest(self._function)}
+
+    def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
+        """None: what a function's answer depends on cannot be seen from outside."""
+        return None
+
+    def secrets(self) -> list[str]:
+        """None are known here."""
+        return []
+
+
+def reply_from(result: Any, place: str) -> Reply:
+    """The reply for what a function returned: text as it is, data as its JSON text, a Reply itself."""
+    if isinstance(result, Reply):
+        if not isinstance(result.text, str):
+            raise TargetFailure("bad_answer", f"{place} returned a Reply whose text is {result.text!r}", retry=False)
+        return result
+    if isinstance(result, str):
+        return Reply(text=result)
+    if result is None:
+        raise TargetFailure("no_answer", f"{place} returned None: return a text, JSON data or a Reply", retry=False)
+    if isinstance(result, BaseModel):
+        return Reply(text=result.model_dump_json())
+    try:
+        return Reply(text=json.dumps(result, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"{place} returned a {type(result).__name__} that is neither text nor JSON data: {error}"
+        raise TargetFailure("bad_answer", message, retry=False) from None
+
+
+async def _in_thread(call: Callable[[], Any]) -> Any:
+    # Not asyncio.to_thread: its pool is smaller than the engine's concurrency, fills up with functions that never
+    # return, and is waited for when the process ends.
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(outcome: tuple[Any, BaseException | None]) -> None:
+        if not done.done():
+            done.set_result(outcome)
+
+    def work() -> None:
+        outcome: tuple[Any, BaseException | None]
+        try:
+            outcome = (context.run(call), None)
+        except BaseException as error:  # noqa: BLE001 - carried over to the caller
+            outcome = (None, error)
+        try:
+            loop.call_soon_threadsafe(settle, outcome)
+        except RuntimeError:
+            return  # the run has ended without this answer
+
+    threading.Thread(target=work, name="steelyard-python-target", daemon=True).start()
+    result, error = await done
+    if error is not None:
+        raise error
+    return result
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - looked at, not called
+
+
+def _named_parameters(function: Any) -> frozenset[str]:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return frozenset()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return frozenset({"variant", "repeat"})
+    return frozenset(one.name for one in parameters[1:]) | frozenset(
+        one.name for one in parameters if one.kind is one.KEYWORD_ONLY
+    )
+
+
+def _told(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {str(error)[:500]}{place}"
+
+
+def _source_digest(function: Any) -> str | None:
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(function if inspect.isroutine(function) else type(function)))
+        return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+    except (TypeError, OSError, ValueError):
+        return None

@@ -1,0 +1,163 @@
+"""Answers recorded earlier, one JSON object a line: nothing is called, so everything can be weighed again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, field_validator
+
+from steelyard.errors import TargetFailure
+from steelyard.suite.paths import MISSING, compile_path
+from steelyard.targets.base import Ask, Reply, Surroundings
+from steelyard.targets.recording import Index, Key, RecordShape, scan
+from steelyard.targets.settings import TargetSettings
+
+
+class RecordedSettings(TargetSettings):
+    """Which file holds the answers, and under which names."""
+
+    shorthand: ClassVar[str | None] = "file"
+
+    file: str = Field(description="JSONL file with one recorded answer a line; relative to the suite's folder.")
+    case: str = Field(default="case", description="Path in a record to the id of its case.")
+    answer: str = Field(default="answer", description="Path to the answer: a text, or JSON data.")
+    variant: str = Field(
+        default="variant", description="Path to the variant's name; a record without one has no variant."
+    )
+    repeat: str = Field(
+        default="repeat", description="Path to the repeat, counted from 0; a record without one is repeat 0."
+    )
+    latency: str = Field(default="latency", description="Path to the seconds the answer took.")
+    tokens_in: str = Field(default="tokens_in", description="Path to the number of tokens sent.")
+    tokens_out: str = Field(default="tokens_out", description="Path to the number of tokens received.")
+    cost: str = Field(default="cost", description="Path to what the answer cost.")
+    model: str = Field(default="model", description="Path to the name of the model that answered.")
+    failed: str = Field(
+        default="failed",
+        description="Path to why there is no answer: a word such as `timeout`, or an object with kind and message.",
+    )
+
+    @field_validator(
+        "case", "answer", "variant", "repeat", "latency", "tokens_in", "tokens_out", "cost", "model", "failed"
+    )
+    @classmethod
+    def _is_a_path(cls, text: str) -> str:
+        compile_path(text)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Extras:
+    """Paths to what is known of an answer beside its text."""
+
+    latency: Any
+    tokens_in: Any
+    tokens_out: Any
+    cost: Any
+    model: Any
+
+
+class RecordedTarget:
+    """Gives each case the answer recorded for it; keeps 16 bytes a record in memory, whatever the answers' size."""
+
+    Settings = RecordedSettings
+
+    def __init__(self, settings: RecordedSettings, surroundings: Surroundings) -> None:
+        self._settings = settings
+        self._path: Path = surroundings.folder / settings.file
+        self._shape = RecordShape.from_paths(
+            settings.case, settings.variant, settings.repeat, settings.answer, settings.failed
+        )
+        self._extras = _Extras(
+            *(compile_path(getattr(settings, name)) for name in ("latency", "tokens_in", "tokens_out", "cost", "model"))
+        )
+        self._found: Index | None = None
+        self._stream: BufferedReader | None = None
+
+    async def __aenter__(self) -> Self:
+        self._index()
+        self._stream = self._path.open("rb")
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    async def ask(self, ask: Ask) -> Reply:
+        """The recorded answer; TargetFailure `not_recorded` when there is none, or the failure that was recorded."""
+        key = (ask.case.id, ask.variant.name, ask.repeat)
+        record = self._record(key)
+        if record is None:
+            raise TargetFailure("not_recorded", f"{self._settings.file} holds no answer for {_told(key)}", retry=False)
+        _raise_recorded_failure(self._shape.failed(record))
+        answer = self._shape.answer(record)
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        return Reply(
+            text=text,
+            latency=_number(self._extras.latency(record)),
+            tokens_in=_count(self._extras.tokens_in(record)),
+            tokens_out=_count(self._extras.tokens_out(record)),
+            cost=_number(self._extras.cost(record)),
+            model=_text(self._extras.model(record)),
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """Kind, file and a hash over all answers in it."""
+        index = self._index()
+        return {"kind": "recorded", "file": self._settings.file, "answers": index.digest, "n": len(index)}
+
+    def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
+        """None: reading a file again is cheaper than a cache."""
+        return None
+
+    def secrets(self) -> list[str]:
+        """None are needed."""
+        return []
+
+    def _index(self) -> Index:
+        if self._found is None:
+            self._found = scan(self._path, self._settings.file, self._shape)
+        return self._found
+
+    def _record(self, key: Key) -> dict[str, Any] | None:
+        if self._stream is None:
+            raise RuntimeError("a target is used inside `async with`")
+        for offset in self._index().offsets(key):
+            self._stream.seek(offset)
+            record: dict[str, Any] = json.loads(self._stream.readline())
+            if self._shape.key(record) == key:
+                return record
+        return None
+
+
+def _told(key: Key) -> str:
+    case, variant, repeat = key
+    parts = [f"case {case}", f"variant {variant}" if variant else "", f"repeat {repeat}" if repeat else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def _raise_recorded_failure(failed: Any) -> None:
+    if failed is MISSING or not failed:
+        return
+    if isinstance(failed, dict):
+        kind, message = str(failed.get("kind") or "failed"), str(failed.get("message") or "")
+    else:
+        kind, message = (failed if isinstance(failed, str) else "failed"), ""
+    raise TargetFailure(kind, message or f"the recording says that this call failed: {kind}", retry=False)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _count(value: Any) -> int | None:
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,88 @@
+"""What the settings of all kinds of target share: strictness, shorthand, secrets by name, texts from files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.targets.base import Surroundings
+
+_SECRET_NAME = re.compile(
+    r"auth|api[-_]?key|access[-_]?key|subscription[-_]?key|token|cookie|secret|passw|credential|signature|^key$|[-_]key$",
+    re.I,
+)
+
+
+class TargetSettings(BaseModel):
+    """Base of all settings: what is not known is a mistake, and nothing changes after loading."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    shorthand: ClassVar[str | None] = None
+    """The setting that a bare string in the suite file stands for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_shorthand(cls, given: Any) -> Any:
+        if cls.shorthand is not None and (isinstance(given, str) or callable(given)):
+            return {cls.shorthand: given}
+        return given
+
+
+class FromEnv(BaseModel):
+    """A value taken from an environment variable, so that it is never in a file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    env: str = Field(description="Name of the environment variable that holds the value.", min_length=1)
+    prefix: str = Field(default="", description="Text put before the value, such as `ApiKey `.")
+
+    def read(self, surroundings: Surroundings, what: str) -> str:
+        """The value with its prefix; UserMistake naming the variable when it is not set."""
+        return self.prefix + read_variable(self.env, surroundings, what)
+
+
+class TextFile(BaseModel):
+    """A text kept in a file of the suite's folder."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str = Field(description="Path of the file, inside the suite's folder.", min_length=1)
+
+
+def read_variable(name: str, surroundings: Surroundings, what: str) -> str:
+    """The variable's value; UserMistake naming it when it is not set or empty."""
+    value = surroundings.env.get(name, "")
+    if not value.strip():
+        state = "empty" if name in surroundings.env else "not set"
+        raise UserMistake(f"{what} needs the environment variable {name}, which is {state}: export {name}=... first")
+    return value.strip()
+
+
+def looks_secret(name: str) -> bool:
+    """True for names of headers, parameters and variables that usually hold a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def text_of(given: str | TextFile, surroundings: Surroundings, what: str) -> tuple[str, str]:
+    """The text and the place to name in messages: written inline, or read from a file of the suite."""
+    if isinstance(given, str):
+        return given, what
+    path = inside(surroundings.folder, given.file, what)
+    try:
+        return path.read_text(encoding="utf-8"), given.file
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise SuiteError([Mistake(f"{what} cannot be read: {reason}", given.file)]) from None
+
+
+def inside(folder: Path, place: str, what: str) -> Path:
+    """The path of a file of the suite; SuiteError when it leads out of the suite's folder."""
+    path = (folder / place).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise SuiteError([Mistake(f"{what} leads out of the suite's folder: move the file into it", place)])
+    return path

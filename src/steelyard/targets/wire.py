@@ -1,0 +1,227 @@
+"""One HTTP exchange for the targets that speak it: a bounded body, or a typed failure. Nothing is retried here."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import ssl
+from dataclasses import dataclass
+from typing import Any, Self
+
+import aiohttp
+from yarl import URL
+
+import steelyard
+from steelyard.errors import TargetFailure
+from steelyard.targets.retry_after import seconds_to_wait
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MOST_REDIRECTS = 5
+_WORTH_RETRYING = frozenset({408, 425})
+_EXCERPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class WireLimits:
+    """How much and how long one exchange may take; the time of the whole call is the engine's business."""
+
+    max_connections: int = 8
+    connect_timeout: float = 10.0
+    max_bytes: int = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent; `data` is the encoded body."""
+
+    method: str
+    url: URL
+    headers: dict[str, str]
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What came back: the status and the decoded body."""
+
+    status: int
+    text: str
+
+
+class Wire:
+    """A pool of connections. Certificates are checked, cookies forgotten, proxies and netrc of the machine ignored."""
+
+    def __init__(self, limits: WireLimits) -> None:
+        self._limits = limits
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        limits = self._limits
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=limits.max_connections),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_timeout),
+            headers={"User-Agent": f"steelyard/{steelyard.__version__}", "Accept": "*/*"},
+            trust_env=False,
+        )
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def send(self, request: Request, also_answers: frozenset[int] = frozenset()) -> Received:
+        """The answer of a 2xx, or of a status in `also_answers`; everything else raises TargetFailure."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            result = await self._exchange(request, also_answers)
+            if isinstance(result, Received):
+                return result
+            request = result
+        raise TargetFailure("redirect", f"more than {_MOST_REDIRECTS} redirects, now at {request.url}", retry=False)
+
+    async def _exchange(self, request: Request, also_answers: frozenset[int]) -> Received | Request:
+        if self._session is None:
+            raise RuntimeError("a target is used inside `async with`")
+        try:
+            async with self._session.request(
+                request.method, request.url, headers=request.headers, data=request.data, allow_redirects=False
+            ) as response:
+                status = response.status
+                if 200 <= status < 300 or status in also_answers:
+                    return Received(status, _decode(await self._read(response), response.charset, status))
+                if status in _REDIRECTS and (location := response.headers.get("Location")):
+                    return _redirected(request, status, location)
+                raise await self._refusal(response)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise failure_of(error, request.url) from error
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        most = self._limits.max_bytes
+        promised = response.content_length
+        if promised is not None and promised > most:
+            raise _too_large(most, response.status)
+        if promised is not None and "Content-Encoding" not in response.headers:
+            return await response.read()
+        parts: list[bytes] = []
+        size = 0
+        async for part in response.content.iter_any():
+            size += len(part)
+            if size > most:
+                raise _too_large(most, response.status)
+            parts.append(part)
+        return b"".join(parts)
+
+    async def _refusal(self, response: aiohttp.ClientResponse) -> TargetFailure:
+        body = b""
+        try:
+            async for part in response.content.iter_any():
+                body += part
+                if len(body) >= 65536:
+                    break
+        except aiohttp.ClientError:
+            pass  # the status is known, and says more than a body that was cut
+        return refused_by_status(response.status, body.decode("utf-8", "replace"), response.headers.get("Retry-After"))
+
+
+def refused_by_status(status: int, text: str, retry_after: str | None = None) -> TargetFailure:
+    """The failure an HTTP error status stands for."""
+    throttled = status in (429, 503)
+    excerpt = " ".join(text[: 2 * _EXCERPT].split())[:_EXCERPT]
+    return TargetFailure(
+        f"http_{status}",
+        f"answered {status}" + (f": {excerpt}" if excerpt else " with an empty body"),
+        retry=throttled or status >= 500 or status in _WORTH_RETRYING,
+        retry_after=seconds_to_wait(retry_after),
+        throttled=throttled,
+        status=status,
+        body=text,
+    )
+
+
+def excerpt_of(text: str) -> str:
+    """The beginning of a body on one line, for messages."""
+    short = " ".join(text[: 2 * _EXCERPT].split())[:_EXCERPT]
+    return short if len(text) <= _EXCERPT else short + " ..."
+
+
+def failure_of(error: Exception, url: URL) -> TargetFailure:
+    """The typed failure behind an error of the connection."""
+    place = f"{url.host}:{url.port}"
+    match error:
+        case aiohttp.ClientConnectorError() | aiohttp.ServerTimeoutError() | ssl.SSLError():
+            return _not_connected(error, place)
+        case aiohttp.ClientPayloadError() if "encod" in str(error).lower() or "compress" in str(error).lower():
+            return TargetFailure("bad_encoding", f"{place} sent a body that cannot be unpacked")
+        case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError() | OSError():
+            return TargetFailure("cut", f"{place} cut the connection before the answer was complete")
+        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
+            return TargetFailure("bad_url", f"{url} is not an address that can be asked", retry=False)
+        case aiohttp.ClientResponseError():
+            return TargetFailure("garbage", f"{place} sent something that is not HTTP: {excerpt_of(error.message)}")
+        case aiohttp.ClientError():
+            return TargetFailure("cut", f"the exchange with {place} broke off: {error}")
+        case _:
+            return TargetFailure("bad_request", f"the request cannot be sent: {error}", retry=False)
+
+
+def _not_connected(error: Exception, place: str) -> TargetFailure:
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            return TargetFailure("dns", f"the name in {place} cannot be resolved")
+        case aiohttp.ClientConnectorError() if isinstance(error.os_error, ConnectionRefusedError):
+            return TargetFailure("refused", f"{place} refuses connections: is the service running there?")
+        case aiohttp.ClientSSLError() | ssl.SSLError():
+            return TargetFailure("tls", f"no trusted connection to {place}: {error}", retry=False)
+        case aiohttp.ClientConnectorError():
+            return TargetFailure("unreachable", f"{place} cannot be reached: {error.os_error.strerror or error}")
+        case _:
+            return TargetFailure("connect_timeout", f"{place} did not accept a connection in time")
+
+
+def _too_large(most: int, status: int) -> TargetFailure:
+    message = f"the body is larger than max_bytes ({most:,} bytes) and was not read further"
+    return TargetFailure("too_large", message, retry=False, status=status)
+
+
+def _decode(body: bytes, charset: str | None, status: int) -> str:
+    try:
+        encoding = "utf-8-sig" if charset is None else codecs.lookup(charset).name
+        return body.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except LookupError:
+        message = f"the body is in {charset!r}, an encoding that is not known"
+    except UnicodeDecodeError as error:
+        message = f"the body is not {charset or 'UTF-8'} text: byte {error.start} cannot be read"
+    raise TargetFailure("bad_encoding", message, retry=False, status=status)
+
+
+def _redirected(request: Request, status: int, location: str) -> Request:
+    try:
+        target = request.url.join(URL(location))
+    except ValueError:
+        raise TargetFailure("redirect", f"answered {status} with an unreadable Location", retry=False) from None
+    if not _same_place(request.url, target):
+        message = (
+            f"answered {status}, a redirect to another host ({target.host}:{target.port}), which is not followed: "
+            "secrets would go there; make it the base_url if it is right"
+        )
+        raise TargetFailure("redirect", message, retry=False, status=status)
+    if status == 303 or (status in (301, 302) and request.method == "POST"):
+        headers = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
+        return Request("GET", target, headers)
+    return Request(request.method, target, request.headers, request.data)
+
+
+def _same_place(one: URL, other: URL) -> bool:
+    if one.origin() == other.origin():
+        return True
+    return one.host == other.host and (one.scheme, one.port, other.scheme, other.port) == ("http", 80, "https", 443)
+
+
+def json_of(received: Received) -> Any:
+    """The body as JSON data; TargetFailure `bad_body` when it is not."""
+    try:
+        return json.loads(received.text)
+    except (ValueError, RecursionError):
+        message = f"answered {received.status} with a body that is not JSON: {excerpt_of(received.text)}"
+        raise TargetFailure("bad_body", message, retry=False, status=received.status, body=received.text) from None

@@ -1,0 +1,246 @@
+"""The whole way through the house: open the target, run or rescore, sum up, decide, keep.
+
+The command line and the Python API both go through here, so that they cannot differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from steelyard import __version__
+from steelyard.analysis.summary import summarise
+from steelyard.engine.health import Health
+from steelyard.engine.options import RunOptions, Selection, parse_only
+from steelyard.engine.plan import Plan
+from steelyard.engine.progress import Progress, Silent
+from steelyard.engine.rescore import rescore as rescore_answers
+from steelyard.engine.run import Ending, Engine
+from steelyard.errors import UserMistake
+from steelyard.records import RunHeader, RunState
+from steelyard.release.verdict import decide
+from steelyard.scoring.weigh import Weigher
+from steelyard.store.base import Store
+from steelyard.store.ids import new_run_id
+from steelyard.suite.describe import describe
+from steelyard.suite.load import strict as with_strict_rules
+from steelyard.suite.model import Limits, SuiteModel
+from steelyard.suite.signature import signature
+from steelyard.targets.base import Surroundings, Target
+from steelyard.targets.open import open_target
+
+
+def run(
+    suite: SuiteModel,
+    store: Store,
+    options: RunOptions | None = None,
+    progress: Progress | None = None,
+    env: Mapping[str, str] | None = None,
+) -> tuple[RunHeader, Ending]:
+    """Weigh the suite's target. The header says what it came to; the ending says whether it got to the end."""
+    options = options or RunOptions()
+    progress = progress or Silent()
+    if options.resume is not None:
+        resumed = find_unfinished(store, suite, options.resume)
+        options = _as_begun(options, resumed)
+    else:
+        resumed = None
+    suite = with_strict_rules(suite) if options.strict else suite
+    limits = options.limits(suite.limits)
+    plan = Plan(suite, options.selection, options.repeats or suite.repeats)
+    target = _target(suite, limits, os.environ if env is None else env)
+    header = _header(suite, target, plan, limits, options)
+    if resumed is not None:
+        _insist_on_same_instrument(resumed, header)
+        header = replace(resumed, state=RunState.RUNNING)
+        store.update_run(header)
+    else:
+        store.create_run(header)
+    engine = Engine(
+        plan=plan,
+        target=target,
+        weigher=Weigher(suite),
+        limits=limits,
+        store=store,
+        run_id=header.id,
+        cache=options.cache,
+    )
+    ending = _in_own_loop(_drive(engine, target, progress, resumed=resumed is not None))
+    return finish(store, header, ending.health, finished=ending.stopped is None), ending
+
+
+async def _drive(engine: Engine, target: Target, progress: Progress, *, resumed: bool) -> Ending:
+    async with target:
+        return await engine.run(progress, resumed=resumed)
+
+
+def rescore(
+    suite: SuiteModel,
+    store: Store,
+    earlier: RunHeader,
+    *,
+    strict: bool = False,
+    max_inconclusive: float | None = None,
+    progress: Progress | None = None,
+) -> RunHeader:
+    """A new run: the answers of an earlier one, weighed by the suite as it is now."""
+    progress = progress or Silent()
+    suite = with_strict_rules(suite) if strict else suite
+    now = time.time()
+    limits = suite.limits if max_inconclusive is None else replace(suite.limits, max_inconclusive=max_inconclusive)
+    header = replace(
+        earlier,
+        id=new_run_id(suite.name, now),
+        suite_name=suite.name,
+        suite_path=suite.path,
+        created_at=now,
+        signature=signature(suite, earlier.target),
+        suite=_description(suite, limits, earlier.suite["variants"], earlier.suite["repeats"], earlier.n_planned),
+        options=earlier.options | {"strict": strict},
+        state=RunState.RUNNING,
+        rescored_from=earlier.id,
+        version=__version__,
+    )
+    store.create_run(header)
+    rescored = rescore_answers(
+        store,
+        from_run=earlier.id,
+        run_id=header.id,
+        cases=iter(suite.cases),
+        weigher=Weigher(suite),
+        progress=progress,
+        planned=earlier.n_planned,
+    )
+    for count, why in (
+        (rescored.changed_questions, "the question has changed since it was answered"),
+        (rescored.gone_cases, "the case is not in the suite any more, or was never answered"),
+    ):
+        if count:
+            progress.note(f"{count} of {earlier.n_planned} samples not weighed: {why}")
+    return finish(store, header, rescored.health, finished=True)
+
+
+def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -> RunHeader:
+    """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
+    columns = store.columns(header.id)
+    summary = summarise(columns, header.suite)
+    typical = summary.overall.latency.get("p50")
+    usual = store.usual_latency(header.suite_name, header.target, before=header.created_at)
+    suspect = health.complaints(typical.value if typical else None, usual)
+    state = RunState.ENDED if finished else RunState.INTERRUPTED
+    decision = decide(summary, header.suite, state=state, suspect=suspect)
+    header = replace(
+        header,
+        state=state,
+        ended_at=time.time(),
+        suspect=suspect,
+        verdict=decision.verdict,
+        summary=_plain(asdict(summary)),
+    )
+    store.update_run(header)
+    return header
+
+
+def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
+    """The run to go on with: by name, or the suite's newest that has not ended."""
+    if name:
+        header = store.run(name)
+        if header.state is RunState.ENDED:
+            raise UserMistake(f"run {header.id} has ended: there is nothing to resume")
+        return header
+    for header in store.runs(suite.name):
+        if header.state is not RunState.ENDED:
+            return header
+    raise UserMistake(f"no unfinished run of suite {suite.name}: start one without --resume")
+
+
+def _as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
+    """A resumed run keeps the part of the grid it was started with."""
+    kept = begun.options
+    selection = Selection(parse_only(tuple(kept["only"])), kept["limit"])
+    return replace(
+        options,
+        selection=selection,
+        repeats=kept["repeats"],
+        strict=kept["strict"],
+        cache=kept["cache"] or options.cache,
+    )
+
+
+def _insist_on_same_instrument(begun: RunHeader, now: RunHeader) -> None:
+    changed = [part for part, value in now.signature.items() if begun.signature.get(part) != value and part != "text"]
+    if changed:
+        raise UserMistake(
+            f"run {begun.id} cannot be resumed: since it began these have changed: {', '.join(changed)}."
+            " Samples from two instruments do not belong in one run: start a new one"
+        )
+
+
+def _target(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> Target:
+    surroundings = Surroundings(
+        folder=suite.folder,
+        answer_schema=suite.answer.schema,
+        env=dict(env),
+        max_connections=limits.concurrency,
+    )
+    return open_target(suite.target, surroundings)
+
+
+def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:
+    now = time.time()
+    identity = target.identity()
+    return RunHeader(
+        id=new_run_id(suite.name, now),
+        suite_name=suite.name,
+        suite_path=suite.path,
+        created_at=now,
+        signature=signature(suite, identity),
+        target=identity,
+        suite=_description(suite, limits, [variant.name for variant in plan.variants], plan.repeats, plan.n),
+        options=options.as_data(),
+        n_planned=plan.n,
+        version=__version__,
+    )
+
+
+def _description(
+    suite: SuiteModel, limits: Limits, variants: list[str], repeats: int, n_planned: int
+) -> dict[str, Any]:
+    """The suite as it is used in this run: what was asked for on the command line included."""
+    return describe(suite) | {
+        "repeats": repeats,
+        "variants": variants,
+        "max_inconclusive": limits.max_inconclusive,
+        "n_cases": suite.survey.n,
+        "n_planned": n_planned,
+    }
+
+
+def _in_own_loop(coroutine: Any) -> Any:
+    """Run to the end, also when the caller (a notebook) is inside a running loop already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    result: list[Any] = []
+    thread = threading.Thread(target=lambda: result.append(asyncio.run(coroutine)))
+    thread.start()
+    thread.join()
+    return result[0]
+
+
+def _plain(data: Any) -> Any:
+    """The same data with nothing that JSON cannot say."""
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data

@@ -1,0 +1,122 @@
+"""Nothing weighed is lost: a run killed anywhere goes on where it was."""
+
+import json
+import signal
+import time
+from collections import Counter
+
+import pytest
+from parts.command import start_steelyard, steelyard
+from parts.loopback import Loopback, json_answer
+from parts.small_suite import http_target, write_suite
+
+from steelyard.records import RunState
+from steelyard.store.open import open_store
+
+N = 60
+
+
+def unhurried(seen):
+    return json_answer({"answer": {"word": f"word {seen.json['number']}"}}, delay=0.05)
+
+
+@pytest.fixture
+def server():
+    with Loopback() as running:
+        running.on("/ask", unhurried)
+        yield running
+
+
+def kept(folder):
+    store = open_store(str(folder / ".steelyard" / "steelyard.db"))
+    try:
+        header = store.runs()[0]
+        return header, [sample.case_id for sample, _ in store.samples(header.id)]
+    finally:
+        store.close()
+
+
+def wait_for_requests(server, n):
+    deadline = time.monotonic() + 30
+    while len(server.requests) < n:
+        assert time.monotonic() < deadline, "the run never got going"
+        time.sleep(0.01)
+
+
+def asked(server):
+    return Counter(f"c{seen.json['number']}" for seen in server.requests)
+
+
+def test_kill_dash_nine_loses_no_completed_sample_and_asks_for_none_of_them_again(server, tmp_path):
+    path = write_suite(tmp_path / "s", n=N, target=http_target(server.base_url))
+    process = start_steelyard("run", path, "--concurrency", 4, cwd=tmp_path)
+    wait_for_requests(server, 20)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    header, before = kept(tmp_path)
+    assert header.state is RunState.RUNNING
+    assert 0 < len(before) < N
+
+    done = steelyard("run", path, "--resume", "--concurrency", 4, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    resumed, after = kept(tmp_path)
+    assert resumed.id == header.id
+    assert resumed.state is RunState.ENDED
+    assert sorted(after) == sorted(f"c{n}" for n in range(N))
+    counts = asked(server)
+    assert all(counts[case] == 1 for case in before)
+    # At most the four calls that were under way when it died were asked a second time.
+    assert sum(counts.values()) - N <= 4
+
+
+def test_ctrl_c_ends_cleanly_with_everything_completed_kept_and_can_be_resumed(server, tmp_path):
+    path = write_suite(tmp_path / "s", n=N, target=http_target(server.base_url))
+    process = start_steelyard("run", path, "--concurrency", 4, cwd=tmp_path)
+    wait_for_requests(server, 12)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    assert "--resume" in stderr
+    header, before = kept(tmp_path)
+    assert header.state is RunState.INTERRUPTED
+    # Calls under way were finished and kept: every request that was sent has its sample.
+    assert sorted(before) == sorted(asked(server))
+
+    done = steelyard("run", path, "--resume", header.id, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert asked(server) == Counter({f"c{n}": 1 for n in range(N)})
+    assert len(kept(tmp_path)[1]) == N
+
+
+def test_a_run_does_not_resume_with_another_instrument(server, tmp_path):
+    path = write_suite(tmp_path / "s", n=N, target=http_target(server.base_url))
+    process = start_steelyard("run", path, "--concurrency", 4, cwd=tmp_path)
+    wait_for_requests(server, 8)
+    process.kill()
+    process.communicate()
+    cases = (tmp_path / "s" / "cases.jsonl").read_text().replace('"word 59"', '"word fifty-nine"')
+    (tmp_path / "s" / "cases.jsonl").write_text(cases)
+    done = steelyard("run", path, "--resume", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "truth" in done.stderr
+
+
+def test_nothing_to_resume_is_said(tmp_path):
+    path = write_suite(tmp_path / "s", n=2)
+    done = steelyard("run", path, "--resume", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "no unfinished run" in done.stderr
+
+
+def test_two_runs_at_once_in_one_store(server, tmp_path):
+    path = write_suite(tmp_path / "s", n=N, target=http_target(server.base_url))
+    both = [start_steelyard("run", path, "--json", cwd=tmp_path) for _ in range(2)]
+    outputs = [process.communicate(timeout=60) for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    ids = {json.loads(stdout)["run"]["id"] for stdout, _ in outputs}
+    assert len(ids) == 2
+    store = open_store(str(tmp_path / ".steelyard" / "steelyard.db"))
+    assert [sum(1 for _ in store.samples(run_id)) for run_id in ids] == [N, N]
+    store.close()

@@ -1,0 +1,80 @@
+import pytest
+
+from steelyard.engine.health import Health
+from steelyard.records import Attempt, Failure, Outcome, Sample
+
+
+def watched(texts, *, tokens_out=None, same_case=False):
+    health = Health()
+    for number, text in enumerate(texts):
+        attempt = Attempt(text=text, tokens_out=tokens_out)
+        case_hash = "one" if same_case else str(number)
+        health.watch(Sample(str(number), "", 0, attempt, Outcome.SCORED, score=0.5, case_hash=case_hash))
+    return health
+
+
+def test_a_healthy_run_has_no_complaints():
+    assert watched([f"answer {n}" for n in range(20)], tokens_out=12).complaints(0.5, [0.4, 0.6]) == ()
+
+
+def test_identical_answers_to_different_cases_are_suspect():
+    (complaint,) = watched(["the same"] * 6).complaints(None, [])
+    assert complaint == "all 6 answers are identical although the cases differ"
+
+
+def test_identical_answers_to_repeats_of_one_case_are_not_suspect():
+    assert watched(["the same"] * 6, same_case=True).complaints(None, []) == ()
+
+
+def test_too_few_answers_to_call_them_identical():
+    assert watched(["the same"] * 4).complaints(None, []) == ()
+
+
+def test_empty_answers_are_suspect_even_when_there_are_few():
+    assert watched(["", "  "]).complaints(None, []) == ("all 2 answers are empty",)
+
+
+def test_mostly_empty_answers_are_suspect():
+    assert watched(["", "", "", "", "", "a", "b"]).complaints(None, []) == ("5 of 7 answers are empty",)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"observations": [], "errors": [{"code": "MODEL_FAILURE"}]}',
+        '{"error": {"message": "x"}}',
+        '{"error": "model missing"}',
+        "<html><body>502 Bad Gateway</body></html>",
+        "Traceback (most recent call last):\n  File",
+    ],
+)
+def test_error_markers_in_bodies_are_suspect(body):
+    (complaint,) = watched([f"fine {n}" for n in range(10)] + [body]).complaints(None, [])
+    assert complaint.startswith("1 of 11 answers carry an error marker")
+
+
+@pytest.mark.parametrize("body", ['{"errors": []}', '{"error": null}', '{"error": ""}', "no errors were found"])
+def test_an_empty_error_field_is_no_marker(body):
+    assert watched([f"fine {n}" for n in range(10)] + [body]).complaints(None, []) == ()
+
+
+def test_zero_output_tokens_everywhere_are_suspect():
+    complaints = watched([f"a {n}" for n in range(6)], tokens_out=0).complaints(None, [])
+    assert complaints == ("all 6 answers that report tokens report zero output tokens",)
+
+
+def test_latency_far_below_history_is_suspect_and_says_both_figures():
+    complaints = watched([f"a {n}" for n in range(6)]).complaints(0.014, [20.0, 24.0, 22.0])
+    assert complaints == ("median latency 14 ms is far below the usual 22000 ms of 3 earlier runs",)
+
+
+def test_without_history_latency_says_nothing():
+    assert watched([f"a {n}" for n in range(6)]).complaints(0.001, []) == ()
+
+
+def test_failed_calls_do_not_count_as_answers():
+    health = Health()
+    for number in range(10):
+        attempt = Attempt(failure=Failure("refused", "no"))
+        health.watch(Sample(str(number), "", 0, attempt, Outcome.TARGET_FAILED))
+    assert health.complaints(None, []) == ()

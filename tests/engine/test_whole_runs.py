@@ -1,0 +1,263 @@
+"""Whole runs against a real HTTP server on loopback and a real SQLite file."""
+
+import threading
+import time
+
+import pytest
+from parts.loopback import Loopback, cut_mid_body, error, garbage, json_answer, slow, throttle
+from parts.small_suite import http_target, write_suite
+
+from steelyard import weighing
+from steelyard.engine.options import RunOptions, Selection
+from steelyard.errors import UserMistake
+from steelyard.records import Outcome, RunState, Verdict
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+
+
+def right(seen):
+    return json_answer({"answer": {"word": f"word {seen.json['number']}"}})
+
+
+@pytest.fixture
+def server():
+    with Loopback() as running:
+        yield running
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "runs.db"))
+    yield opened
+    opened.close()
+
+
+def samples_of(store, header):
+    return {sample.key: sample for sample, _ in store.samples(header.id)}
+
+
+def test_every_answer_is_asked_for_once_scored_and_kept(server, store, tmp_path):
+    server.on("/ask", right)
+    suite = load_suite(write_suite(tmp_path / "s", n=12, target=http_target(server.base_url)))
+    header, ending = weighing.run(suite, store)
+    assert ending.counts.scored == 12
+    assert header.state is RunState.ENDED
+    assert header.verdict is Verdict.PASS
+    assert len(samples_of(store, header)) == 12
+    assert sorted(seen.json["number"] for seen in server.requests) == list(range(12))
+
+
+def test_the_grid_is_cases_times_variants_times_repeats(server, store, tmp_path):
+    server.on("/ask", right)
+    path = write_suite(
+        tmp_path / "s", n=3, target=http_target(server.base_url), variants={"tone": ["plain", "polite"]}, repeats=2
+    )
+    header, _ = weighing.run(load_suite(path), store)
+    keys = samples_of(store, header)
+    assert set(keys) == {(f"c{n}", tone, k) for n in range(3) for tone in ("plain", "polite") for k in range(2)}
+    assert len(server.requests) == 12
+
+
+def test_only_and_limit_weigh_a_part(server, store, tmp_path):
+    server.on("/ask", right)
+    suite = load_suite(write_suite(tmp_path / "s", n=10, target=http_target(server.base_url)))
+    options = RunOptions(selection=Selection(only=(("category", "odd"),), limit=2))
+    header, _ = weighing.run(suite, store, options)
+    assert {key[0] for key in samples_of(store, header)} == {"c1", "c3"}
+
+
+def test_a_selection_that_fits_nothing_is_a_mistake_that_names_what_there_is(store, tmp_path):
+    suite = load_suite(write_suite(tmp_path / "s"))
+    with pytest.raises(UserMistake, match="even, odd"):
+        weighing.run(suite, store, RunOptions(selection=Selection(only=(("category", "blue"),))))
+    assert store.runs() == []
+
+
+def test_retry_after_is_obeyed_and_the_sample_is_not_lost(server, store, tmp_path):
+    server.on("/ask", throttle(1), right)
+    suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
+    header, _ = weighing.run(suite, store)
+    first, second = server.requests
+    assert second.at - first.at >= 0.99
+    (sample,) = samples_of(store, header).values()
+    assert sample.outcome is Outcome.SCORED
+    assert sample.attempt.tries == 2
+
+
+def test_a_server_error_is_asked_again_and_then_scored(server, store, tmp_path):
+    server.on("/ask", error(503), error(500), right)
+    suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
+    header, _ = weighing.run(suite, store)
+    (sample,) = samples_of(store, header).values()
+    assert sample.outcome is Outcome.SCORED
+    assert sample.attempt.tries == 3
+
+
+@pytest.mark.parametrize("trouble", [error(404), error(500), garbage(), cut_mid_body()], ids=["404", "500", "garbage", "cut"])
+def test_a_failed_target_is_inconclusive_never_a_zero_and_the_run_is_invalid(trouble, server, store, tmp_path):
+    server.on("/ask", trouble)
+    suite = load_suite(write_suite(tmp_path / "s", n=4, target=http_target(server.base_url)))
+    header, ending = weighing.run(suite, store, RunOptions(retries=0))
+    assert ending.counts.failed == 4
+    assert header.verdict is Verdict.INVALID
+    for sample in samples_of(store, header).values():
+        assert sample.outcome is Outcome.TARGET_FAILED
+        assert sample.score is None
+        assert sample.passed is None
+
+
+def test_up_to_the_declared_share_may_fail(server, store, tmp_path):
+    def mostly(seen):
+        return error(404) if seen.json["number"] == 7 else right(seen)
+
+    server.on("/ask", mostly)
+    suite = load_suite(write_suite(tmp_path / "s", n=20, target=http_target(server.base_url)))
+    # 1 of 20 is exactly 5 %, which is allowed; a limit of 4 % is not.
+    header, _ = weighing.run(suite, store, RunOptions(retries=0))
+    assert header.verdict is Verdict.PASS
+    header, _ = weighing.run(suite, store, RunOptions(retries=0, max_inconclusive=0.04))
+    assert header.verdict is Verdict.INVALID
+
+
+def test_an_answer_that_comes_too_late_is_a_failure_that_says_so(server, store, tmp_path):
+    server.on("/ask", slow(2))
+    suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
+    header, _ = weighing.run(suite, store, RunOptions(timeout=0.2, retries=0))
+    (sample,) = samples_of(store, header).values()
+    assert sample.attempt.failure.kind == "timeout"
+    assert sample.attempt.failure.message == "no answer within 0.2 s"
+
+
+def test_a_malformed_answer_weighs_zero_with_one_format_finding(server, store, tmp_path):
+    server.on("/ask", json_answer({"answer": {"sentence": "no word here"}}))
+    suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
+    header, _ = weighing.run(suite, store)
+    (sample,) = samples_of(store, header).values()
+    assert (sample.outcome, sample.score, sample.passed) == (Outcome.MALFORMED, 0.0, False)
+    assert [finding.code for finding in sample.findings] == ["FORMAT"]
+
+
+def test_the_cache_spares_calls_but_never_makes_one_answer_of_repeats(server, store, tmp_path):
+    server.on("/ask", right)
+    suite = load_suite(write_suite(tmp_path / "s", n=2, target=http_target(server.base_url)))
+    weighing.run(suite, store, RunOptions(cache=True, repeats=3))
+    assert len(server.requests) == 6
+    header, _ = weighing.run(suite, store, RunOptions(cache=True, repeats=3))
+    assert len(server.requests) == 6
+    assert all(sample.attempt.cached for sample in samples_of(store, header).values())
+
+
+def test_failures_are_not_kept_in_the_cache(server, store, tmp_path):
+    server.on("/ask", error(404), right)
+    suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
+    weighing.run(suite, store, RunOptions(cache=True, retries=0))
+    header, _ = weighing.run(suite, store, RunOptions(cache=True, retries=0))
+    assert header.verdict is Verdict.PASS
+    assert len(server.requests) == 2
+
+
+def test_a_secret_that_the_server_echoes_reaches_no_file(server, store, tmp_path):
+    secret = "s3cr3t-walnut-42"
+
+    def echo(seen):
+        return json_answer({"answer": {"word": f"you said {seen.headers['authorization']}"}})
+
+    server.on("/ask", echo)
+    suite = load_suite(write_suite(tmp_path / "s", n=2, target=http_target(server.base_url, token="MY_TOKEN")))
+    weighing.run(suite, store, RunOptions(cache=True), env={"MY_TOKEN": secret})
+    assert server.requests[0].headers["authorization"] == f"Bearer {secret}"
+    store.close()
+    for file in tmp_path.rglob("*"):
+        if file.is_file():
+            assert secret.encode() not in file.read_bytes(), file
+
+
+def test_progress_shows_only_what_is_already_durable(server, store, tmp_path):
+    server.on("/ask", right)
+    suite = load_suite(write_suite(tmp_path / "s", n=40, target=http_target(server.base_url)))
+    seen = []
+
+    class Watching:
+        def update(self, counts):
+            other = open_store(str(tmp_path / "runs.db"))
+            durable = sum(1 for _ in other.samples(other.runs()[0].id))
+            other.close()
+            seen.append((counts.done, durable))
+
+        def note(self, text):
+            pass
+
+    weighing.run(suite, store, RunOptions(concurrency=4), Watching())
+    assert seen[-1][0] == 40
+    assert all(shown <= durable for shown, durable in seen)
+
+
+def test_the_number_of_calls_under_way_never_exceeds_the_limit(server, store, tmp_path):
+    lock = threading.Lock()
+    spans = []
+
+    def timed(seen):
+        with lock:
+            spans.append(seen.at)
+        return json_answer({"answer": {"word": f"word {seen.json['number']}"}}, delay=0.05)
+
+    server.on("/ask", timed)
+    suite = load_suite(write_suite(tmp_path / "s", n=12, target=http_target(server.base_url)))
+    weighing.run(suite, store, RunOptions(concurrency=3))
+    # Each call takes 50 ms: a fourth that began less than that after three others would make four at once.
+    spans.sort()
+    assert all(later - earlier >= 0.045 for earlier, later in zip(spans, spans[3:], strict=False))
+
+
+def test_a_suspect_run_cannot_pass(server, store, tmp_path):
+    path = write_suite(tmp_path / "s", n=8, target=http_target(server.base_url), gates=["malformed_rate <= 50 %"])
+    server.on("/ask", json_answer({"answer": {"word": "always the same"}}))
+    header, _ = weighing.run(load_suite(path), store)
+    assert header.verdict is Verdict.AMBIGUOUS
+    assert "identical" in header.suspect[0]
+
+
+def test_a_spending_limit_without_a_price_is_a_mistake(server, store, tmp_path):
+    server.on("/ask", right)
+    suite = load_suite(write_suite(tmp_path / "s", n=3, target=http_target(server.base_url)))
+    with pytest.raises(UserMistake, match="price"):
+        weighing.run(suite, store, RunOptions(max_cost=1.0))
+
+
+def test_rescoring_asks_for_nothing_and_leaves_the_first_run_alone(server, store, tmp_path):
+    server.on("/ask", right)
+    folder = tmp_path / "s"
+    suite = load_suite(write_suite(folder, n=4, target=http_target(server.base_url)))
+    first, _ = weighing.run(suite, store)
+    before = samples_of(store, first)
+    cases = (folder / "cases.jsonl").read_text().replace('"word 3"', '"another word"')
+    (folder / "cases.jsonl").write_text(cases)
+    asked = len(server.requests)
+    second = weighing.rescore(load_suite(folder / "suite.yaml"), store, first)
+    assert len(server.requests) == asked
+    assert second.rescored_from == first.id
+    # One truth of four was changed to something the system did not say.
+    assert sorted(sample.score for sample in samples_of(store, second).values()) == [0.0, 1.0, 1.0, 1.0]
+    assert samples_of(store, first) == before
+    assert first.signature["truth"] != second.signature["truth"]
+
+
+def test_rescoring_leaves_out_answers_to_questions_that_have_changed(server, store, tmp_path):
+    server.on("/ask", right)
+    folder = tmp_path / "s"
+    first, _ = weighing.run(load_suite(write_suite(folder, n=4, target=http_target(server.base_url))), store)
+    cases = (folder / "cases.jsonl").read_text().replace('{"number": 3}', '{"number": 33}')
+    (folder / "cases.jsonl").write_text(cases)
+    second = weighing.rescore(load_suite(folder / "suite.yaml"), store, first)
+    assert len(samples_of(store, second)) == 3
+    # 1 of 4 planned samples is missing: more than the allowed 5 %.
+    assert second.verdict is Verdict.INVALID
+
+
+def test_requests_a_second_hold_over_a_whole_run(server, store, tmp_path):
+    server.on("/ask", right)
+    suite = load_suite(write_suite(tmp_path / "s", n=11, target=http_target(server.base_url)))
+    started = time.monotonic()
+    weighing.run(suite, store, RunOptions(requests_per_second=20))
+    # Ten gaps of 50 ms lie between eleven calls.
+    assert time.monotonic() - started >= 0.5
