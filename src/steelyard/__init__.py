@@ -1,3 +1,79 @@
 """Steelyard weighs AI features against ground truth, with readings that can be trusted."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
+    from steelyard.records import Finding
+    from steelyard.scoring.base import Reading, Scorer
+    from steelyard.suite import factories as scorers
+    from steelyard.suite.case import Attachment, Case
+    from steelyard.suite.load import load_suite
+    from steelyard.suite.python import Suite
+    from steelyard.suite.schema import suite_schema
+    from steelyard.targets.base import Ask, Reply, Surroundings, Target
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Ask",
+    "Attachment",
+    "Case",
+    "Finding",
+    "MissingExtra",
+    "Mistake",
+    "Reading",
+    "Reply",
+    "Scorer",
+    "SteelyardError",
+    "Suite",
+    "SuiteError",
+    "Surroundings",
+    "Target",
+    "TargetFailure",
+    "UserMistake",
+    "__version__",
+    "load_suite",
+    "scorers",
+    "suite_schema",
+]
+
+_HOMES = {
+    "Ask": "steelyard.targets.base",
+    "Attachment": "steelyard.suite.case",
+    "Case": "steelyard.suite.case",
+    "Finding": "steelyard.records",
+    "MissingExtra": "steelyard.errors",
+    "Mistake": "steelyard.errors",
+    "Reading": "steelyard.scoring.base",
+    "Reply": "steelyard.targets.base",
+    "Scorer": "steelyard.scoring.base",
+    "SteelyardError": "steelyard.errors",
+    "Suite": "steelyard.suite.python",
+    "SuiteError": "steelyard.errors",
+    "Surroundings": "steelyard.targets.base",
+    "Target": "steelyard.targets.base",
+    "TargetFailure": "steelyard.errors",
+    "UserMistake": "steelyard.errors",
+    "load_suite": "steelyard.suite.load",
+    "suite_schema": "steelyard.suite.schema",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Importing steelyard must cost nothing: each name is fetched when it is first used.
+    if name == "scorers":
+        value: Any = importlib.import_module("steelyard.suite.factories")
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,7 +19,7 @@ from steelyard.errors import UserMistake
 
 _BUILT_IN = {
     "scorers": {
-        "alternatives": "steelyard.scoring.text:Alternatives",
+        "alternatives": "steelyard.scoring.alternatives:Alternatives",
         "choice": "steelyard.scoring.text:Choice",
         "contains": "steelyard.scoring.text:Contains",
         "exact": "steelyard.scoring.text:Exact",
@@ -27,8 +27,8 @@ _BUILT_IN = {
         "json_schema": "steelyard.scoring.structure:JsonSchema",
         "keywords_or_fuzzy": "steelyard.scoring.keywords:KeywordsOrFuzzy",
         "money_range": "steelyard.scoring.money:MoneyRange",
-        "number": "steelyard.scoring.text:Number",
-        "regex": "steelyard.scoring.text:Regex",
+        "number": "steelyard.scoring.number:Number",
+        "regex": "steelyard.scoring.pattern:Regex",
         "year_range": "steelyard.scoring.years:YearRange",
     },
     "targets": {

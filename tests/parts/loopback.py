@@ -17,6 +17,7 @@ import contextlib
 import gzip
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -41,6 +43,8 @@ class Seen:
     """`time.monotonic()` when it had fully arrived."""
     connection: int
     """Which connection it came on, counted from 0."""
+    header_lines: tuple[tuple[str, str], ...] = ()
+    """Every header line as it came, doubles included."""
 
     @property
     def json(self) -> Any:
@@ -186,7 +190,9 @@ def refusing() -> Iterator[str]:
 class Loopback:
     """The server. Each path has a script of behaviours, taken in turn; the last one stays. Other paths give 404."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: bool = False) -> None:
+        """With `tls` it speaks HTTPS under a certificate that nothing trusts."""
+        self._tls = tls
         self.requests: list[Seen] = []
         self.in_flight = 0
         self.most_in_flight = 0
@@ -248,9 +254,13 @@ class Loopback:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
-        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 20, backlog=1024)
+        security = None
+        if self._tls:
+            security = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            security.load_cert_chain(Path(__file__).with_name("self_signed.pem"))
+        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 20, backlog=1024, ssl=security)
         self.port = server.sockets[0].getsockname()[1]
-        self.base_url = f"http://127.0.0.1:{self.port}"
+        self.base_url = f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
         self._ready.set()
         await self._stop.wait()
         server.close()
@@ -294,16 +304,16 @@ async def _read_request(reader: asyncio.StreamReader, connection: int) -> Seen |
         return None
     first, *lines = head.decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ", 2)
-    headers = {
-        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
-    }
+    parted = [line.partition(":") for line in lines if line]
+    raw = tuple((name.strip(), value.strip()) for name, _, value in parted)
+    headers = {name.lower(): value for name, value in raw}
     if headers.get("transfer-encoding", "").lower() == "chunked":
         body = await _read_chunks(reader)
     else:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
     parts = urlsplit(target)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    return Seen(method, parts.path, query, headers, body, time.monotonic(), connection)
+    return Seen(method, parts.path, query, headers, body, time.monotonic(), connection, raw)
 
 
 async def _read_chunks(reader: asyncio.StreamReader) -> bytes:

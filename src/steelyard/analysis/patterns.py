@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import Array, Groups
+from steelyard.analysis.groups import Array, Groups, distinct
 from steelyard.analysis.model import Estimate, Pattern, Priority, Slice
-from steelyard.analysis.table import Table
+from steelyard.analysis.table import FORMAT, Table, code_of
 
 MOST_PATTERNS = 20
 MOST_CASES = 50
 SMALL_N = 5
 """Below this a share says little, and the sentence says so."""
-FORMAT = "FORMAT"
 _WORTH_SAYING = 0.0005
 
 
@@ -53,15 +52,17 @@ def _components(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) 
         if name not in marks:
             continue
         known = table.scored & ~np.isnan(values)
-        wrong = known & (values < marks[name])
-        mark = f"{100 * marks[name]:.4g} %" if table.scales[name] == (0.0, 1.0) else f"{marks[name]:g}"
+        low, high = table.scales[name]
+        # Rounded as when it was weighed, so that every low value here is a finding there.
+        wrong = known & (np.round((values - low) / (high - low), 12) < marks[name])
+        mark = f"{100 * marks[name]:.4g} %"
         for factor, words in _where(groups):
             yield from _troubles(table, groups[factor], wrong, known, f"{name} below {mark}{words}", " (", ")")
 
 
 def _codes(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
     """Findings other than those that a low component already stands for."""
-    own = {each.get("code") for each in suite.get("components") or ()}
+    own = {code_of(each) for each in suite.get("components") or ()}
     for i, code in enumerate(table.codes):
         if code in own:
             continue
@@ -94,9 +95,8 @@ def _troubles(
     cases = count
     if groups.clustered:
         n_ids = len(table.case_ids)
-        cases = np.bincount(
-            np.unique(groups.group[bad] * n_ids + table.case[groups.rows[bad]]) // n_ids, minlength=len(groups)
-        )
+        pair, _ = distinct(groups.group[bad] * n_ids + table.case[groups.rows[bad]])
+        cases = np.bincount(pair // n_ids, minlength=len(groups))
     for g in np.flatnonzero(cases >= 2):
         if len(groups) > 1 or groups.planned[g] < table.n or not groups.names[g]:
             words = before + groups.names[g] + opening
@@ -106,7 +106,7 @@ def _troubles(
 def _pattern(trouble: _Trouble, table: Table) -> Pattern:
     groups = trouble.groups
     samples = groups.rows[(groups.group == trouble.group) & trouble.wrong[groups.rows]]
-    ids = (table.case_ids[i] for i in np.unique(table.case[samples]))
+    ids = [table.case_ids[i] for i in distinct(table.case[samples])[0].tolist()]
     numbers = f"{trouble.count} of {trouble.n}"
     if trouble.n_cases < trouble.count:
         numbers += f" samples, {trouble.n_cases} cases"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import NOT_NEGATIVE, Array, Groups
+from steelyard.analysis.groups import NOT_NEGATIVE, Array, Groups, distinct
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.patterns import find_patterns, find_priorities
 from steelyard.analysis.table import Table, build_table, canonical_order, cut
@@ -17,9 +17,9 @@ _LATENCIES = {"p50": 0.5, "p95": 0.95, "min": 0.0, "max": 1.0}
 
 def summarise(columns: Columns, suite: dict[str, Any]) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it."""
-    order = canonical_order(columns)
+    order, rank = canonical_order(columns)
     table = build_table(columns, suite, order)
-    groups = cut(columns, suite, order)
+    groups = cut(columns, suite, order, rank)
     slices = {factor: _slices(factor, each, table) for factor, each in groups.items()}
     overall = slices.pop("")[0]
     patterns, n_patterns = find_patterns(table, groups, suite)
@@ -86,7 +86,7 @@ def _rates(groups: Groups, codes: Array, labels: list[str], first: int = 1) -> l
 
 def _finding_rates(groups: Groups, table: Table) -> list[list[Estimate]]:
     n_codes = max(1, len(table.codes))
-    pair = np.unique(table.finding_sample * n_codes + table.finding_code)
+    pair, _ = distinct(table.finding_sample * n_codes + table.finding_code)
     return groups.rates(pair // n_codes, pair % n_codes, len(table.codes), table.conclusive)
 
 

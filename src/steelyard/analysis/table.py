@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import Array, Groups
+from steelyard.analysis.groups import Array, Groups, distinct
 from steelyard.records import Outcome
 from steelyard.store.base import Columns
 from steelyard.suite.gates import NONE
 
+FORMAT = "FORMAT"
+"""The code of an answer in the wrong shape, which every suite knows."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 _EASY_TO_HARD = ("trivial", "easy", "simple", "medium", "moderate", "normal", "hard", "difficult", "expert")
 
 
@@ -45,12 +48,47 @@ class Table:
     """All codes the suite knows or the run has, sorted."""
 
 
-def canonical_order(columns: Columns) -> Array:
-    """A permutation of the samples that depends only on the numbers they hold, scores first."""
-    keys = [_column(columns, values) for values in (columns.cost, columns.tokens_out, columns.tokens_in)]
-    keys += [_column(columns, columns.latency), *(columns.components[name] for name in sorted(columns.components))]
-    useful = [key for key in keys if not np.isnan(key).all()]
-    return np.lexsort([*useful, columns.outcome, columns.score]) if columns.n else np.empty(0, dtype=int)
+def canonical_order(columns: Columns) -> tuple[Array, Array]:
+    """A permutation of the samples, and a rank of the cases, that depend only on what the samples hold.
+
+    Samples are sorted by a hash of their numbers, those of one case side by side. Samples with equal hashes hold
+    equal numbers, so that it does not matter which of them is summed first; the same goes for cases.
+    """
+    mixed = _hashes(columns)
+    rank = np.zeros(len(columns.case_ids), dtype=np.int64)
+    if np.bincount(columns.case).max(initial=0) <= 1:
+        order = np.argsort(mixed)
+        rank[columns.case[order]] = np.arange(columns.n)
+        return order, rank
+    by_case = np.lexsort((mixed, columns.case))
+    case = columns.case[by_case]
+    starts = np.flatnonzero(np.diff(case, prepend=-1))
+    of_case = case[starts][np.argsort(np.add.reduceat(mixed[by_case], starts))]
+    rank[of_case] = np.arange(len(of_case))
+    return by_case[np.argsort(rank[case], kind="stable")], rank
+
+
+def _hashes(columns: Columns) -> Array:
+    names = (
+        (columns.variant, columns.variants),
+        (columns.category, columns.categories),
+        (columns.difficulty, columns.difficulties),
+    )
+    keys = [_rank_of_names(known)[codes] for codes, known in names]
+    keys += [columns.score, columns.outcome, columns.latency, columns.tokens_in, columns.tokens_out, columns.cost]
+    keys += [columns.components[name] for name in sorted(columns.components)]
+    mixed = np.zeros(columns.n, dtype=np.uint64)
+    for key in keys:
+        # Adding 0.0 makes one zero of the two that floats have.
+        mixed = (mixed ^ (_column(columns, key) + 0.0).view(np.uint64)) * _ODD
+        mixed ^= mixed >> np.uint64(32)
+    return mixed
+
+
+def _rank_of_names(names: list[str]) -> Array:
+    """Where each name stands in the alphabet; the last entry answers for the code -1."""
+    ranks = {name: i for i, name in enumerate(sorted(names))}
+    return np.array([*(ranks[name] for name in names), -1])
 
 
 def build_table(columns: Columns, suite: dict[str, Any], order: Array) -> Table:
@@ -77,11 +115,9 @@ def build_table(columns: Columns, suite: dict[str, Any], order: Array) -> Table:
         passed=passed,
         band=band,
         bands=bands,
-        components={
-            name: np.where(conclusive, columns.components[name][order], np.nan)
-            for name in _component_names(columns, suite)
-        },
-        scales=_scales(columns, suite),
+        components=_components(columns, suite, order, conclusive, malformed),
+        scales=dict.fromkeys(columns.components, (0.0, 1.0))
+        | {each["name"]: _scale(each) for each in suite.get("components") or ()},
         latency=np.where(is_outcome[Outcome.TARGET_FAILED], np.nan, _column(columns, columns.latency)[order]),
         totals={
             "tokens_in": _column(columns, columns.tokens_in)[order],
@@ -94,9 +130,9 @@ def build_table(columns: Columns, suite: dict[str, Any], order: Array) -> Table:
     )
 
 
-def cut(columns: Columns, suite: dict[str, Any], order: Array) -> dict[str, Groups]:
+def cut(columns: Columns, suite: dict[str, Any], order: Array, rank: Array) -> dict[str, Groups]:
     """The groups of every factor that the run uses; `""` is the whole run."""
-    case = columns.case[order]
+    case = rank[columns.case[order]]
     everything = np.arange(columns.n)
     found = {"": Groups([""], everything, np.zeros(columns.n, dtype=int), case)}
     for factor, codes, names in (
@@ -109,7 +145,7 @@ def cut(columns: Columns, suite: dict[str, Any], order: Array) -> dict[str, Grou
     if len(columns.tag):
         place = np.empty(columns.n, dtype=int)
         place[order] = everything
-        pair = np.unique(place[columns.tag_sample.astype(int)] * len(columns.tags) + columns.tag)
+        pair, _ = distinct(place[columns.tag_sample.astype(int)] * len(columns.tags) + columns.tag.astype(int))
         rows, codes = pair // len(columns.tags), pair % len(columns.tags)
         found["tag"] = _ordered("tag", codes, columns.tags, suite, rows, case)
     return found
@@ -152,18 +188,32 @@ def _codes(names: Sequence[str], name: str) -> list[int]:
     return [i for i, known in enumerate(names) if known == name]
 
 
-def _component_names(columns: Columns, suite: dict[str, Any]) -> list[str]:
-    declared = [component["name"] for component in suite.get("components") or ()]
-    known = [name for name in declared if name in columns.components]
-    return known + sorted(set(columns.components) - set(known))
+def _components(
+    columns: Columns, suite: dict[str, Any], order: Array, conclusive: Array, malformed: Array
+) -> dict[str, Array]:
+    """Values in the order the suite declares; what could not be read earned nothing, where there was truth to meet.
+
+    A component that cases may skip has no value there: nobody can tell whether this case would have skipped it.
+    """
+    declared = {component["name"]: component for component in suite.get("components") or ()}
+    names = [name for name in declared if name in columns.components]
+    found = {}
+    for name in names + sorted(set(columns.components) - set(names)):
+        values = np.where(conclusive, columns.components[name][order], np.nan)
+        if name in declared and declared[name].get("when_unknown") != "skip":
+            values[malformed & np.isnan(values)] = _scale(declared[name])[0]
+        found[name] = values
+    return found
 
 
-def _scales(columns: Columns, suite: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    declared = {c["name"]: c.get("scale") or (0.0, 1.0) for c in suite.get("components") or ()}
-    return {
-        name: (float(declared[name][0]), float(declared[name][1])) if name in declared else (0.0, 1.0)
-        for name in columns.components
-    }
+def code_of(component: dict[str, Any]) -> str:
+    """The code of the findings that a component makes when its value counts as wrong."""
+    return component.get("code") or str(component["name"]).upper()
+
+
+def _scale(component: dict[str, Any]) -> tuple[float, float]:
+    low, high = component.get("scale") or (0.0, 1.0)
+    return float(low), float(high)
 
 
 def _bands(
@@ -185,8 +235,8 @@ def _bands(
 def _findings(
     columns: Columns, suite: dict[str, Any], order: Array, conclusive: Array
 ) -> tuple[Array, Array, list[str]]:
-    known = {each["code"] for each in suite.get("taxonomy") or ()}
-    known |= {each["code"] for each in suite.get("components") or () if each.get("code")}
+    known = {FORMAT} | {each["code"] for each in suite.get("taxonomy") or ()}
+    known |= {code_of(each) for each in suite.get("components") or ()}
     names = sorted(known | set(columns.finding_codes))
     if not len(columns.finding_sample):
         return np.empty(0, dtype=int), np.empty(0, dtype=int), names

@@ -10,7 +10,7 @@ repaired   a broken document mended by `json-repair`; only text that plainly beg
            result with content whose keys stand in the text is accepted, so that prose never becomes an answer
 
 Without a schema any object or array fits. Parts of a document that parses are not tried on their own: a wrapped
-answer is an answer in the wrong shape.
+answer is an answer in the wrong shape. Neither are parts of one that breaks off; repair gets it as a whole.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ _MAX_REPAIRS: Final = 3
 _MAX_EXPLAINED: Final = 20
 _INFO_LINE = re.compile(r"[ \t]*[\w+.\-]*[^\n{\[\"]*\n")
 _INLINE_LANGUAGE = re.compile(r"\s*[A-Za-z]\w*\s*(?=[{\[])")
-_BEGINS_AS_JSON = re.compile(
-    r"""\{\s*(?:"[^"\n]{1,200}"|'[^'\n]{1,200}'|[A-Za-z_][\w\-]{0,60})\s*:|\[\s*(?:["'{])""",
-)
+_BEGINS_QUOTED = re.compile(r"""\{\s*(?:"[^"\n]{1,200}"|'[^'\n]{1,200}')\s*:|\[\s*["'{]""")
+_BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]{{0,60}}\s*:""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,16 @@ class Climbed:
 def climb(text: str, validator: SchemaValidator | None = None) -> Climbed:
     """The answer in the text with the rung it was found on, or the problems of the best candidate. Never raises."""
     nearest = _Nearest(validator)
-    for rung, value in _candidates(text):
+    # A bare word before a colon is a key only when a schema can confirm it; otherwise it may be prose in braces.
+    begins = _BEGINS_AS_JSON if validator else _BEGINS_QUOTED
+    for rung, value in _candidates(text, begins):
         if validator.fits(value) if validator else isinstance(value, (dict, list)):
             return Climbed(value, rung)
         nearest.consider(value)
     return Climbed(None, None, nearest.problems(text))
 
 
-def _candidates(text: str) -> Iterator[tuple[str, Any]]:
+def _candidates(text: str, begins: re.Pattern[str]) -> Iterator[tuple[str, Any]]:
     try:
         yield "whole", read_json(text)
     except NotJson:
@@ -76,7 +77,7 @@ def _candidates(text: str) -> Iterator[tuple[str, Any]]:
         for value in reversed(embedded):
             if isinstance(value, kind):
                 yield "balanced", value
-    for value in _repaired([*blocks, text]):
+    for value in _repaired([*blocks, text], begins):
         yield "repaired", value
 
 
@@ -89,10 +90,10 @@ def _fenced(text: str) -> Iterator[str]:
             yield body
 
 
-def _repaired(texts: list[str]) -> Iterator[Any]:
+def _repaired(texts: list[str], begins: re.Pattern[str]) -> Iterator[Any]:
     seen: set[str] = set()
     for text in texts:
-        begin = _BEGINS_AS_JSON.search(text)
+        begin = begins.search(text)
         if begin is None:
             continue
         broken = text[begin.start() :].strip()

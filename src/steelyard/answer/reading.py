@@ -11,8 +11,8 @@ from typing import Any, Final
 MAX_DEPTH: Final = 200
 """Deeper documents are refused: everything downstream may then walk them without care."""
 
-_FAILED_WORK_PER_CHARACTER: Final = 8
 _RECURSION_WORK: Final = 1_000
+_WINDOW: Final = 4_096
 _OPENER = re.compile(r'\{(?=\s*["}])|\[(?=\s*["\[{\]\d\-tfn])')
 _BRACKET = re.compile(r"[\[\]{}]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -26,7 +26,6 @@ def _finite(digits: str) -> float | None:
 
 # Not a number, infinity and 1e999 are no values: they read as null, which a schema then judges.
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _: None)
-_BAD = (ValueError, RecursionError)
 
 
 class NotJson(ValueError):
@@ -52,29 +51,32 @@ def read_json(text: str) -> Any:
 
 
 def embedded_values(text: str) -> Iterator[Any]:
-    """Each outermost object or array that stands in the text, in order; parts of one that parses are not given.
+    """Each outermost object or array that stands in the text, in order.
 
     Every bracket that could open a document is tried from there with the JSON parser itself, so braces of templates
-    or stray quotes before it do no harm. Work on failed tries is bounded by a multiple of the text's length.
+    or stray quotes before it do no harm. What lies inside a document, even one that breaks off later, is part of that
+    document and not given; so every character is read once, and only nesting bombs need a budget.
     """
-    budget = _FAILED_WORK_PER_CHARACTER * len(text) + 100_000
-    place = 0
-    while budget > 0 and (opener := _OPENER.search(text, place)):
+    budget = len(text) + 100_000
+    rest, place = text, 0
+    while budget > 0 and (opener := _OPENER.search(rest, place)):
         start = opener.start()
-        place = start + 1
+        if start > _WINDOW:
+            # A parse error counts the lines before it: without a fresh start, many errors cost the text squared.
+            rest, start = rest[start:], 0
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            value, end = _DECODER.raw_decode(rest, start)
         except json.JSONDecodeError as error:
-            budget -= error.pos - start + 1
+            place = max(start + 1, error.pos)
             continue
-        except _BAD:
+        except (ValueError, RecursionError):
+            place = start + 1
             budget -= _RECURSION_WORK
             continue
-        if shallow(value, text):
-            place = end
-            yield without_surrogates(value, text)
-        else:
-            budget -= end - start
+        place = end
+        source = rest[start:end]
+        if shallow(value, source):
+            yield without_surrogates(value, source)
 
 
 def shallow(value: Any, source: str) -> bool:

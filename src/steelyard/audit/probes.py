@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.audit.filling import filled, nulls, put
+from steelyard.scoring.weigh import Weigher, truth_parts
 from steelyard.suite.case import Case
-from steelyard.suite.model import Component, SuiteModel
+from steelyard.suite.model import SuiteModel
 
 NULL = "null"
 WRONG = "wrong"
@@ -39,14 +40,17 @@ class ProbeMaker:
         self._cases = cases
         self._schema = suite.answer.schema
         self._json = suite.answer.format == "json"
+        self._scorers = Weigher(suite).components
         self._truths = [self._truth(case) for case in cases]
 
     def probes(self) -> Iterator[Probe]:
         """All probes, the truth last."""
         yield Probe("empty", "no answer at all", NULL, lambda _: "")
         yield Probe("{}", "an empty object", NULL, lambda _: "{}")
-        paths = [path for component in self._suite.components for path in _paths(component)]
-        null_fields = self._text(nulls(self._schema, paths))
+        paths = {
+            path for _, scorer in self._scorers for path in (*scorer.truth_at(self._cases[0]), scorer.answer) if path
+        }
+        null_fields = self._text(nulls(self._schema, sorted(paths)))
         yield Probe("nulls", "every field null", NULL, lambda _: null_fields)
         constant = self._text(filled(self._schema, _CONSTANT))
         yield Probe("constant", "the same filler for every case", NULL, lambda _: constant)
@@ -63,12 +67,8 @@ class ProbeMaker:
 
     def _truth(self, case: Case) -> str:
         parts: dict[str, Any] = {}
-        for component in self._suite.components:
-            value = component.scorer.truth(case)
-            if value is None and component.when_unknown == "say_unknown":
-                value = _CONSTANT
-            if value is not None:
-                parts |= component.scorer.placed(value)
+        for component, scorer in self._scorers:
+            parts |= truth_parts(component, scorer, case)
         return self._built(parts)
 
     def _echo(self, at: int) -> str:
@@ -81,18 +81,16 @@ class ProbeMaker:
 
     def _stuffed(self) -> str | None:
         parts: dict[str, Any] = {}
-        for component in self._suite.components:
-            words = {word: None for case in self._cases for word in component.scorer.keywords_of(case)}
+        for _, scorer in self._scorers:
+            words = {word: None for case in self._cases for word in scorer.keywords_of(case)}
             if words:
-                parts |= component.scorer.placed(" ".join(words))
+                parts[scorer.answer or ""] = " ".join(words)
         return self._built(parts) if parts else None
 
     def _widest(self) -> str | None:
         parts: dict[str, Any] = {}
-        for component in self._suite.components:
-            value = component.scorer.widest()
-            if value is not None:
-                parts |= component.scorer.placed(value)
+        for _, scorer in self._scorers:
+            parts |= scorer.widest_at()
         return self._built(parts) if parts else None
 
     def _built(self, parts: dict[str, Any]) -> str:
@@ -108,10 +106,6 @@ class ProbeMaker:
 
     def _text(self, value: Any) -> str:
         return value if isinstance(value, str) and not self._json else json.dumps(value, ensure_ascii=False)
-
-
-def _paths(component: Component) -> list[str]:
-    return [path for path in component.scorer.placed(None) if path]
 
 
 def _words(value: Any) -> str:

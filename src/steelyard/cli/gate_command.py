@@ -25,27 +25,37 @@ def command(run: str, gates: tuple[str, ...], store_url: str | None, as_json: bo
 
     RUN is a run's name, the beginning of it, LAST, or LAST~1 for the one before.
     """
+    from steelyard.analysis.summary import summarise
     from steelyard.cli.show import console, print_json
     from steelyard.errors import UserMistake
-    from steelyard.release.verdict import decide_run, exit_code
+    from steelyard.release.verdict import decide, exit_code
+    from steelyard.report.model import Report
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        decision = decide_run(store.columns(header.id), header, gates or None)
+        summary = summarise(store.columns(header.id), header.suite)
     finally:
         store.close()
+    suite = header.suite
+    if gates:
+        from steelyard.release.asked import check_on_run
+
+        check_on_run(gates, suite, summary)
+        suite = suite | {"gates": list(gates)}
+    decision = decide(summary, suite, state=header.state, suspect=header.suspect)
+    report = Report(header, summary, decision)
     if not decision.gates:
         raise UserMistake(
             f"run {header.id} has no gates, so nothing can be decided: declare `gates` in the suite, or give --gate"
         )
     if as_json:
-        from steelyard.report.json import decision_json
+        from steelyard.report.json import decision_to_json
 
-        print_json({"run": header.id, **decision_json(decision)})
+        print_json(decision_to_json(report))
     else:
         from steelyard.report.terminal import print_decision
 
-        print_decision(header, decision, console())
+        print_decision(report, console())
     sys.exit(exit_code(decision.verdict))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.shared_options import as_json, store_url
+
+if TYPE_CHECKING:
+    from steelyard.records import RunHeader
 
 
 @click.command("runs")
@@ -29,19 +33,11 @@ def command(suite: str | None, limit: int, store_url: str | None, as_json: bool)
         runs = store.runs(suite, limit)
     finally:
         store.close()
-    rows = [
-        {
-            "id": run.id,
-            "suite": run.suite_name,
-            "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
-            "state": run.state.value,
-            "verdict": run.verdict.value if run.verdict else None,
-            "planned": run.n_planned,
-        }
-        for run in runs
-    ]
     if as_json:
-        print_json(rows)
+        print_json([_row(run) for run in runs])
+        return
+    if not runs:
+        click.echo("no runs yet: steelyard run SUITE makes one")
         return
     from rich.table import Table
 
@@ -49,6 +45,17 @@ def command(suite: str | None, limit: int, store_url: str | None, as_json: bool)
     for name in ("run", "state", "verdict"):
         table.add_column(name, no_wrap=True)
     table.add_column("samples planned", justify="right")
-    for row in rows:
-        table.add_row(row["id"], row["state"], row["verdict"] or "no gates", str(row["planned"]))
-    console().print(table if rows else "no runs yet: steelyard run SUITE makes one")
+    for run in runs:
+        table.add_row(run.id, run.state.value, run.verdict.value if run.verdict else "no gates", str(run.n_planned))
+    console().print(table)
+
+
+def _row(run: RunHeader) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "suite": run.suite_name,
+        "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
+        "state": run.state.value,
+        "verdict": run.verdict.value if run.verdict else None,
+        "planned": run.n_planned,
+    }

@@ -21,10 +21,10 @@ class Selection:
 
     def takes_case(self, case: Case) -> bool:
         """True when every factor that is asked for is met by the case."""
-        have = {
+        have: dict[str, set[str | None]] = {
             "category": {case.category},
             "difficulty": {case.difficulty},
-            "tag": set(case.tags),
+            "tag": {*case.tags},
             "id": {case.id},
         }
         return all(have[factor] & wanted for factor, wanted in self._wanted().items() if factor != "variant")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -21,14 +22,21 @@ _ROOM_PER_SAMPLE = 2_900
 _LONGEST_TEXTS = (20_000, 5_000, 2_000, 1_000, 500, 250, 120)
 _MOST_GRID_ROWS = 200
 _MOST_GROUPS = 200
+_ROOMY = 5_000
+_MOST_FINDINGS = 100
+_FEW_FINDINGS = 5
 
 
 def to_html(report: Report) -> str:
     """The page; long texts are shortened, visibly, until a thousand samples stay below three megabytes."""
     room = max(_ROOM, _ROOM_PER_SAMPLE * len(report.details))
+    lengths = [[len(as_text(text)) for text in (each.input, each.expected, each.answer)] for each in report.details]
     page = ""
     for longest in _LONGEST_TEXTS:
-        page = _render(report, longest)
+        at_least = sum(min(length, longest) for texts in lengths for length in texts)
+        if at_least > room and longest != _LONGEST_TEXTS[-1]:
+            continue
+        page = _render(report, longest).lstrip()
         if len(page.encode()) <= room:
             break
     return page
@@ -36,29 +44,42 @@ def to_html(report: Report) -> str:
 
 def _render(report: Report, longest: int) -> str:
     style, script = _asset("report.css"), _asset("report.js")
-    return _environment().get_template("report.html").render(
-        report=report,
-        summary=report.summary,
-        header=report.header,
-        decision=report.decision,
-        figures=figures,
-        tables=tables,
-        wording=wording,
-        whisker=Whisker.of,
-        as_text=as_text,
-        one_line=one_line,
-        cut=lambda value: shortened(visible(as_text(value, indent=2)), longest),
-        cut_line=lambda value: one_line(as_text(value), min(longest, 400)),
-        grid=variant_grid(report),
-        most_groups=_MOST_GROUPS,
-        categories=sorted({detail.category for detail in report.details if detail.category}),
-        statuses=list(dict.fromkeys(wording.status(detail) for detail in report.details)),
-        style=Markup(style),  # noqa: S704 - a file of this package
-        script=Markup(script),  # noqa: S704 - a file of this package
-        policy=_policy(style, script),
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            report=report,
+            summary=report.summary,
+            header=report.header,
+            decision=report.decision,
+            figures=figures,
+            tables=tables,
+            wording=wording,
+            whisker=Whisker.of,
+            as_text=as_text,
+            one_line=one_line,
+            cut=lambda value: shortened(as_text(value, indent=2), longest),
+            cut_line=lambda value: one_line(as_text(value), min(longest, 400)),
+            release_mark=_release_mark(report),
+            grid=variant_grid(report),
+            most_groups=_MOST_GROUPS,
+            most_findings=_MOST_FINDINGS if longest >= _ROOMY else _FEW_FINDINGS,
+            categories=sorted({detail.category for detail in report.details if detail.category}),
+            statuses=list(dict.fromkeys(wording.status(detail) for detail in report.details)),
+            style=Markup(style),  # noqa: S704 - a file of this package
+            script=Markup(script),  # noqa: S704 - a file of this package
+            policy=_policy(style, script),
+        )
     )
 
 
+def _release_mark(report: Report) -> float | None:
+    """What the pass rate of the whole run must reach, when a gate says so."""
+    marks = [gate.threshold for gate in report.decision.gates if gate.metric == "pass_rate"]
+    return max(marks, default=None)
+
+
+@cache
 def _environment() -> Environment:
     return Environment(
         loader=PackageLoader("steelyard.report", "templates"),
@@ -102,9 +123,7 @@ class Whisker:
     label: str
 
     @staticmethod
-    def of(
-        estimate: Estimate, threshold: float | None = None, scale: tuple[float, float] = (0.0, 1.0)
-    ) -> Whisker:
+    def of(estimate: Estimate, threshold: float | None = None, scale: tuple[float, float] = (0.0, 1.0)) -> Whisker:
         """The figure's place on its scale; `threshold` is a mark to compare it with."""
 
         def place(value: float | None) -> float | None:

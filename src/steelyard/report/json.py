@@ -19,6 +19,12 @@ def to_json(report: Report) -> dict[str, Any]:
     return {key: _plain(value) for key, value in _whole(report).items()}
 
 
+def decision_to_json(report: Report) -> dict[str, Any]:
+    """The run, its verdict with the reasons, and every gate."""
+    names = ("format", "run", "verdict", "reasons", "suspect", "notes", "gates")
+    return {key: _plain(value) for key, value in _whole(report).items() if key in names}
+
+
 def _whole(report: Report) -> dict[str, Any]:
     summary = report.summary
     return {
@@ -33,7 +39,13 @@ def _whole(report: Report) -> dict[str, Any]:
         "overall": _slice(summary.overall),
         "slices": {factor: [_slice(group) for group in groups] for factor, groups in summary.slices.items()},
         "patterns": [
-            {"sentence": pattern.sentence, "count": pattern.count, "cases": list(pattern.cases)}
+            {
+                "sentence": pattern.sentence,
+                "count": pattern.count,
+                "n": pattern.n,
+                "n_cases": pattern.n_cases,
+                "cases": list(pattern.cases),
+            }
             for pattern in summary.patterns
         ],
         "priorities": [
@@ -106,6 +118,9 @@ def _slice(group: Slice) -> dict[str, Any]:
         "components": _estimates(group.components),
         "findings": dict(group.findings),
         "latency": _estimates(group.latency),
+        "finding_rates": _estimates(group.finding_rates),
+        "outcome_rates": _estimates(group.outcome_rates),
+        "totals": _estimates(group.totals),
     }
 
 

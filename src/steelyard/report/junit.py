@@ -45,7 +45,7 @@ def _gates(report: Report) -> ElementTree.Element:
         # Without this a suspect or invalid run whose gates all hold would be green.
         names = {"classname": classname, "name": "verdict of the run", "time": "0.000"}
         case = ElementTree.SubElement(suite, "testcase", names)
-        reasons = "\n".join([*report.decision.reasons, *(f"suspect: {reason}" for reason in report.header.suspect)])
+        reasons = "\n".join([*wording.reasons(report), *(f"suspect: {reason}" for reason in report.header.suspect)])
         _say_verdict(case, report.decision.verdict, reasons, wording.verdict_meaning(report))
         said = "\n".join([report.decision.verdict.value, f"pass rate {wording.pass_rate(report)}", reasons])
         ElementTree.SubElement(case, "system-out").text = visible(said)

@@ -26,7 +26,8 @@ _SIGNS = {
     None: "ℹ️",
 }
 # As a numeric reference a sign is never Markdown or HTML structure.
-_STRUCTURE = re.compile(r"[\\`*_{}\[\]()<>#!|~&$@:^\"']")
+_STRUCTURE = re.compile(r"[\\`*_\[\]<>#!|~&$@^]")
+_BEGINS_A_LIST = re.compile(r"[-+=]|\d+[.)]")
 # Mentions, issue numbers, emoji names and bare addresses are looked for in the finished page, so a reference is not
 # enough: an invisible break keeps the words apart.
 _LINKED_LATER = re.compile(r"(?<=[@#:])(?=\S)|(?<=\bwww)(?=\.)", re.IGNORECASE)
@@ -47,7 +48,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"### {sign} {name}: {wording.verdict_word(report)}"
     rate = wording.pass_rate(report)
     yield f"**Pass rate {_safe(rate)}** &nbsp; average {_safe(figures.with_base(report.summary.overall.average))}"
-    said = [_safe(reason) for reason in report.decision.reasons[:_MOST_ROWS]]
+    said = [_safe(reason) for reason in wording.reasons(report)[:_MOST_ROWS]]
     said += [f"**SUSPECT**: {_safe(reason)}" for reason in report.header.suspect[:_MOST_ROWS]]
     said += [_safe(note) for note in wording.notes(report)]
     if said:
@@ -140,4 +141,6 @@ def _safe(text: str, limit: int = 600) -> str:
 
 def _referenced(text: str) -> str:
     broken = _LINKED_LATER.sub(_BREAK, text)
+    if _BEGINS_A_LIST.match(broken):
+        broken = _BREAK + broken
     return _STRUCTURE.sub(lambda found: f"&#{ord(found.group())};", broken).replace(_BREAK, "&#8203;")

@@ -18,7 +18,10 @@ _NOT_FOR_EYES = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text with every control, bidi and invisible character spelled out (`\\x1b`, `\\u202e`); line ends become \\n."""
+    """The text with every control, bidi and invisible character spelled out (`\\x1b`, `\\u202e`).
+
+    Every kind of line end becomes \\n.
+    """
     text = _LINE_ENDS.sub("\n", text)
     if text.isascii() and text.isprintable():
         return text

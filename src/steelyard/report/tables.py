@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -33,7 +34,7 @@ class Table:
 
     title: str
     columns: tuple[Column, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     note: str = ""
 
 
@@ -107,28 +108,23 @@ def components(report: Report) -> Table:
 
 def patterns(report: Report) -> Table:
     """What goes wrong more than once, with the first cases behind it."""
-    rows = [
-        (f"{pattern.count:,}", pattern.sentence, _some(pattern.cases, pattern.count))
-        for pattern in report.summary.patterns
-    ]
-    return Table("Common failure patterns", (Column("Times"), _text("Pattern"), _text("Cases")), rows)
+    found = report.summary.patterns
+    rows = [(pattern.sentence, _some(pattern.cases, pattern.n_cases)) for pattern in found]
+    in_all = report.summary.extra.get("n_patterns", len(found))
+    note = f"the {len(found)} most frequent of {in_all:,} patterns" if in_all > len(found) else ""
+    return Table("Common failure patterns", (_text("Pattern"), _text("Cases")), rows, note)
 
 
-def _some(cases: tuple[str, ...], count: int) -> str:
+def _some(cases: tuple[str, ...], n_cases: int) -> str:
     named = ", ".join(cases[:_MOST_CASES_NAMED])
-    more = max(count, len(cases)) - min(len(cases), _MOST_CASES_NAMED)
+    more = max(n_cases, len(cases)) - min(len(cases), _MOST_CASES_NAMED)
     return f"{named}, +{more}" if named and more > 0 else named
 
 
 def priorities(report: Report) -> Table:
-    """What to mend first, and how far the average would rise if it were perfect."""
-    rows = []
-    for priority in report.summary.priorities:
-        scale = wording.scale_of(report.header, priority.component)
-        average = figures.on_scale(priority.average.value, scale)
-        rows.append((priority.sentence, average, figures.bare_base(priority.average), figures.points(priority.gain)))
-    columns = (_text("Priority"), Column("Average"), Column("n"), Column("If perfect"))
-    return Table("Improvement priorities", columns, rows)
+    """What to mend first; each sentence says its average, n and how far the whole would rise."""
+    rows = [(str(number), priority.sentence) for number, priority in enumerate(report.summary.priorities, 1)]
+    return Table("Improvement priorities", (Column("#"), _text("Priority")), rows)
 
 
 def worst(report: Report) -> Table:

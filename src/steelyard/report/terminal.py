@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Console, RenderableType
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
@@ -32,21 +32,33 @@ _STYLES = {
 
 def print_report(report: Report, console: Console) -> None:
     """Print the whole report; plain ASCII when the terminal cannot show more."""
-    view = _View(report, plain=not console.encoding.startswith("utf"))
-    for part in view.parts():
+    _print(_view(report, console).parts(), console)
+
+
+def print_decision(report: Report, console: Console) -> None:
+    """Print the verdict with its reasons and every gate, and nothing else."""
+    _print(_view(report, console).decision(), console)
+
+
+def _view(report: Report, console: Console) -> _View:
+    return _View(report, width=console.width, plain=not console.encoding.startswith("utf"))
+
+
+def _print(parts: Iterator[RenderableType], console: Console) -> None:
+    for part in parts:
         console.print(part, highlight=False, markup=False, emoji=False)
 
 
 class _View:
     """The parts of one printed report, in order."""
 
-    def __init__(self, report: Report, *, plain: bool) -> None:
+    def __init__(self, report: Report, *, width: int, plain: bool) -> None:
         self.report = report
+        self.width = width
         self.plain = plain
 
     def parts(self) -> Iterator[RenderableType]:
-        yield from self.headline()
-        yield from self.table(_first(tables.gates(self.report), _MOST_GATES))
+        yield from self.decision()
         yield from self.overall()
         yield from self.bands()
         for factor in self.report.summary.slices:
@@ -60,6 +72,10 @@ class _View:
         yield Text()
         yield self.text(wording.signature_line(self.report.header), "dim", limit=10 * _LONGEST_LINE)
 
+    def decision(self) -> Iterator[RenderableType]:
+        yield from self.headline()
+        yield from self.table(_first(tables.gates(self.report), _MOST_GATES))
+
     def text(self, foreign: str, style: str = "", limit: int = _LONGEST_LINE) -> Text:
         """Foreign text as one harmless line; rich reads no markup in a Text."""
         line = one_line(foreign, limit)
@@ -68,13 +84,14 @@ class _View:
     def headline(self) -> Iterator[RenderableType]:
         report = self.report
         word = wording.verdict_word(report)
-        title = [report.header.suite_name, f"run {report.header.id}", wording.target_name(report.header)]
+        target = clipped(wording.target_name(report.header), 80)
+        title = [clipped(report.header.suite_name, 60), f"run {report.header.id}", target]
         moment = wording.when(report.header.created_at)
         yield self.text(" | ".join([*title, moment] if moment else title), "dim")
         yield Text()
         yield Text.assemble((f" {word} ", _STYLES[word] + " reverse"), f" {wording.verdict_meaning(report)}")
-        yield self.text(f" Pass rate {wording.pass_rate(report)}", "bold")
-        for reason in report.decision.reasons:
+        yield Padding(self.text(f"Pass rate {wording.pass_rate(report)}", "bold"), (0, 0, 0, 1))
+        for reason in wording.reasons(report):
             yield self.bullet("-", reason)
         for warning in report.header.suspect:
             yield self.bullet("!", f"SUSPECT: {warning}", "bold yellow")
@@ -110,8 +127,9 @@ class _View:
             return
         yield from self.heading("Score distribution")
         rows = Grid.grid(padding=(0, 2))
-        for justify in ("left", "left", "left", "right", "right"):
-            rows.add_column(no_wrap=True, justify=justify)  # type: ignore[arg-type]
+        sides: tuple[JustifyMethod, ...] = ("left", "left", "left", "right", "right")
+        for justify in sides:
+            rows.add_column(no_wrap=True, justify=justify)
         for name, share in shares.items():
             floor = wording.band_floor(self.report.header, name)
             cells = (self.text(clipped(name, 18)), Text(floor, "dim"), Text(self.bar(share), "cyan"))
@@ -129,17 +147,22 @@ class _View:
         if not table.rows:
             return
         yield from self.heading(table.title)
-        grid = Grid(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        grid = Grid(box=None, show_edge=False, pad_edge=False, padding=(0, self.gap(table), 0, 0), header_style="dim")
         for index, column in enumerate(table.columns):
             is_text = column.kind is Kind.TEXT
             last = index == len(table.columns) - 1
-            justify = "left" if is_text or last else "right"
-            grid.add_column(Text(column.title), justify=justify, no_wrap=not is_text, overflow="fold")  # type: ignore[arg-type]
+            justify: JustifyMethod = "left" if is_text or last else "right"
+            grid.add_column(Text(column.title), justify=justify, no_wrap=not is_text, overflow="fold")
         for row in table.rows:
             grid.add_row(*(self.cell(value, column.kind) for value, column in zip(row, table.columns, strict=True)))
         yield Padding(grid, (0, 0, 0, 2))
         if table.note:
             yield Padding(self.text(table.note, "dim"), (0, 0, 0, 2))
+
+    def gap(self, table: Table) -> int:
+        """Two spaces between columns where they fit, else one."""
+        columns = zip(*[[column.title for column in table.columns], *table.rows], strict=True)
+        return 2 if sum(max(map(len, column)) + 2 for column in columns) + 2 <= self.width else 1
 
     def cell(self, value: str, kind: Kind) -> Text:
         shown = clipped(value, _LONGEST_CELL if kind is Kind.TEXT else 24)

@@ -18,7 +18,7 @@ VERDICT_MEANINGS = {
     Verdict.PASS: "every gate holds",
     Verdict.FAIL: "at least one gate does not hold",
     Verdict.AMBIGUOUS: "this run cannot tell",
-    Verdict.INVALID: "too little could be weighed: neither pass nor fail",
+    Verdict.INVALID: "no valid reading: neither pass nor fail",
     None: "the suite declares no gates",
 }
 
@@ -38,6 +38,12 @@ def verdict_word(report: Report) -> str:
 def verdict_meaning(report: Report) -> str:
     """What the verdict says, in a few words."""
     return VERDICT_MEANINGS[report.decision.verdict]
+
+
+def reasons(report: Report) -> list[str]:
+    """Why the verdict is what it is, without what its meaning and the warnings already say."""
+    said = {verdict_meaning(report), *(f"suspect: {warning}" for warning in report.header.suspect)}
+    return [reason for reason in report.decision.reasons if reason not in said]
 
 
 def pass_rate(report: Report) -> str:
@@ -183,14 +189,14 @@ def not_shown(report: Report) -> str:
     if missing <= 0:
         return ""
     return (
-        f"{len(report.details):,} of {report.n_samples:,} samples are shown, the worst first; "
-        f"{missing:,} are not shown"
+        f"{len(report.details):,} of {report.n_samples:,} samples are shown, the worst first; {missing:,} are not shown"
     )
 
 
-def more_findings(detail: SampleDetail) -> str:
-    """Says how many findings of a sample are not listed; empty when all are."""
-    left_off = (detail.n_findings or 0) - len(detail.findings)
+def more_findings(detail: SampleDetail, most: int | None = None) -> str:
+    """Says how many findings of a sample are not listed when at most `most` are; empty when all are."""
+    listed = len(detail.findings) if most is None else min(len(detail.findings), most)
+    left_off = max(detail.n_findings or 0, len(detail.findings)) - listed
     return f"{figures.counted(left_off, 'more finding')} not shown" if left_off > 0 else ""
 
 

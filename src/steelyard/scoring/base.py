@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from steelyard.records import Finding
 from steelyard.suite.case import Case
+from steelyard.suite.paths import MISSING, Getter, compile_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,8 @@ class Reading:
 
     `value` lies on the component's scale (0..1 unless declared otherwise); None means that the case gives nothing to
     weigh against. `expected` and `got` are what was compared, as a person would want to see it; `note` says why the
-    value is what it is. `findings` are the scorer's own, for scorers that find more than one thing.
+    value is what it is. `findings` are the scorer's own, for scorers that find more than one thing; they then stand
+    instead of the finding that a low value gives.
     """
 
     value: float | None
@@ -25,6 +28,10 @@ class Reading:
     got: Any = None
     note: str = ""
     findings: tuple[Finding, ...] = ()
+
+
+UNKNOWN = Reading(None)
+"""The reading of a case that has no truth for this scorer."""
 
 
 class Scorer(BaseModel):
@@ -41,11 +48,60 @@ class Scorer(BaseModel):
     has_strict: ClassVar[bool] = False
     """True when the scorer has a `strict: bool` parameter, which `--strict` turns on."""
 
-    answer: str | None = None
-    """Where in the answer to look; None is the component's own name, or the whole of a text answer."""
+    answer_paths: ClassVar[tuple[str, ...]] = ("answer",)
+    """Parameters that are paths into the answer."""
+
+    case_paths: ClassVar[tuple[str, ...]] = ("expected",)
+    """Parameters that are paths into the case; one that is left out or is not a text is passed over."""
+
+    answer: str | None = Field(
+        default=None,
+        description="Where in the answer to look; left out, the component's own name, or the whole of a text answer.",
+    )
+
+    _getters: dict[str, Getter] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _paths_are_paths(self) -> Self:
+        self._compile()
+        return self
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other parameters, its paths compiled anew."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy._compile()
+        return copy
+
+    def at(self, path: str) -> Self:
+        """The same scorer, looking at that place of the answer."""
+        return self.model_copy(update={"answer": path})
+
+    def _compile(self) -> None:
+        getters: dict[str, Getter] = {}
+        for name in (*self.answer_paths, *self.case_paths):
+            path = getattr(self, name, None)
+            if isinstance(path, str):
+                getters[name] = compile_path(path)
+        getters.setdefault("answer", compile_path(""))
+        self._getters = getters
+
+    def seen(self, answer: Any, place: str = "answer") -> Any:
+        """What the answer holds where the parameter `place` points; None when nothing is there."""
+        value = self._getters[place](answer)
+        return None if value is MISSING else value
+
+    def known(self, case: Case, place: str = "expected") -> Any:
+        """What the case holds where the parameter `place` points; None when it is missing, null, blank or empty."""
+        getter = self._getters.get(place)
+        if getter is None:
+            return None
+        value = getter(case)
+        if value is MISSING or value is None or (isinstance(value, (list, dict, tuple)) and not value):
+            return None
+        return None if isinstance(value, str) and not value.strip() else value
 
     def read(self, answer: Any, case: Case) -> Reading:
-        """Weigh one answer."""
+        """Weigh one answer, the whole of it as parsed."""
         raise NotImplementedError
 
     def truth(self, case: Case) -> Any:
@@ -54,3 +110,28 @@ class Scorer(BaseModel):
         The value stands where `answer` points.
         """
         raise NotImplementedError
+
+    def truth_at(self, case: Case) -> dict[str, Any]:
+        """The truth by path into the answer, for scorers that look at more than one place; empty without truth."""
+        value = self.truth(case)
+        return {} if value is None else {self.answer or "": value}
+
+    def check(self, case: Case) -> str | None:  # noqa: ARG002 - for those that override it
+        """A mistake in the case's truth, in words for its author; None when there is none.
+
+        Truth that is missing altogether is no mistake here: the suite's `when_unknown` policy decides.
+        """
+        return None
+
+    def keywords_of(self, case: Case) -> list[str]:  # noqa: ARG002 - for those that override it
+        """The words this scorer looks for, so that `audit` can stuff an answer with them."""
+        return []
+
+    def widest(self) -> Any:
+        """An answer that covers everything, for `audit` of scorers that weigh ranges; None for all others."""
+        return None
+
+    def widest_at(self) -> dict[str, Any]:
+        """The widest answer by path into the answer; empty for scorers that weigh no ranges."""
+        value = self.widest()
+        return {} if value is None else {self.answer or "": value}

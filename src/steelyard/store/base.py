@@ -107,8 +107,8 @@ class Store(Protocol):
         """Newest first."""
         ...
 
-    def samples(self, run_id: str) -> Iterator[tuple[Sample, Case]]:
-        """All samples with their cases, in the order they were planned, streamed."""
+    def samples(self, run_id: str, *, case_ids: Sequence[str] | None = None) -> Iterator[tuple[Sample, Case]]:
+        """All samples, or those of some cases, with their cases, in the order they were planned, streamed."""
         ...
 
     def some_samples(

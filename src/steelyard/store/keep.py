@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from steelyard.errors import StoreError
 from steelyard.records import Sample
@@ -21,45 +21,46 @@ from steelyard.store.rows import (
 from steelyard.store.text import from_stored, to_json, to_stored
 
 Layouts = dict[Layout, int]
-Hashes = Mapping[str, str]
-"""Case id to the hash its case is stored under."""
 
-_KEEP_CASE = "INSERT INTO cases (hash, content) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING"
+_KEEP_CASE = "INSERT INTO cases (id, hash, content) VALUES (?, ?, ?) ON CONFLICT (id, hash) DO NOTHING"
 _KEYS = "SELECT seq, case_id, variant, repeat, attempt_run FROM samples WHERE run = ? AND case_id IN "
 
 
-def keep_cases(session: Session, rows: Iterable[tuple[str, str]]) -> None:
+def keep_cases(session: Session, rows: Iterable[tuple[str, str, str]]) -> None:
     """Store each case under its hash, once."""
     # Sorted, so that two writers never wait for each other in a circle.
-    session.many(_KEEP_CASE, sorted({case_hash: (case_hash, to_stored(text)) for case_hash, text in rows}.values()))
+    session.many(_KEEP_CASE, sorted(rows))
 
 
 def keep_samples(
-    session: Session, run: int, samples: Sequence[Sample], hashes: Hashes, known: Layouts | None
+    session: Session, run: int, samples: Sequence[Sample], hashes: Sequence[str], known: Layouts | None
 ) -> Layouts:
-    """Store new samples with their attempts; gives the run's layouts, which the caller may pass again next time."""
+    """Store new samples with their attempts, `hashes` naming their cases.
+
+    Gives the run's layouts, which the caller may pass again next time once the transaction is kept.
+    """
     used = [layout_of(sample.scores) for sample in samples]
     layouts = _known_layouts(session, run, set(used), known)
     batch = Batch()
-    for seq, sample, layout in zip(_places(session, run, samples), samples, used, strict=True):
-        batch.add(run, run, seq, sample, _hash(hashes, sample), layouts[layout])
+    for seq, sample, case_hash, layout in zip(_places(session, run, samples), samples, hashes, used, strict=True):
+        batch.add(run, run, seq, sample, case_hash, layouts[layout])
     _insert(session, batch)
     return layouts
 
 
 def keep_rescored(
-    session: Session, run: int, earlier: int, samples: Sequence[Sample], hashes: Hashes, known: Layouts | None
+    session: Session, run: int, earlier: int, samples: Sequence[Sample], hashes: Sequence[str], known: Layouts | None
 ) -> Layouts:
     """Store new weighings that point at the attempts of an earlier run."""
     used = [layout_of(sample.scores) for sample in samples]
     layouts = _known_layouts(session, run, set(used), known)
     found = attempts_by_key(session, earlier, [sample.case_id for sample in samples])
     batch = Batch()
-    for sample, layout in zip(samples, used, strict=True):
+    for sample, case_hash, layout in zip(samples, hashes, used, strict=True):
         if sample.key not in found:
             raise StoreError(f"the earlier run has no answer for {describe_key(sample.key)}: nothing to weigh again")
         seq, attempt_run = found[sample.key]
-        batch.add(run, attempt_run, seq, sample, _hash(hashes, sample), layouts[layout])
+        batch.add(run, attempt_run, seq, sample, case_hash, layouts[layout])
     _insert(session, batch)
     return layouts
 
@@ -102,13 +103,6 @@ def _places(session: Session, run: int, samples: Sequence[Sample]) -> list[int]:
         places.append(free if sample.position is None else sample.position)
         free += sample.position is None
     return places
-
-
-def _hash(hashes: Hashes, sample: Sample) -> str:
-    try:
-        return hashes[sample.case_id]
-    except KeyError:
-        raise ValueError(f"the case of sample {describe_key(sample.key)} was not given") from None
 
 
 def _insert(session: Session, batch: Batch) -> None:

@@ -24,8 +24,9 @@ PAGE = 500
 
 _WITH_ATTEMPT = f"""
 SELECT {", ".join(f"s.{column}" for column in SAMPLE_COLUMNS)},
-       {", ".join(f"a.{column}" for column in ATTEMPT_COLUMNS[2:])}, t.text
+       {", ".join(f"a.{column}" for column in ATTEMPT_COLUMNS[2:])}, t.text, c.content
 FROM samples s
+JOIN cases c ON c.id = s.case_id AND c.hash = s.case_hash
 JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq
 LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
 WHERE s.run = ?
@@ -35,8 +36,15 @@ _FINDINGS = f"SELECT seq, {', '.join(FINDING_COLUMNS[3:])} FROM findings WHERE r
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
 _IN_ORDER = " ORDER BY seq, position"
 
+_CASE_PAGE = f"""
+SELECT k.case_id, k.case_hash, c.content FROM (
+    SELECT DISTINCT case_id, case_hash FROM samples
+    WHERE run = ? AND case_id >= ? AND (case_id > ? OR case_hash > ?) ORDER BY case_id, case_hash LIMIT {PAGE}
+) k
+JOIN cases c ON c.id = k.case_id AND c.hash = k.case_hash
+ORDER BY k.case_id, k.case_hash
+"""  # noqa: S608 - our own number
 _N_SAMPLE = len(SAMPLE_COLUMNS)
-_CASE_HASH = SAMPLE_COLUMNS.index("case_hash")
 
 
 def layouts_of(session: Session, run: int) -> dict[int, Layout]:
@@ -45,9 +53,16 @@ def layouts_of(session: Session, run: int) -> dict[int, Layout]:
     return {number: tuple((name, weight) for name, weight in json.loads(content)) for number, content in rows}
 
 
-def page_after(session: Session, run: int, seq: int) -> list[tuple[Sample, Case]]:
-    """The next samples after a place in the plan, with their cases; empty at the end."""
-    return _complete(session, run, session.execute(_PAGE, (run, seq)))
+def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample, Case]], int]:
+    """The next samples after a place in the plan, with their cases, and the last place; no samples at the end."""
+    rows = session.execute(_PAGE, (run, seq))
+    return _complete(session, run, rows), rows[-1][1] if rows else seq
+
+
+def case_page_after(session: Session, run: int, key: tuple[str, str]) -> list[tuple[str, str, str]]:
+    """The next of the run's cases, each once, as stored: id, hash and content, ordered by id and hash."""
+    rows = session.execute(_CASE_PAGE, (run, key[0], *key))
+    return [(case_id, case_hash, content) for case_id, case_hash, content in rows]
 
 
 def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sample, Case]]:
@@ -70,21 +85,14 @@ def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sam
     tags: dict[int, list[str]] = {}
     for seq, tag in session.execute(_TAGS + marks + _IN_ORDER, (run, *seqs)):
         tags.setdefault(seq, []).append(from_stored(tag))
-    cases = cases_of(session, {row[_CASE_HASH] for row in rows})
     layouts = layouts_of(session, run)
+    cases: dict[str, Case] = {}
     complete = []
     for row in rows:
-        seq = row[1]
-        attempt = attempt_from(row[_N_SAMPLE:-1], row[-1])
+        seq, text, content = row[1], row[-2], row[-1]
+        attempt = attempt_from(row[_N_SAMPLE:-2], text)
         sample = sample_from(row[:_N_SAMPLE], attempt, layouts.__getitem__, findings.get(seq, ()), tags.get(seq, ()))
+        if sample.case_hash not in cases:
+            cases[sample.case_hash] = case_from(content)
         complete.append((sample, cases[sample.case_hash]))
     return complete
-
-
-def cases_of(session: Session, hashes: set[str]) -> dict[str, Case]:
-    """The cases behind these hashes."""
-    found: dict[str, Case] = {}
-    for piece in in_pieces(sorted(hashes)):
-        rows = session.execute(f"SELECT hash, content FROM cases WHERE hash IN ({placeholders(piece)})", piece)  # noqa: S608
-        found.update((case_hash, case_from(from_stored(content))) for case_hash, content in rows)
-    return found

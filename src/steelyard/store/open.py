@@ -18,7 +18,8 @@ VARIABLE = "STEELYARD_STORE"
 def open_store(url: str | None = None, *, create: bool = True) -> SqlStore:
     """The store at `url`: a path, `sqlite:///path` or `postgresql://...`.
 
-    Without one it is what $STEELYARD_STORE names, else `.steelyard/steelyard.db` in the working folder. With `create=False` a store that is not there yet is an error instead of a new file.
+    Without one it is what $STEELYARD_STORE names, else `.steelyard/steelyard.db` in the working folder. With
+    `create=False` a store that is not there yet is an error instead of a new file.
     """
     place = url or os.environ.get(VARIABLE) or str(DEFAULT)
     database = _database(place, create=create)

@@ -90,15 +90,15 @@ def header_from(row: Row) -> RunHeader:
     )
 
 
-def case_row(case: Case) -> tuple[str, str]:
-    """The hash a case is stored under, which is `digest` of its data, and the data in its one spelling."""
+def case_row(case: Case) -> tuple[str, str, str]:
+    """A case's id, its hash, which is `digest` of its data, and the data in its one spelling."""
     spelling = canonical(case.as_data())
-    return hashlib.sha256(spelling).hexdigest()[:16], spelling.decode()
+    return to_stored(case.id), hashlib.sha256(spelling).hexdigest()[:16], to_stored(spelling.decode())
 
 
 def case_from(content: str) -> Case:
     """The case back from its stored spelling."""
-    return Case.from_data(json.loads(content))
+    return Case.from_data(json.loads(from_stored(content)))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from steelyard.errors import StoreError
 from steelyard.records import RunHeader, RunState, Sample
 from steelyard.store.base import Columns
 from steelyard.store.columns import read_columns
-from steelyard.store.database import Database, Duplicate, Session
+from steelyard.store.database import Database, Duplicate, Session, in_pieces
 from steelyard.store.ids import find_run, list_runs, run_not_found
 from steelyard.store.keep import Layouts, attempts_by_key, describe_key, keep_cases, keep_rescored, keep_samples
 from steelyard.store.load import page_after, samples_at
@@ -19,7 +19,7 @@ from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
 from steelyard.store.text import to_json, to_stored
 from steelyard.suite.case import Case, digest
 
-_UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
+UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _ORDERS = {
     "score": ("s.score", "s.score IS NOT NULL"),
     "latency": ("a.latency", "a.failure_kind IS NULL"),
@@ -58,34 +58,30 @@ class SqlStore:
         with self.database.writing() as session:
             run = self._open_run(session, header.id)
             ends = header.state is RunState.ENDED and header.rescored_from is None
-            median = _median_latency(session, run) if ends else None
-            session.execute(_UPDATE_RUN, (*run_row(header), median, run))
+            median = median_latency(session, run) if ends else None
+            session.execute(UPDATE_RUN, (*run_row(header), median, run))
 
     def add_samples(self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
-        if not samples:
-            return
-        rows = {case.id: case_row(case) for case in cases}
-        hashes = {case_id: row[0] for case_id, row in rows.items()}
-        try:
-            with self.database.writing() as session:
-                run = self._open_run(session, run_id)
-                keep_cases(session, rows.values())
-                layouts = keep_samples(session, run, samples, hashes, self._layouts.get(run))
-        except Duplicate as error:
-            raise self._already_kept(run_id, samples) from error
-        self._layouts[run] = layouts
+        self._add(run_id, samples, cases, from_run=None)
 
     def add_rescored(self, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
+        self._add(run_id, samples, cases, from_run=from_run)
+
+    def _add(self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case], *, from_run: str | None) -> None:
         if not samples:
             return
         rows = {case.id: case_row(case) for case in cases}
-        hashes = {case_id: row[0] for case_id, row in rows.items()}
+        hashes = [rows[sample.case_id][1] for sample in samples]
         try:
             with self.database.writing() as session:
                 run = self._open_run(session, run_id)
-                earlier = self._number(session, from_run)
                 keep_cases(session, rows.values())
-                layouts = keep_rescored(session, run, earlier, samples, hashes, self._layouts.get(run))
+                known = self._layouts.get(run)
+                if from_run is None:
+                    layouts = keep_samples(session, run, samples, hashes, known)
+                else:
+                    earlier = self._number(session, from_run)
+                    layouts = keep_rescored(session, run, earlier, samples, hashes, known)
         except Duplicate as error:
             raise self._already_kept(run_id, samples) from error
         self._layouts[run] = layouts
@@ -102,19 +98,28 @@ class SqlStore:
         with self.database.reading() as session:
             return list_runs(session, suite, limit)
 
-    def samples(self, run_id: str) -> Iterator[tuple[Sample, Case]]:
+    def samples(self, run_id: str, *, case_ids: Sequence[str] | None = None) -> Iterator[tuple[Sample, Case]]:
         # A transaction for each page and none between them: a slow reader holds up nobody.
         with self.database.reading() as session:
             run = self._number(session, run_id)
+        pages = self._pages(run) if case_ids is None else self._pages_of_cases(run, case_ids)
+        return (pair for page in pages for pair in page)
+
+    def _pages(self, run: int) -> Iterator[list[tuple[Sample, Case]]]:
         seq = -1
         while True:
             with self.database.reading() as session:
-                page = page_after(session, run, seq)
+                page, seq = page_after(session, run, seq)
             if not page:
                 return
-            yield from page
-            last = page[-1][0].position
-            seq = seq + 1 if last is None else last
+            yield page
+
+    def _pages_of_cases(self, run: int, case_ids: Sequence[str]) -> Iterator[list[tuple[Sample, Case]]]:
+        with self.database.reading() as session:
+            places = sorted(seq for seq, _owner in attempts_by_key(session, run, case_ids).values())
+        for piece in in_pieces(places):
+            with self.database.reading() as session:
+                yield samples_at(session, run, piece)
 
     def some_samples(
         self, run_id: str, *, order: str, limit: int, descending: bool = False
@@ -178,7 +183,8 @@ class SqlStore:
         )
 
 
-def _median_latency(session: Session, run: int) -> float | None:
+def median_latency(session: Session, run: int) -> float | None:
+    """The median time of the calls a run made, answers from the cache left out."""
     import numpy as np
 
     pieces = [np.array(rows, dtype=float) for rows in session.stream(_LATENCIES, (run,), 20_000)]

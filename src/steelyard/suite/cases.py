@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from steelyard.suite.attachments import read_attachments
 from steelyard.suite.case import Case
 from steelyard.suite.located import Located
-from steelyard.suite.mapping import FIELDS, Mapping, Unmappable, compile_mapping
+from steelyard.suite.mapping import FIELDS, Mapping, Unmappable
 from steelyard.suite.readers import read_one, read_records
 from steelyard.suite.record import Record, Report, refuse
 from steelyard.suite.spelling import found, meant
 
-PLAIN_MAPPING: Mapping = compile_mapping({}, lambda _message, _place: None)
+PLAIN_MAPPING = Mapping()
 """The mapping of a file that is already in the shape of a case."""
 
 
@@ -36,7 +37,7 @@ class FileCases:
     one_each: bool = False
     """True when every file is one case."""
     at: str = ""
-    mapping: Mapping = PLAIN_MAPPING
+    mapping: Mapping = field(default=PLAIN_MAPPING, repr=False)
 
     def __iter__(self) -> Iterator[Case]:
         for _, case in self.walk(refuse):
@@ -46,14 +47,11 @@ class FileCases:
     def walk(self, report: Report) -> Iterator[tuple[Record, Case | None]]:
         """Each record with its case, or None (and a report) when it is not one."""
         for file in self.files:
-            for record in self._records(file, report):
+            for record in self.records_of(file, report):
                 yield record, build_case(record, self.mapping, self.folder, report)
 
     def records_of(self, file: CaseFile, report: Report) -> Iterator[Record]:
         """The records of one file, before mapping."""
-        return self._records(file, report)
-
-    def _records(self, file: CaseFile, report: Report) -> Iterator[Record]:
         if self.one_each:
             return read_one(file.path, file.name, report)
         return read_records(file.path, file.name, self.at, report)
@@ -65,8 +63,8 @@ class ListCases:
 
     folder: Path
     records: Sequence[Any]
-    mapping: Mapping = PLAIN_MAPPING
-    located: Located | None = None
+    mapping: Mapping = field(default=PLAIN_MAPPING, repr=False)
+    located: Located | None = field(default=None, repr=False)
     """The suite file, when they are written there under `cases`."""
 
     def __iter__(self) -> Iterator[Case]:
@@ -116,8 +114,8 @@ def build_case(record: Record, mapping: Mapping, folder: Path, report: Report) -
             case = Case(**{name: getattr(case, name) for name in _BESIDE_ATTACHMENTS}, attachments=attachments)
         except ValueError as error:
             broken.append((f"case {case_id}: {error}", "attachments"))
-    for message, field in broken:
-        report(record.mistake(message, field))
+    for message, name in broken:
+        report(record.mistake(message, name))
     return None if broken else case
 
 
@@ -156,7 +154,15 @@ def _tags(value: Any, broken: list[tuple[str, str]]) -> tuple[str, ...]:
 
 def _report_misspelt(record: Record, report: Report) -> None:
     """Tell of a key that is almost a field's name while that field is not there."""
-    absent = [name for name in FIELDS if name not in record.data]
-    for key in record.data:
-        if key not in FIELDS and isinstance(key, str) and (hint := meant(key, absent)):
-            report(record.mistake(f"unknown key {key!r}{hint}", key))
+    strange = [key for key in record.data if key not in FIELDS]
+    if strange:
+        absent = tuple(name for name in FIELDS if name not in record.data)
+        for key in strange:
+            if hint := _meant(str(key), absent):
+                report(record.mistake(f"unknown key {key!r}{hint}", str(key)))
+
+
+@lru_cache(maxsize=1024)
+def _meant(key: str, absent: tuple[str, ...]) -> str:
+    # A million records have the same few keys.
+    return meant(key, absent)

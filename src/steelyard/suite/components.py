@@ -26,9 +26,7 @@ def build_components(raw: Any, draft: Draft) -> tuple[Component, ...]:
     components = tuple(component for component in built if component is not None)
     for component in components:
         if "." in component.name or not component.name.strip():
-            draft.tell(
-                f"a component's name may not be empty or hold dots: {component.name!r}", ("score", component.name)
-            )
+            draft.tell("a component's name must not be empty or hold dots", ("score", component.name))
     return components
 
 

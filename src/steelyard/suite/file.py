@@ -45,12 +45,10 @@ class CasesPart(_Part):
     )
     folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
     glob: str = Field(default="*", description="Which files of the folder are cases.")
-    at: str = Field(
-        default="", description="Where the list of cases is inside a JSON or YAML document, as a dotted path."
-    )
+    at: str = Field(default="", description="Where the list of cases is inside a JSON or YAML document: a path.")
     map: dict[str, Anything] = Field(
         default={},
-        description="How a record of another shape becomes a case: field to path, constant, unit or template.",
+        description="How a record of another shape becomes a case: path, constant, unit or template.",
     )
 
 
@@ -72,9 +70,7 @@ class ComponentPart(_Part):
         description="For cases without a truth: `skip` takes the weight out, `say_unknown` asks the answer to say so.",
     )
     wrong_below: Share = Field(default=0.5, description="A value below this is a finding.")
-    code: str = Field(
-        default="", description="The code of that finding; the component's name in capitals when left out."
-    )
+    code: str = Field(default="", description="The code of that finding; else the component's name in capitals.")
     scale: list[float] = Field(
         default=[0.0, 1.0], min_length=2, max_length=2, description="Lowest and highest value the scorer gives."
     )
@@ -97,9 +93,7 @@ class LimitsPart(_Part):
     retries: int = Field(default=3, ge=0, le=100, description="How often a failed call is tried again.")
     requests_per_second: float | None = Field(default=None, gt=0, description="Most calls a second.")
     max_cost: float | None = Field(default=None, gt=0, description="Stop when the calls have cost this much.")
-    max_inconclusive: Share = Field(
-        default=0.05, description="Share of samples that may fail before the run is INVALID."
-    )
+    max_inconclusive: Share = Field(default=0.05, description="Above this share of failed samples a run is INVALID.")
 
 
 class AuditPart(_Part):
@@ -119,21 +113,15 @@ class SuitePart(_Part):
     about: str = Field(default="", description="What is weighed, in a sentence.")
     version: Label = Field(default="", description="The suite's own version, for people.")
     cases: Anything = Field(description="Where the cases are.")
-    target: Anything = Field(
-        default=None, description="The system under test when none is chosen: one kind with its settings."
-    )
+    target: Anything = Field(default=None, description="The system under test: one kind with its settings.")
     targets: dict[str, Anything] = Field(default={}, description="Further targets, chosen by name with --target.")
-    answer: AnswerPart = Field(
-        default=AnswerPart(), description="What an answer must look like; plain text when left out."
-    )
+    answer: AnswerPart = Field(default=AnswerPart(), description="What an answer must look like; else plain text.")
     score: dict[str, Anything] = Field(description="The components of the score: a scorer each, with its weight.")
     findings: dict[str, FindingPart] = Field(default={}, description="The taxonomy: what each code of a finding means.")
     bands: dict[str, Share] = Field(default={}, description="Ratings by the score they start at, the lowest at 0.")
     pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")
     gates: list[str] = Field(default=[], description="What a run must reach for a release: pass_rate >= 90 %.")
-    variants: dict[str, list[Anything]] = Field(
-        default={}, description="Factors and their values; the grid is the product."
-    )
+    variants: dict[str, list[Anything]] = Field(default={}, description="Factors with their values; all are combined.")
     repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")
     limits: LimitsPart = Field(default=LimitsPart(), description="Limits of a run.")
     audit: AuditPart = Field(default=AuditPart(), description="What `audit` allows.")

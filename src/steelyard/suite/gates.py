@@ -186,14 +186,11 @@ def check_gate(
     codes: Sequence[str],
     bands: Sequence[str],
     slices: Mapping[str, Sequence[str]],
-    passing: bool = True,
 ) -> str | None:
     """What is wrong with a gate in its suite (a name that is not there, a threshold that decides nothing), or None.
 
-    `slices` maps each factor to the names that cases have; `passing` says whether the suite declares a pass threshold.
+    `slices` maps each factor to the names that cases have.
     """
-    if gate.pattern == "pass_rate" and not passing:
-        return f"gate {gate.text!r}: the suite declares no `pass:` threshold, so there is no pass rate"
     known = {
         "<component>": ("component", components),
         "<code>": ("finding code", codes),

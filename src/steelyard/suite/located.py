@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from yaml import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 
 from steelyard.errors import Mistake, SuiteError
 
@@ -17,7 +24,7 @@ Path = tuple[str | int, ...]
 _SPARE_NODES = 100_000
 _MOST_DEPTH = 100
 _STR = "tag:yaml.org,2002:str"
-_PLAIN = "plain"
+_TOO_MUCH = "nested too deeply, or aliases (&, *) that repeat themselves"
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map")}
 
 # The scalars of YAML 1.2's core schema, so `no`, `on` and dates stay text; numbers with leading zeros are codes
@@ -33,13 +40,6 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-
-
-class _PlainLoader(yaml.CSafeLoader):
-    """Leaves unquoted words unresolved, so that they can be read by the rules of YAML 1.2."""
-
-
-_PlainLoader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(""))]}
 
 
 @dataclass(slots=True)
@@ -66,79 +66,114 @@ class Located:
 
 def read_yaml(text: str, file: str) -> Located:
     """The one YAML document in `text`; SuiteError with the line when it cannot be read."""
+    # Events instead of the loader's own nodes: its composer recurses in C and crashes on deep nesting.
+    reader = _Reader(file, yaml.parse(text, Loader=yaml.CSafeLoader), len(text) + _SPARE_NODES)
     try:
-        node = yaml.compose(text, Loader=_PlainLoader)
+        data = reader.document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = f"not readable as YAML: {error.problem or error.context}"
         raise SuiteError([Mistake(message, file, mark.line + 1 if mark else None)]) from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SuiteError([Mistake(f"not readable as YAML: {told}", file)]) from None
-    # Without aliases a text has fewer nodes than characters.
-    reader = _Reader(file, len(text) + _SPARE_NODES)
-    if node is None:
-        return Located(None, file)
-    data = reader.value(node, (), 0)
     return Located(data, file, reader.lines, reader.mistakes)
 
 
 class _Reader:
-    """Turns nodes into data, counting what it builds so that nested aliases cannot blow up."""
+    """Turns parser events into data, counting what it builds so that nested aliases cannot blow up."""
 
-    def __init__(self, file: str, most_nodes: int) -> None:
+    def __init__(self, file: str, events: Iterator[Any], most_nodes: int) -> None:
         self.file = file
+        self.events = events
         self.most_nodes = most_nodes
         self.lines: dict[Path, int] = {}
         self.mistakes: list[Mistake] = []
         self.n = 0
+        self.anchors: dict[str, tuple[Any, int]] = {}
 
-    def value(self, node: Node, path: Path, depth: int) -> Any:
-        self.n += 1
-        if self.n > self.most_nodes or depth > _MOST_DEPTH:
-            raise SuiteError([self._mistake("nested too deeply, or aliases (&, *) that repeat themselves", node)])
-        self.lines.setdefault(path, node.start_mark.line + 1)
-        if isinstance(node, ScalarNode):
-            return self._scalar(node)
-        if node.tag not in _PLAIN_TAGS:
-            self.mistakes.append(self._mistake(f"the tag {_short(node.tag)} is not allowed: write plain data", node))
-        if isinstance(node, SequenceNode):
-            return [self.value(item, (*path, at), depth + 1) for at, item in enumerate(node.value)]
-        return self._mapping(node, path, depth) if isinstance(node, MappingNode) else None
-
-    def _mapping(self, node: MappingNode, path: Path, depth: int) -> dict[str, Any]:
-        data: dict[str, Any] = {}
-        first: dict[str, int] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, ScalarNode):
-                self.mistakes.append(self._mistake("a key must be plain text", key_node))
-                continue
-            line = key_node.start_mark.line + 1
-            if key_node.tag == _PLAIN and key_node.value == "<<":
-                self.mistakes.append(
-                    self._mistake("merge keys (<<) are not part of YAML 1.2: repeat the keys", key_node)
-                )
-                continue
-            key = key_node.value
-            if key in first:
-                self.mistakes.append(
-                    self._mistake(f"the key {key!r} is given twice; the first is on line {first[key]}", key_node)
-                )
-                continue
-            first[key] = line
-            self.lines[(*path, key)] = line
-            data[key] = self.value(value_node, (*path, key), depth + 1)
+    def document(self) -> Any:
+        """The data of the only document, None when there is none."""
+        data: Any = None
+        seen = False
+        for event in self.events:
+            if isinstance(event, DocumentStartEvent):
+                if seen:
+                    raise SuiteError([self._mistake("a second document starts here (---): write one to a file", event)])
+                seen = True
+                data = self.value(next(self.events), (), 0)
         return data
 
-    def _scalar(self, node: ScalarNode) -> Any:
-        if node.tag == _PLAIN:
-            return plain_scalar(node.value)
-        if node.tag not in _PLAIN_TAGS:
-            self.mistakes.append(self._mistake(f"the tag {_short(node.tag)} is not allowed: write plain data", node))
-        return node.value if node.tag == _STR else plain_scalar(node.value)
+    def value(self, event: Any, path: Path, depth: int) -> Any:
+        """What starts with this event; SuiteError when it is too much."""
+        if isinstance(event, AliasEvent):
+            return self._alias(event)
+        before = self.n
+        self.n += 1
+        if self.n > self.most_nodes or depth > _MOST_DEPTH:
+            raise SuiteError([self._mistake(_TOO_MUCH, event)])
+        self.lines.setdefault(path, event.start_mark.line + 1)
+        if event.tag is not None and event.tag not in _PLAIN_TAGS:
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            self.mistakes.append(self._mistake(f"the tag {tag} is not allowed: write plain data", event))
+        if isinstance(event, ScalarEvent):
+            text = event.tag == _STR or (event.tag is None and not event.implicit[0])
+            data: Any = event.value if text else plain_scalar(event.value)
+        elif isinstance(event, SequenceStartEvent):
+            data = self._sequence(path, depth)
+        else:
+            data = self._mapping(path, depth)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (data, self.n - before)
+        return data
 
-    def _mistake(self, message: str, node: Node) -> Mistake:
-        return Mistake(message, self.file, node.start_mark.line + 1)
+    def _alias(self, event: AliasEvent) -> Any:
+        if event.anchor not in self.anchors:
+            message = f"*{event.anchor} stands for nothing that ends before it"
+            raise SuiteError([self._mistake(message, event)])
+        data, n = self.anchors[event.anchor]
+        self.n += n
+        if self.n > self.most_nodes:
+            raise SuiteError([self._mistake(_TOO_MUCH, event)])
+        return data
+
+    def _sequence(self, path: Path, depth: int) -> list[Any]:
+        data: list[Any] = []
+        while not isinstance(event := next(self.events), SequenceEndEvent):
+            data.append(self.value(event, (*path, len(data)), depth + 1))
+        return data
+
+    def _mapping(self, path: Path, depth: int) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        first: dict[str, int] = {}
+        while not isinstance(event := next(self.events), MappingEndEvent):
+            key = self._key(event, path, first, depth)
+            value = next(self.events)
+            if key is None:
+                self.value(value, (*path, ""), depth + 1)
+                continue
+            first[key] = event.start_mark.line + 1
+            self.lines[(*path, key)] = first[key]
+            data[key] = self.value(value, (*path, key), depth + 1)
+        return data
+
+    def _key(self, event: Any, path: Path, first: dict[str, int], depth: int) -> str | None:
+        """The key that starts with this event, or None when it cannot be one."""
+        wrong = ""
+        if not isinstance(event, ScalarEvent):
+            self.value(event, (*path, ""), depth + 1)
+            wrong = "a key must be plain text"
+        elif event.value == "<<" and event.implicit[0]:
+            wrong = "merge keys (<<) are not part of YAML 1.2: repeat the keys"
+        elif event.value in first:
+            wrong = f"the key {event.value!r} is given twice; the first is on line {first[event.value]}"
+        if wrong:
+            self.mistakes.append(self._mistake(wrong, event))
+            return None
+        return str(event.value)
+
+    def _mistake(self, message: str, event: Any) -> Mistake:
+        return Mistake(message, self.file, event.start_mark.line + 1)
 
 
 def plain_scalar(text: str) -> Any:
@@ -151,7 +186,3 @@ def plain_scalar(text: str) -> Any:
     if _FLOAT.fullmatch(text):
         return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     return text
-
-
-def _short(tag: str) -> str:
-    return tag.replace("tag:yaml.org,2002:", "!!")

@@ -40,15 +40,20 @@ class Source:
     spec: tuple[str | int, ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Mapping:
-    """A compiled mapping; `fields` of a record are what a case is built from."""
+    """A compiled mapping; `fields` of a record are what a case is built from.
 
-    rules: dict[str, Rule]
+    Without rules the record is in the shape of a case already.
+    """
+
+    rules: dict[str, Rule] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
 
-    def fields(self, record: Any) -> dict[str, Any]:
+    def fields(self, record: dict[str, Any]) -> dict[str, Any]:
         """The case's fields that the record has; Unmappable when a value does not fit."""
+        if not self.rules:
+            return {name: record[name] for name in FIELDS if name in record}
         taken = {name: rule(record) for name, rule in self.rules.items()}
         return {name: value for name, value in taken.items() if value is not MISSING}
 

@@ -7,7 +7,6 @@ import json
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from steelyard.errors import Mistake
 from steelyard.suite.attachments import attachment_digest
@@ -20,6 +19,7 @@ from steelyard.suite.truths import TruthCheck
 
 _MOST_TOLD = 20
 _MODULUS = 1 << 256
+_spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 @dataclass
@@ -42,9 +42,8 @@ class _Hash:
     def __init__(self) -> None:
         self._sum = 0
 
-    def add(self, data: Any) -> None:
-        text = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        self._sum = (self._sum + int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")) % _MODULUS
+    def add(self, data: bytes) -> None:
+        self._sum = (self._sum + int.from_bytes(hashlib.sha256(data).digest(), "big")) % _MODULUS
 
     def text(self) -> str:
         return f"{self._sum:064x}"[:16]
@@ -94,13 +93,15 @@ def _count(case: Case, record: Record, tally: _Tally, draft: Draft, few: _Few) -
     """Take a case into the tally; False (and a mistake) when it holds what cannot be kept."""
     try:
         attached = [(a.media_type, attachment_digest(a, draft.folder)) for a in case.attachments]
-        asked = [case.id, case.input, attached]
-        tally.inputs.add(asked)
-        tally.cases.add([*asked, case.category, case.difficulty, sorted(case.tags)])
-        tally.truth.add([case.id, case.expected])
+        asked = _spell([case.id, case.input, attached]).encode()
+        groups = _spell([case.category, case.difficulty, sorted(case.tags)]).encode()
+        truth = _spell([case.id, case.expected]).encode()
     except (ValueError, TypeError, RecursionError) as error:
         few.add(record.mistake(f"case {case.id}: {_why_not_kept(error)}"))
         return False
+    tally.inputs.add(asked)
+    tally.cases.add(asked + groups)
+    tally.truth.add(truth)
     tally.ids.append(_id_hash(case.id))
     if case.category is not None:
         tally.categories[case.category] += 1

@@ -23,9 +23,15 @@ def _as_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
+def _null_is_nothing(value: Any) -> Any:
+    return "" if value is None else value
+
+
 def _environment() -> ImmutableSandboxedEnvironment:
     # Prompts and request bodies are not HTML: escaping would change what the model is asked.
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, finalize=_null_is_nothing
+    )
     environment.filters["json"] = environment.filters["tojson"] = _as_json
     # A template must give the same text each time, and `range(10**9)` must not hang a run.
     for name in ("lipsum", "cycler", "joiner"):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
-
+from steelyard.errors import Mistake
 from steelyard.suite.case import Case
-from steelyard.suite.mapping import Mapping, Source
+from steelyard.suite.mapping import Mapping
+from steelyard.suite.model import Component
 from steelyard.suite.paths import MISSING, Getter, compile_path, split_path
 from steelyard.suite.problems import Place
 from steelyard.suite.record import Record, Report
 from steelyard.suite.spelling import meant
 
-_CASE_PATH = re.compile(r"(input|expected|attachments|tags|category|difficulty|why|id)(\.|\[\]|$)[^*+?(){}|^$\\]*")
 _ENOUGH = 100
 """So many records are looked at for names to suggest."""
 _MOST_NAMES = 2_000
@@ -50,7 +48,7 @@ class _Component:
 class TruthCheck:
     """Watches the cases go by and tells afterwards what no case, or not every case, has."""
 
-    def __init__(self, components: tuple[Component_, ...], mapping: Mapping) -> None:
+    def __init__(self, components: tuple[Component, ...], mapping: Mapping) -> None:
         self._components = [_watch(component) for component in components]
         self._sources = [_Asked(s.path, s.get, ("cases", "map", *s.spec)) for s in mapping.sources]
         self._open_sources = list(self._sources)
@@ -102,7 +100,7 @@ class TruthCheck:
         for component in self._components:
             unmet = [asked for asked in component.asked if not asked.met]
             for asked in unmet:
-                hint = meant(asked.path, self._case_names)
+                hint = _hint(asked.path, self._case_names)
                 yield f"{asked.path} is in none of the {self._n_cases} cases{hint}", asked.place
             if component.n_missing and not unmet:
                 yield self._untold_truth(component), ("score", component.name)
@@ -110,20 +108,16 @@ class TruthCheck:
     def _untold_truth(self, component: _Component) -> str:
         name, n = component.name, component.n_missing
         if n == self._n_cases:
-            hint = _prefix_hint(component.scorer, self._case_names)
-            return f"score.{name}: none of the {n} cases has a truth for it{hint}"
+            return f"score.{name}: none of the {n} cases has a truth for it"
         return (
             f"score.{name}: {n} of {self._n_cases} cases have no truth for it (the first is {component.first_missing}):"
             " say what then, with when_unknown: skip or when_unknown: say_unknown"
         )
 
 
-Component_ = Any
-
-
-def _watch(component: Any) -> _Component:
+def _watch(component: Component) -> _Component:
     where: Place = ("score", component.name, component.scorer_name)
-    asked = [_Asked(path, compile_path(path), (*where, *at)) for at, path in _case_paths(component.scorer)]
+    asked = [_Asked(path, compile_path(path), (*where, name)) for name, path in _case_paths(component.scorer)]
     fields = [split_path(one.path)[-1] for one in asked if one.path]
     check = getattr(component.scorer, "check", None)
     return _Component(
@@ -136,52 +130,23 @@ def _watch(component: Any) -> _Component:
     )
 
 
-def _case_paths(scorer: Any) -> Iterator[tuple[Place, str]]:
-    """The parameters that name a place in the case, with where they stand in the scorer's settings."""
-    if isinstance(scorer, BaseModel):
-        for name in scorer.model_fields_set:
-            if not name.startswith("answer") and name not in _NOT_PATHS:
-                yield from _paths_in(getattr(scorer, name), (name,))
+def _case_paths(scorer: Any) -> Iterator[tuple[str, str]]:
+    """The scorer's parameters that name a place in the case, with the path each holds."""
+    for name in getattr(scorer, "case_paths", ()):
+        path = getattr(scorer, name, None)
+        if isinstance(path, str) and path:
+            yield name, path
 
 
-_NOT_PATHS = frozenset({"pattern", "schema", "schema_"})
+def _hint(path: str, names: set[str]) -> str:
+    """ ": did you mean expected.x?", also for an `x` that lacks its first step."""
+    for first in ("expected", "input"):
+        if f"{first}.{path}" in names:
+            return f": did you mean {first}.{path}?"
+    return meant(path, names)
 
 
-def _paths_in(value: Any, at: Place) -> Iterator[tuple[Place, str]]:
-    if isinstance(value, str):
-        if _CASE_PATH.fullmatch(value):
-            try:
-                split_path(value)
-            except ValueError:
-                return
-            yield at, value
-    elif isinstance(value, BaseModel):
-        for name in value.model_fields_set:
-            if not name.startswith("answer"):
-                yield from _paths_in(getattr(value, name), (*at, name))
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _paths_in(inner, (*at, key))
-    elif isinstance(value, (list, tuple)):
-        for n, inner in enumerate(value):
-            yield from _paths_in(inner, (*at, n))
-
-
-def _prefix_hint(scorer: Any, names: set[str]) -> str:
-    """": did you mean expected.x?" for a parameter `x` that stands for a path but lacks its first step."""
-    if isinstance(scorer, BaseModel):
-        for name in scorer.model_fields_set:
-            value = getattr(scorer, name)
-            if isinstance(value, str) and not name.startswith("answer"):
-                for first in ("expected", "input"):
-                    if f"{first}.{value}" in names:
-                        return f": did you mean {first}.{value}?"
-    return ""
-
-
-def _mistake(record: Record, message: str, fields: list[str]) -> Any:
-    from steelyard.errors import Mistake
-
+def _mistake(record: Record, message: str, fields: list[str]) -> Mistake:
     named = [name for name in fields if name in message] or fields
     return Mistake(message, record.file, record.line_of(named))
 
@@ -194,6 +159,3 @@ def _collect(data: Any, names: set[str], n: int, before: str = "") -> None:
         name = f"{before}.{key}" if before else str(key)
         names.add(name)
         _collect(value, names, n, name)
-
-
-__all__ = ["Source", "TruthCheck", "field"]

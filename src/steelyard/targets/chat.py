@@ -16,7 +16,7 @@ from steelyard.targets.chat_reply import read_completion
 from steelyard.targets.chat_settings import ChatSettings, ResponseFormat
 from steelyard.targets.filling import Filler, TextFiller, prompt_filler, to_json, tree_filler, value_filler
 from steelyard.targets.images import image_names, image_part
-from steelyard.targets.settings import FromEnv, TextFile, read_variable, text_of
+from steelyard.targets.settings import FromEnv, TextFile, names_header, read_variable, text_of
 from steelyard.targets.wire import Request, Wire, WireLimits, json_of
 
 _log = logging.getLogger(__name__)
@@ -135,7 +135,9 @@ class ChatTarget:
         return prompt_filler(text, where)
 
     def _fixed_headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json"}
+        headers: dict[str, str] = {}
+        if not names_header(self._settings.headers, "Content-Type"):
+            headers["Content-Type"] = "application/json"
         for name, value in self._settings.headers.items():
             if isinstance(value, FromEnv):
                 headers[name] = value.read(self._surroundings, f"target chat, header {name}")

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.targets.http_settings import refuse_secrets_in
-from steelyard.targets.settings import FromEnv, TargetSettings, TextFile, looks_secret
+from steelyard.targets.settings import FromEnv, TargetSettings, TextFile, looks_secret, names_header
 
 ResponseFormat = Literal["schema", "json", "text"]
 
@@ -108,6 +108,12 @@ class ChatSettings(TargetSettings):
         if isinstance(given, str) and "{{" not in given:
             raise ValueError(f"{given!r} is neither a number nor a template")
         return given
+
+    @model_validator(mode="after")
+    def _has_one_key(self) -> Self:
+        if self.token is not None and names_header(self.headers, "Authorization"):
+            raise ValueError("token and the header Authorization are two keys for one lock: keep one")
+        return self
 
     @model_validator(mode="after")
     def _falls_back_to_less(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator
 
@@ -22,6 +22,8 @@ _TRY_AGAIN = os.EX_TEMPFAIL
 
 class CommandSettings(TargetSettings):
     """What to run, and what it gets."""
+
+    shorthand: ClassVar[str | None] = "run"
 
     run: tuple[str, ...] = Field(
         description="The program and its arguments, as a list: no shell takes part. Arguments are templates.",

@@ -15,7 +15,7 @@ from steelyard.suite.paths import MISSING, Getter, compile_path
 from steelyard.targets.base import Ask, Reply, Surroundings
 from steelyard.targets.filling import Filler, TextFiller, body_filler, text_filler, to_json, tree_filler
 from steelyard.targets.http_settings import HttpSettings, dotted_path
-from steelyard.targets.settings import FromEnv, read_variable
+from steelyard.targets.settings import FromEnv, names_header, read_variable
 from steelyard.targets.wire import Received, Request, Wire, WireLimits, excerpt_of, json_of
 
 _KINDS = {"json": "application/json", "form": "application/x-www-form-urlencoded", "text": "text/plain; charset=utf-8"}
@@ -34,7 +34,8 @@ class HttpTarget:
         self._headers, self._fixed_headers = self._fillers(settings.headers, surroundings, "header")
         self._query, self._fixed_query = self._fillers(settings.query, surroundings, "query parameter")
         self._encode = _body_encoder(settings)
-        self._fixed_headers.setdefault("Content-Type", _KINDS[settings.body_kind]) if settings.body_kind else None
+        if settings.body_kind and not names_header(settings.headers, "Content-Type"):
+            self._fixed_headers["Content-Type"] = _KINDS[settings.body_kind]
         if settings.token is not None:
             token = read_variable(settings.token, surroundings, "target http")
             self._secrets.append(token)
@@ -55,7 +56,8 @@ class HttpTarget:
 
     def identity(self) -> dict[str, Any]:
         """Kind, address and a hash of all settings; variables stand by name."""
-        settings = self._settings.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        harmless = {"token", "max_bytes", "connect_timeout"}
+        settings = self._settings.model_dump(mode="json", by_alias=True, exclude=harmless, exclude_defaults=True)
         return {"kind": "http", "address": _spelled_address(self._settings), "settings": digest(settings)}
 
     def request_key(self, ask: Ask) -> Any:

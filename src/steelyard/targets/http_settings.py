@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.suite.paths import compile_path
-from steelyard.targets.settings import FromEnv, TargetSettings, looks_secret
+from steelyard.targets.settings import FromEnv, TargetSettings, looks_secret, names_header
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -226,6 +226,10 @@ class HttpSettings(TargetSettings):
             raise ValueError(f"{' and '.join(given)} cannot be sent together: keep one body")
         if not self.url and not self.base_url:
             raise ValueError("url is missing: the address of the service")
+        if self.base_url and self.url.startswith(("http://", "https://")):
+            raise ValueError("url is a full address, so base_url cannot go before it: write only the path as url")
+        if self.token is not None and names_header(self.headers, "Authorization"):
+            raise ValueError("token and the header Authorization are two keys for one lock: keep one")
         if self.method == "GET" and given:
             raise ValueError(f"a GET has no body: drop {given[0]}, or write method: POST")
         return self

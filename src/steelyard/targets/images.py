@@ -7,9 +7,9 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import SuiteError, TargetFailure
+from steelyard.errors import TargetFailure
 from steelyard.suite.case import Attachment, Case
-from steelyard.targets.settings import inside
+from steelyard.suite.inside import inside
 
 
 def image_part(attachment: Attachment, folder: Path, detail: str | None) -> dict[str, Any]:
@@ -32,9 +32,8 @@ def _read(attachment: Attachment, folder: Path) -> bytes:
         message = f"{attachment.place} is {attachment.media_type}: a chat target sends images only"
         raise TargetFailure("bad_attachment", message, retry=False)
     try:
-        return inside(folder, attachment.place, "the attachment").read_bytes()
-    except SuiteError as error:
-        raise TargetFailure("bad_attachment", str(error), retry=False) from None
-    except OSError as error:
-        message = f"{attachment.place} cannot be read: {error.strerror}"
+        return inside(folder, attachment.place).read_bytes()
+    except (ValueError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        message = f"the attachment {attachment.place} cannot be read: {reason}"
         raise TargetFailure("bad_attachment", message, retry=False) from None

@@ -27,7 +27,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How it ended: exit code (negative: the signal that killed it), stdout, the tail of stderr, or that it said too much."""
+    """How it ended: exit code (negative: the signal that killed it), stdout and the tail of stderr.
+
+    `too_large` says that it was killed for writing too much.
+    """
 
     code: int
     output: bytes
@@ -36,7 +39,10 @@ class Finished:
 
 
 async def run_program(program: Program, stdin: bytes | None) -> Finished:
-    """Runs it to its end; however this call ends, the group is killed and the program reaped. OSError if it cannot start."""
+    """Runs it to its end; OSError when it cannot start.
+
+    However this call ends, by cancelling too, the whole group is killed and the program reaped.
+    """
     loop = asyncio.get_running_loop()
     talk = _Talk(loop, program.max_bytes)
     transport, _ = await loop.subprocess_exec(
@@ -62,7 +68,7 @@ async def run_program(program: Program, stdin: bytes | None) -> Finished:
         transport.close()
     code = transport.get_returncode()
     complaint = bytes(talk.complaint).decode("utf-8", "replace").strip()
-    return Finished(0 if code is None else code, bytes(talk.output), complaint, talk.too_large)
+    return Finished(-signal.SIGKILL if code is None else code, bytes(talk.output), complaint, talk.too_large)
 
 
 class _Talk(asyncio.SubprocessProtocol):
@@ -76,6 +82,7 @@ class _Talk(asyncio.SubprocessProtocol):
         self._max_bytes = max_bytes
         self._loop = loop
         self._transport: asyncio.SubprocessTransport | None = None
+        self._closing: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)
@@ -94,9 +101,11 @@ class _Talk(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         self.kill()
         if self._transport is not None:
-            self._loop.call_later(_GRACE, self._transport.close)
+            self._closing = self._loop.call_later(_GRACE, self._transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - part of the protocol
+        if self._closing is not None:
+            self._closing.cancel()
         if not self.done.done():
             self.done.set_result(None)
 

@@ -78,6 +78,13 @@ class Index:
             yield self._offsets[at]
             at += 1
 
+    def with_shared_hash(self) -> Iterator[int]:
+        """Where records stand whose hash another record has too, in the order of the file: doubles, or chance."""
+        hashes, offsets = np.frombuffer(self._hashes, dtype=np.uint64), np.frombuffer(self._offsets, dtype=np.int64)
+        same = hashes[1:] == hashes[:-1]
+        shared = np.concatenate([same, [False]]) | np.concatenate([[False], same])
+        yield from (int(offset) for offset in np.sort(offsets[shared]))
+
 
 def scan(path: Path, name: str, shape: RecordShape) -> Index:
     """Reads the file once; SuiteError with file and line for every line that cannot be used and every double."""
@@ -134,23 +141,26 @@ def _sorted_index(hashes: array[int], offsets: array[int], digest: str) -> Index
 
 
 def _refuse_doubles(index: Index, path: Path, name: str, shape: RecordShape) -> None:
-    hashes = np.frombuffer(index._hashes, dtype=np.uint64)
-    repeated = np.flatnonzero(hashes[1:] == hashes[:-1])
-    if not len(repeated):
-        return
     mistakes: list[Mistake] = []
+    first_of: dict[Key, int] = {}
     with path.open("rb") as stream:
-        for at in repeated[:_MOST_MISTAKES]:
-            first, second = index._offsets[int(at)], index._offsets[int(at) + 1]
-            key = shape.key(_record_at(stream, first))
-            if key == shape.key(_record_at(stream, second)):
-                case, variant, repeat = key
-                told = f"case {case}" + (f", variant {variant}" if variant else "") + f", repeat {repeat}"
-                lines = _line_of(path, first), _line_of(path, second)
-                message = f"a second answer for {told} (the first is on line {lines[0]}): give each its own `repeat`"
-                mistakes.append(Mistake(message, name, lines[1]))
+        for offset in index.with_shared_hash():
+            key = shape.key(_record_at(stream, offset))
+            if key in first_of:
+                mistakes.append(_double(key, path, name, first_of[key], offset))
+                if len(mistakes) >= _MOST_MISTAKES:
+                    break
+            else:
+                first_of[key] = offset
     if mistakes:
         raise SuiteError(mistakes)
+
+
+def _double(key: Key, path: Path, name: str, first: int, second: int) -> Mistake:
+    case, variant, repeat = key
+    told = f"case {case}" + (f", variant {variant}" if variant else "") + f", repeat {repeat}"
+    message = f"a second answer for {told} (the first is on line {_line_of(path, first)}): give each its own `repeat`"
+    return Mistake(message, name, _line_of(path, second))
 
 
 def _record_at(stream: Any, offset: int) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.suite.inside import text_inside
 from steelyard.targets.base import Surroundings
 
 _SECRET_NAME = re.compile(
@@ -23,12 +24,12 @@ class TargetSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     shorthand: ClassVar[str | None] = None
-    """The setting that a bare string in the suite file stands for."""
+    """The setting that a bare text or list in the suite file stands for."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_shorthand(cls, given: Any) -> Any:
-        if cls.shorthand is not None and (isinstance(given, str) or callable(given)):
+        if cls.shorthand is not None and (isinstance(given, str | list) or callable(given)):
             return {cls.shorthand: given}
         return given
 
@@ -68,21 +69,16 @@ def looks_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def names_header(headers: Iterable[str], name: str) -> bool:
+    """True when one of the headers is `name`, in whatever letter case."""
+    return any(one.lower() == name.lower() for one in headers)
+
+
 def text_of(given: str | TextFile, surroundings: Surroundings, what: str) -> tuple[str, str]:
     """The text and the place to name in messages: written inline, or read from a file of the suite."""
     if isinstance(given, str):
         return given, what
-    path = inside(surroundings.folder, given.file, what)
     try:
-        return path.read_text(encoding="utf-8"), given.file
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SuiteError([Mistake(f"{what} cannot be read: {reason}", given.file)]) from None
-
-
-def inside(folder: Path, place: str, what: str) -> Path:
-    """The path of a file of the suite; SuiteError when it leads out of the suite's folder."""
-    path = (folder / place).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise SuiteError([Mistake(f"{what} leads out of the suite's folder: move the file into it", place)])
-    return path
+        return text_inside(surroundings.folder, given.file), given.file
+    except ValueError as error:
+        raise SuiteError([Mistake(str(error), what)]) from None

@@ -78,7 +78,9 @@ class Wire:
             if isinstance(result, Received):
                 return result
             request = result
-        raise TargetFailure("redirect", f"more than {_MOST_REDIRECTS} redirects, now at {request.url}", retry=False)
+        raise TargetFailure(
+            "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {_told(request.url)}", retry=False
+        )
 
     async def _exchange(self, request: Request, also_answers: frozenset[int]) -> Received | Request:
         if self._session is None:
@@ -156,7 +158,7 @@ def failure_of(error: Exception, url: URL) -> TargetFailure:
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError() | OSError():
             return TargetFailure("cut", f"{place} cut the connection before the answer was complete")
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-            return TargetFailure("bad_url", f"{url} is not an address that can be asked", retry=False)
+            return TargetFailure("bad_url", f"{_told(url)} is not an address that can be asked", retry=False)
         case aiohttp.ClientResponseError():
             return TargetFailure("garbage", f"{place} sent something that is not HTTP: {excerpt_of(error.message)}")
         case aiohttp.ClientError():
@@ -177,6 +179,11 @@ def _not_connected(error: Exception, place: str) -> TargetFailure:
             return TargetFailure("unreachable", f"{place} cannot be reached: {error.os_error.strerror or error}")
         case _:
             return TargetFailure("connect_timeout", f"{place} did not accept a connection in time")
+
+
+def _told(url: URL) -> str:
+    """The address without its query, which may hold a secret."""
+    return str(url.with_query(None))
 
 
 def _too_large(most: int, status: int) -> TargetFailure:

@@ -1,0 +1,115 @@
+"""The scorer for a name that goes by several: one of them must be given, and not hidden in a list of guesses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from steelyard.scoring.base import UNKNOWN, Reading, Scorer
+from steelyard.scoring.normalise import as_phrases, as_text, has_phrase, normalise
+from steelyard.suite.case import Case
+
+_BETWEEN_NAMES = re.compile(r"[,;/|\n•·&+]|\b(?:or|and|und|et|y|oder|ou)\b", re.IGNORECASE)
+_DENIALS = frozenset({"not", "isn", "wasn", "neither", "nor", "unlike", "never", "no"})
+
+
+def naming(text: str, accepted: Sequence[str], *, max_others: int, max_extra_words: int) -> float:
+    """1 when the text is an accepted name, or has one as whole words beside few other names and words; else 0.
+
+    Other names are counted as the pieces between commas, slashes, "or" and "and" that hold nothing accepted.
+    """
+    words = normalise(text)
+    names = [name for name in map(normalise, accepted) if name]
+    if not words:
+        return 0.0
+    if words in names:
+        return 1.0
+    named = sorted((name for name in names if has_phrase(words, name)), key=len, reverse=True)
+    if not named:
+        return 0.0
+    few_others = count_others(text, names) <= max_others
+    return float(few_others and len(_without(words, named).split()) <= max_extra_words)
+
+
+def naming_one(text: str, accepted: Sequence[str], *, max_extra_words: int) -> float:
+    """The strict rule: as `naming`, with no other name at all and no denial in the text."""
+    if normalise(text) in {name for name in map(normalise, accepted) if name}:
+        return 1.0
+    if _DENIALS.intersection(normalise(text).split()):
+        return 0.0
+    return naming(text, accepted, max_others=0, max_extra_words=max_extra_words)
+
+
+def count_others(text: str, names: Sequence[str]) -> int:
+    """How many pieces of the text hold no accepted name and are no part of one; names are normalised."""
+    whole = normalise(text)
+    joined = [name for name in names if has_phrase(whole, name)]
+    pieces = (normalise(piece) for piece in _BETWEEN_NAMES.split(text))
+    return sum(1 for piece in pieces if piece and not any(has_phrase(piece, n) or has_phrase(n, piece) for n in joined))
+
+
+def _without(words: str, names: Sequence[str]) -> str:
+    padded = f" {words} "
+    for name in names:
+        padded = padded.replace(f" {name} ", "  ")
+    return padded
+
+
+class Alternatives(Scorer):
+    """1 when the answer gives the truth or one of its alternatives; a list of guesses that holds it by luck earns 0."""
+
+    has_strict: ClassVar[bool] = True
+    case_paths: ClassVar[tuple[str, ...]] = ("expected", "also")
+
+    expected: str = Field(description="Path to the true name in the case.")
+    also: str | None = Field(default=None, description="Path to a list of other names that are as good.")
+    max_others: int = Field(
+        default=2, ge=0, description="How many other names may stand beside the right one; `strict` allows none."
+    )
+    max_extra_words: int = Field(
+        default=12, ge=0, description="How many words may stand beside the right name in a longer answer."
+    )
+    strict: bool = Field(default=False, description="Weigh by the strict rule: a single name, and no denial of it.")
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        accepted = self._accepted(case)
+        if not accepted:
+            return UNKNOWN
+        got = as_text(self.seen(answer))
+        if self.strict:
+            value = naming_one(got, accepted, max_extra_words=self.max_extra_words)
+        else:
+            value = naming(got, accepted, max_others=self.max_others, max_extra_words=self.max_extra_words)
+        expected = accepted[0] if len(accepted) == 1 else f"{accepted[0]} (or {', '.join(accepted[1:])})"
+        listed = value == 0 and naming(got, accepted, max_others=len(got), max_extra_words=len(got))
+        return Reading(value, expected, got, "the name is there, among too much else" if listed else "")
+
+    def truth(self, case: Case) -> Any:
+        expected = self.known(case)
+        return None if expected is None else as_text(expected)
+
+    def check(self, case: Case) -> str | None:
+        expected = self.known(case)
+        if expected is not None and (not isinstance(expected, str) or not normalise(expected)):
+            return f"{self.expected} is {expected!r}: a name is needed"
+        also = self.known(case, "also")
+        if also is None:
+            return None
+        names = as_phrases(also)
+        if names is None or not all(map(normalise, names)):
+            return f"{self.also} is {also!r}: a list of names is needed"
+        if expected is None:
+            return f"{self.also} gives alternatives of a truth that is missing at {self.expected}"
+        return None
+
+    def keywords_of(self, case: Case) -> list[str]:
+        return self._accepted(case)
+
+    def _accepted(self, case: Case) -> list[str]:
+        expected = self.known(case)
+        if expected is None:
+            return []
+        return [as_text(expected), *(as_phrases(self.known(case, "also")) or [])]

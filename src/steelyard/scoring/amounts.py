@@ -1,0 +1,85 @@
+"""Numbers as people write them: 1,200 · 1.200,50 · 1 200 · 3k · 1.5 million."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+NUMERAL: Final = r"\d{1,3}(?:[ ,.'’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?|[.,]\d+"
+"""A numeral without sign: digits with separators of thousands and a decimal mark."""
+
+MULTIPLIER: Final = r"thousand|grand|million|billion|trillion|mill?|mln|mio|mrd|bln|mn|bn|mm|[kmb]"
+_FACTOR: Final = {
+    "k": 1e3, "thousand": 1e3, "grand": 1e3,
+    "m": 1e6, "mm": 1e6, "mn": 1e6, "mil": 1e6, "mill": 1e6, "mln": 1e6, "mio": 1e6, "million": 1e6,
+    "b": 1e9, "bn": 1e9, "bln": 1e9, "mrd": 1e9, "billion": 1e9,
+    "trillion": 1e12,
+}  # fmt: skip
+
+_THOUSANDS_MARK = re.compile(r"[ '’\u00a0\u2009\u202f]")
+_PLAIN = re.compile(r"[+\-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][+\-]?\d+)?")
+_IN_TEXT = re.compile(
+    rf"(?<![\w.,])(?P<sign>[-−+](?=[\d.,]))?(?P<numeral>\d+(?:\.\d+)?[eE][+\-]?\d+|{NUMERAL})"
+    rf"(?:\s?(?P<multiplier>(?:{MULTIPLIER})))?(?![\w])(?!\.\d)",
+    re.IGNORECASE,
+)
+
+
+def as_number(value: Any) -> float | None:
+    """A finite number out of a JSON number or a plain numeral ("-12.5"); None for anything else, booleans included."""
+    if isinstance(value, str):
+        if not _PLAIN.fullmatch(value.strip()):
+            return None
+        value = value.strip().replace("−", "-")
+    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def read_numeral(numeral: str, *, decimal: str | None) -> float:
+    """The number that digits with separators mean.
+
+    `decimal` is the mark of decimals where one alone is ambiguous ("1.200"); None decides as prices are written: a
+    single mark before exactly three digits separates thousands, unless nothing but a zero stands before it.
+    """
+    digits = _THOUSANDS_MARK.sub("", numeral)
+    comma, point = digits.rfind(","), digits.rfind(".")
+    if comma < 0 and point < 0:
+        return float(digits)
+    if comma >= 0 and point >= 0:
+        mark = "," if comma > point else "."
+    else:
+        mark = "," if comma >= 0 else "."
+        if digits.count(mark) > 1 or _separates_thousands(digits, mark, decimal):
+            return float(digits.replace(mark, ""))
+    other = "." if mark == "," else ","
+    return float(digits.replace(other, "").replace(mark, ".", 1))
+
+
+def factor_of(multiplier: str | None) -> float:
+    """What a word or letter such as "k" or "million" multiplies by; 1 for none."""
+    return _FACTOR[multiplier.lower()] if multiplier else 1.0
+
+
+def numbers_in(text: str, *, decimal: str = ".") -> list[float]:
+    """All numbers that stand in the text, in order."""
+    found: list[float] = []
+    for match in _IN_TEXT.finditer(text):
+        numeral = match["numeral"]
+        number = float(numeral) if "e" in numeral.lower() else read_numeral(numeral, decimal=decimal)
+        number *= factor_of(match["multiplier"])
+        if math.isfinite(number):
+            found.append(-number if match["sign"] in ("-", "−") else number)
+    return found
+
+
+def _separates_thousands(digits: str, mark: str, decimal: str | None) -> bool:
+    before, _, after = digits.partition(mark)
+    if len(after) != 3 or not before or not before.strip("0"):
+        return False
+    return mark != decimal

@@ -1,0 +1,126 @@
+"""The scorer for a free-text name: the better of keyword matches and fuzzy likeness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from pydantic import Field
+from rapidfuzz import fuzz
+
+from steelyard.scoring.base import UNKNOWN, Reading, Scorer
+from steelyard.scoring.normalise import as_phrases, as_text, has_phrase, normalise
+from steelyard.suite.case import Case
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two texts are, 0..1, letter case not regarded: the normalised indel similarity."""
+    return fuzz.ratio(one.lower(), other.lower()) / 100.0
+
+
+def keyword_or_fuzzy(actual: str, expected: str, keywords: Sequence[str]) -> float:
+    """The published rule as written: 1 for the same name, else the better of keywords found inside and likeness.
+
+    Defined beyond it: an answer without a letter or a digit earns 0, and no keywords make a keyword score of 0.
+    """
+    name = normalise(actual)
+    if not name:
+        return 0.0
+    if name == normalise(expected):
+        return 1.0
+    return max(_keywords_inside(actual.lower(), keywords), likeness(actual, expected))
+
+
+def keyword_or_fuzzy_strict(
+    actual: str, expected: str, keywords: Sequence[str], *, floor: float, min_precision: float
+) -> float:
+    """The strict rule: keywords as whole words, weighed down in proportion when most words are about something else.
+
+    `min_precision` is the share of the answer's words that must belong to the name or its keywords for full marks.
+    Likeness up to `floor` earns 0 and is stretched over the rest of the scale above it.
+    """
+    name = normalise(actual)
+    if not name:
+        return 0.0
+    if name == normalise(expected):
+        return 1.0
+    phrases = [phrase for phrase in map(normalise, keywords) if phrase]
+    found = sum(has_phrase(name, phrase) for phrase in phrases)
+    recall = found / len(phrases) if phrases else 0.0
+    by_keywords = recall * min(1.0, _precision(name, expected, phrases) / min_precision)
+    by_likeness = (likeness(actual, expected) - floor) / (1.0 - floor)
+    return min(1.0, max(0.0, by_keywords, by_likeness))
+
+
+def _keywords_inside(actual_lower: str, keywords: Sequence[str]) -> float:
+    if not keywords:
+        return 0.0
+    return sum(keyword.lower() in actual_lower for keyword in keywords) / len(keywords)
+
+
+def _precision(name: str, expected: str, phrases: Sequence[str]) -> float:
+    relevant = set(normalise(expected).split())
+    for phrase in phrases:
+        relevant.update(phrase.split())
+    words = name.split()
+    # A word said twice counts once as right: repeating a keyword does not make room for others.
+    return len(relevant.intersection(words)) / len(words)
+
+
+class KeywordsOrFuzzy(Scorer):
+    """1 for the true name; otherwise the better of the share of keywords found and the fuzzy likeness to the name."""
+
+    has_strict: ClassVar[bool] = True
+    case_paths: ClassVar[tuple[str, ...]] = ("expected", "keywords")
+
+    expected: str = Field(description="Path to the true name in the case.")
+    keywords: str | None = Field(default=None, description="Path to the list of keywords in the case.")
+    strict: bool = Field(default=False, description="Weigh by the strict rule.")
+    floor: float = Field(
+        default=0.6, ge=0, lt=1, description="Strict rule: likeness up to this earns nothing; above it is rescaled."
+    )
+    min_precision: float = Field(
+        default=0.5, gt=0, le=1, description="Strict rule: the share of words to the point that full marks need."
+    )
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        expected = self.known(case)
+        if expected is None:
+            return UNKNOWN
+        name, keywords = as_text(expected), self._keywords(case)
+        got = as_text(self.seen(answer))
+        if self.strict:
+            value = keyword_or_fuzzy_strict(got, name, keywords, floor=self.floor, min_precision=self.min_precision)
+        else:
+            value = keyword_or_fuzzy(got, name, keywords)
+        return Reading(value, name, got, _found(got, keywords) if keywords and value < 1 else "")
+
+    def truth(self, case: Case) -> Any:
+        expected = self.known(case)
+        return None if expected is None else as_text(expected)
+
+    def check(self, case: Case) -> str | None:
+        expected = self.known(case)
+        if expected is not None and not normalise(as_text(expected)):
+            return f"{self.expected} is {expected!r}: a name with a letter or a digit is needed"
+        raw = self.known(case, "keywords")
+        if raw is None:
+            return None
+        keywords = as_phrases(raw) if isinstance(raw, (list, tuple)) else None
+        if keywords is None:
+            return f"{self.keywords} is {raw!r}: a list of words is needed"
+        if not all(map(normalise, keywords)):
+            return f"{self.keywords} holds a blank keyword: every answer would contain it"
+        return None
+
+    def keywords_of(self, case: Case) -> list[str]:
+        return self._keywords(case)
+
+    def _keywords(self, case: Case) -> list[str]:
+        return as_phrases(self.known(case, "keywords")) or []
+
+
+def _found(got: str, keywords: Sequence[str]) -> str:
+    lower = got.lower()
+    lacking = [keyword for keyword in keywords if keyword.lower() not in lower]
+    return f"{len(keywords) - len(lacking)} of {len(keywords)} keywords"

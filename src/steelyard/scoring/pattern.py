@@ -1,0 +1,105 @@
+"""The scorer for a regular expression."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from steelyard.scoring.base import UNKNOWN, Reading, Scorer
+from steelyard.scoring.normalise import as_text
+from steelyard.suite.case import Case
+
+# A group that repeats without limit and whose last part repeats without limit too, such as (a+)+ or (\w*\s?)*:
+# on text that almost fits, Python's matcher then tries a number of ways that doubles with each character.
+_REPEATED_REPEAT = re.compile(r"(?:[^\\]|^)(?:\\\\)*[+*}]\??(?:[^()\\|]\?|\\.\?)?\)(?:[+*]|\{\d*,\})")
+
+
+def matches(text: str, pattern: re.Pattern[str], *, whole: bool, max_characters: int) -> float:
+    """1 when the pattern is found in the text (or, `whole`, is all of it, spaces around it aside); else 0."""
+    shown = text[:max_characters]
+    if not shown.strip():
+        return 0.0
+    return float(bool(pattern.fullmatch(shown.strip()) if whole else pattern.search(shown)))
+
+
+@lru_cache(maxsize=4096)
+def compile_pattern(text: str, *, ignore_case: bool) -> re.Pattern[str]:
+    """The compiled pattern; ValueError with a sentence when it is broken, matches nothing at all, or may run away."""
+    try:
+        pattern = re.compile(text, re.IGNORECASE if ignore_case else 0)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
+    if _REPEATED_REPEAT.search(text):
+        raise ValueError(f"{text!r} repeats a group that ends in a repeat: it can take forever; write it without")
+    if pattern.search("") is not None:
+        raise ValueError(f"{text!r} fits an empty answer, so every answer would earn full marks")
+    return pattern
+
+
+class Regex(Scorer):
+    """1 when the answer fits a regular expression of Python's `re`; otherwise 0."""
+
+    pattern: str | None = Field(default=None, description="The regular expression, the same for all cases.")
+    expected: str | None = Field(default=None, description="Path to the regular expression in the case, instead.")
+    example: str = Field(
+        description="An answer that fits: for `pattern` the text itself, for `expected` a path in the case. "
+        "Checked when the suite loads, and what `audit` takes for the truth."
+    )
+    ignore_case: bool = Field(default=False, description="Whether letter case does not count.")
+    whole: bool = Field(default=False, description="Whether the whole answer must fit, not only a part of it.")
+    max_characters: int = Field(default=20_000, gt=0, description="How much of a long answer is searched.")
+
+    @model_validator(mode="after")
+    def _one_pattern(self) -> Regex:
+        if (self.pattern is None) == (self.expected is None):
+            raise ValueError("give either `pattern` or `expected`")
+        if self.pattern is not None:
+            compiled = compile_pattern(self.pattern, ignore_case=self.ignore_case)
+            if not self._fits(self.example, compiled):
+                raise ValueError(f"the example {self.example!r} does not fit {self.pattern!r}")
+        return self
+
+    def _compile(self) -> None:
+        super()._compile()
+        if self.expected is not None:
+            from steelyard.suite.paths import compile_path
+
+            self._getters["example"] = compile_path(self.example)
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        text = self._pattern(case)
+        if text is None:
+            return UNKNOWN
+        got = as_text(self.seen(answer))
+        value = self._fits(got, compile_pattern(text, ignore_case=self.ignore_case))
+        return Reading(value, text, got)
+
+    def truth(self, case: Case) -> Any:
+        if self.pattern is not None:
+            return self.example
+        return None if self.known(case) is None else self.known(case, "example")
+
+    def check(self, case: Case) -> str | None:
+        raw = self.known(case) if self.expected is not None else None
+        if raw is None:
+            return None
+        if not isinstance(raw, str):
+            return f"{self.expected} is {raw!r}: a regular expression as text is needed"
+        try:
+            compiled = compile_pattern(raw, ignore_case=self.ignore_case)
+        except ValueError as error:
+            return f"{self.expected}: {error}"
+        example = self.known(case, "example")
+        if example is None or not self._fits(as_text(example), compiled):
+            return f"{self.example} is {example!r}: an example that fits {raw!r} is needed"
+        return None
+
+    def _pattern(self, case: Case) -> str | None:
+        raw = self.pattern if self.pattern is not None else self.known(case)
+        return raw if isinstance(raw, str) else None
+
+    def _fits(self, text: str, pattern: re.Pattern[str]) -> float:
+        return matches(text, pattern, whole=self.whole, max_characters=self.max_characters)

@@ -1,0 +1,193 @@
+"""One answer on the balance: from raw text to score, band, findings and the reading of each component."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steelyard.answer.ladder import climb
+from steelyard.answer.schema import SchemaValidator
+from steelyard.errors import Mistake, SuiteError
+from steelyard.records import Finding, Outcome, Score
+from steelyard.scoring.base import Reading
+from steelyard.scoring.normalise import as_text, has_phrase, normalise
+from steelyard.suite.case import Case
+from steelyard.suite.model import Component, SuiteModel
+
+FORMAT: Final = "FORMAT"
+"""The code of an answer that cannot be read or does not fit the schema."""
+
+UNKNOWN_WORDS: Final = (
+    "unknown", "not known", "unidentified", "not identified", "cannot be identified", "undetermined",
+    "cannot be determined", "not determined", "unattributed", "anonymous", "do not know", "don t know",
+)  # fmt: skip
+"""Any of these, as whole words, says in words that a thing is unknown."""
+
+_PRECISION: Final = 12
+"""Decimals that count: 0.7 + 0.05 reaches 0.75 however the sum was rounded on the way."""
+_LONGEST_QUOTE: Final = 300
+_MOST_UNKNOWN_WORDS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What one answer came to. `score` is a fraction 0..1."""
+
+    outcome: Outcome
+    score: float
+    passed: bool | None
+    band: str | None
+    scores: tuple[Score, ...]
+    findings: tuple[Finding, ...]
+    rung: str | None
+
+
+class Weigher:
+    """A suite's balance, set up once and used for every answer."""
+
+    def __init__(self, suite: SuiteModel) -> None:
+        self._is_json = suite.answer.format == "json"
+        schema = suite.answer.schema
+        self._validator = SchemaValidator(schema) if self._is_json and schema is not None else None
+        self.components = tuple((component, placed(component, suite)) for component in suite.components)
+        self._passing = suite.passing
+        self._bands = suite.bands
+        self._severity = {kind.code: kind.severity for kind in suite.taxonomy}
+
+    def weigh(self, text: str, case: Case) -> Weighed:
+        """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT."""
+        if not self._is_json:
+            return self._weigh(text, case, None)
+        climbed = climb(text, self._validator)
+        if climbed.rung is None:
+            return self._malformed(text, climbed.problems)
+        return self._weigh(climbed.value, case, climbed.rung)
+
+    def _weigh(self, answer: Any, case: Case, rung: str | None) -> Weighed:
+        scores: list[Score] = []
+        findings: list[Finding] = []
+        earned = weight = 0.0
+        for component, scorer in self.components:
+            reading = scorer.read(answer, case)
+            if reading.value is None:
+                reading = _unknown(component, scorer, answer, case)
+            value = reading.value
+            scores.append(Score(component.name, value, component.weight, note=reading.note))
+            if value is None:
+                continue
+            low, high = component.scale
+            share = min(1.0, max(0.0, (value - low) / (high - low)))
+            earned += component.weight * share
+            weight += component.weight
+            if reading.findings:
+                findings.extend(reading.findings)
+            elif round(share, _PRECISION) < component.wrong_below:
+                findings.append(self._finding(component, scorer.answer, reading))
+        if weight <= 0:
+            raise SuiteError(_nothing_to_weigh(case))
+        score = round(earned / weight, _PRECISION)
+        return Weighed(
+            Outcome.SCORED, score, self._passed(score), self._band(score), tuple(scores), tuple(findings), rung
+        )
+
+    def _malformed(self, text: str, problems: Sequence[str]) -> Weighed:
+        finding = Finding(
+            FORMAT,
+            expected="JSON that fits the suite's schema" if self._validator else "a JSON object or array",
+            got=_quoted(text),
+            evidence="; ".join(problems),
+            severity=self._severity.get(FORMAT, "error"),
+        )
+        return Weighed(Outcome.MALFORMED, 0.0, self._passed(0.0), self._band(0.0), (), (finding,), None)
+
+    def _finding(self, component: Component, place: str | None, reading: Reading) -> Finding:
+        code = component.code or component.name.upper()
+        return Finding(
+            code,
+            place=place or component.name,
+            expected=reading.expected,
+            got=_quoted(reading.got) if isinstance(reading.got, str) else reading.got,
+            evidence=reading.note,
+            severity=self._severity.get(code, "error"),
+        )
+
+    def _passed(self, score: float) -> bool | None:
+        return None if self._passing is None else score >= round(self._passing.at_least, _PRECISION)
+
+    def _band(self, score: float) -> str | None:
+        return next((band.name for band in self._bands if score >= round(band.at_least, _PRECISION)), None)
+
+
+def placed(component: Component, suite: SuiteModel) -> Any:
+    """The component's scorer looking at its place: its own name in a JSON answer, the whole of a text."""
+    scorer = component.scorer
+    if scorer.answer is not None:
+        return scorer
+    return scorer.at(_as_path(component.name) if suite.answer.format == "json" else "")
+
+
+def says_unknown(value: Any) -> bool:
+    """True when the value says in words, and in few of them, that the thing is unknown; null or empty says nothing."""
+    words = normalise(as_text(value))
+    if not words or len(words.split()) > _MOST_UNKNOWN_WORDS:
+        return False
+    return any(has_phrase(words, phrase) for phrase in UNKNOWN_WORDS)
+
+
+def truth_parts(component: Component, scorer: Any, case: Case) -> dict[str, Any]:
+    """What a perfect answer holds for the component, by path into the answer; empty when it is skipped."""
+    parts: dict[str, Any] = scorer.truth_at(case)
+    if parts or component.when_unknown != "say_unknown":
+        return parts
+    return {scorer.answer or "": UNKNOWN_WORDS[0]}
+
+
+def case_mistakes(components: Sequence[Component], case: Case) -> list[str]:
+    """Everything wrong with the case's truth: what scorers find, missing truth without a policy, nothing to weigh."""
+    mistakes: list[str] = []
+    to_weigh = False
+    for component in components:
+        mistake = component.scorer.check(case)
+        if mistake is not None:
+            mistakes.append(f"{component.name}: {mistake}")
+            to_weigh = True
+        elif component.scorer.truth(case) is not None or component.when_unknown == "say_unknown":
+            to_weigh = True
+        elif component.when_unknown is None:
+            mistakes.append(_no_policy(component))
+            to_weigh = True
+    if not to_weigh:
+        mistakes.append("nothing to weigh: every component's truth is missing and skipped")
+    return mistakes
+
+
+def _unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Reading:
+    """The reading by the component's declared policy for a case without truth."""
+    if component.when_unknown == "skip":
+        return Reading(None, note="the truth is unknown: taken out of the score")
+    if component.when_unknown == "say_unknown":
+        got = scorer.seen(answer)
+        said = says_unknown(got)
+        note = "says that it is unknown" if said else "the truth is unknown, and the answer does not say so"
+        return Reading(1.0 if said else 0.0, expected="unknown, said in words", got=got, note=note)
+    raise SuiteError([Mistake(f"case {case.id}: {_no_policy(component)}", file=case.source)])
+
+
+def _no_policy(component: Component) -> str:
+    return f"{component.name}: the truth is missing; give it, or declare when_unknown: skip or say_unknown"
+
+
+def _nothing_to_weigh(case: Case) -> list[Mistake]:
+    return [Mistake(f"case {case.id}: nothing to weigh: every component's truth is missing and skipped", case.source)]
+
+
+def _as_path(name: str) -> str:
+    if any(sign in name for sign in '.[]"\\'):
+        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return name
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"

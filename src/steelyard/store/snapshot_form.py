@@ -1,0 +1,149 @@
+"""The shape of a snapshot: records as plain data and back, and the published JSON Schema of it all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+FORMAT = "steelyard-snapshot"
+VERSION = 1
+
+
+class ContentDigest:
+    """A digest over the run, its cases and its samples that does not depend on white space or the order of keys."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def add(self, record: Any) -> None:
+        """Take one record in."""
+        self._hash.update(_canonical.encode(record).encode() + b"\n")
+
+    def text(self) -> str:
+        """The digest as it stands in the file."""
+        return f"sha256:{self._hash.hexdigest()}"
+
+
+def run_data(header: RunHeader) -> dict[str, Any]:
+    """A run's header as plain data."""
+    return {
+        "id": header.id,
+        "suite_name": header.suite_name,
+        "suite_path": header.suite_path,
+        "created_at": header.created_at,
+        "ended_at": header.ended_at,
+        "state": header.state.value,
+        "verdict": None if header.verdict is None else header.verdict.value,
+        "suspect": list(header.suspect),
+        "n_planned": header.n_planned,
+        "rescored_from": header.rescored_from,
+        "version": header.version,
+        "signature": header.signature,
+        "target": header.target,
+        "suite": header.suite,
+        "options": header.options,
+        "summary": header.summary,
+    }
+
+
+def run_from(data: dict[str, Any]) -> RunHeader:
+    """The header back from `run_data`."""
+    changed = {
+        "state": RunState(data["state"]),
+        "verdict": None if data["verdict"] is None else Verdict(data["verdict"]),
+        "suspect": tuple(data["suspect"]),
+    }
+    return RunHeader(**(data | changed))
+
+
+def sample_data(sample: Sample) -> dict[str, Any]:
+    """A sample with its attempt as plain data."""
+    return {
+        "position": sample.position,
+        "case": sample.case_id,
+        "case_hash": sample.case_hash,
+        "variant": sample.variant,
+        "repeat": sample.repeat,
+        "outcome": sample.outcome.value,
+        "score": sample.score,
+        "passed": sample.passed,
+        "band": sample.band,
+        "category": sample.category,
+        "difficulty": sample.difficulty,
+        "tags": list(sample.tags),
+        "rung": sample.rung,
+        "scores": [_score_data(score) for score in sample.scores],
+        "findings": [_finding_data(finding) for finding in sample.findings],
+        "attempt": _attempt_data(sample.attempt),
+    }
+
+
+def sample_from(data: dict[str, Any]) -> Sample:
+    """The sample back from `sample_data`."""
+    return Sample(
+        case_id=data["case"],
+        variant=data["variant"],
+        repeat=data["repeat"],
+        attempt=_attempt_from(data["attempt"]),
+        outcome=Outcome(data["outcome"]),
+        score=data["score"],
+        passed=data["passed"],
+        band=data["band"],
+        scores=tuple(Score(**score) for score in data["scores"]),
+        findings=tuple(Finding(**finding) for finding in data["findings"]),
+        rung=data["rung"],
+        category=data["category"],
+        difficulty=data["difficulty"],
+        tags=tuple(data["tags"]),
+        case_hash=data["case_hash"],
+        position=data["position"],
+    )
+
+
+def _score_data(score: Score) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": score.name, "value": score.value, "weight": score.weight}
+    if score.raw is not None:
+        data["raw"] = score.raw
+    if score.bound_by is not None:
+        data["bound_by"] = score.bound_by
+    if score.note:
+        data["note"] = score.note
+    return data
+
+
+def _finding_data(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "place": finding.place,
+        "expected": finding.expected,
+        "got": finding.got,
+        "evidence": finding.evidence,
+    }
+
+
+def _attempt_data(attempt: Attempt) -> dict[str, Any]:
+    failure = attempt.failure
+    return {
+        "text": attempt.text,
+        "status": attempt.status,
+        "latency": attempt.latency,
+        "started_at": attempt.started_at,
+        "tries": attempt.tries,
+        "tokens_in": attempt.tokens_in,
+        "tokens_out": attempt.tokens_out,
+        "cost": attempt.cost,
+        "model": attempt.model,
+        "cached": attempt.cached,
+        "failure": None if failure is None else {"kind": failure.kind, "message": failure.message},
+    }
+
+
+def _attempt_from(data: dict[str, Any]) -> Attempt:
+    failure = data["failure"]
+    return Attempt(**(data | {"failure": None if failure is None else Failure(**failure)}))

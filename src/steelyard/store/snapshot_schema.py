@@ -1,0 +1,170 @@
+"""The published JSON Schema of a snapshot; `docs/snapshot.schema.json` is this, written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema_rs
+
+from steelyard.records import Outcome, RunState, Verdict
+from steelyard.store.snapshot_form import FORMAT, VERSION
+
+Schema = dict[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "number"}
+_WHOLE: Schema = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+_COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
+_OBJECT: Schema = {"type": "object"}
+_HASH: Schema = {"type": "string", "pattern": "^[0-9a-f]{16}$"}
+_TEXTS: Schema = {"type": "array", "items": _TEXT}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _record(properties: dict[str, Schema], *, optional: tuple[str, ...] = (), about: str = "") -> Schema:
+    return {
+        **({"description": about} if about else {}),
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+        "additionalProperties": False,
+    }
+
+
+_RUN = _record(
+    {
+        "id": {"type": "string", "minLength": 1},
+        "suite_name": _TEXT,
+        "suite_path": _TEXT,
+        "created_at": _NUMBER,
+        "ended_at": _or_null(_NUMBER),
+        "state": {"enum": [state.value for state in RunState]},
+        "verdict": {"enum": [*(verdict.value for verdict in Verdict), None]},
+        "suspect": _TEXTS,
+        "n_planned": _WHOLE,
+        "rescored_from": _or_null(_TEXT),
+        "version": _TEXT,
+        "signature": _OBJECT,
+        "target": _OBJECT,
+        "suite": _OBJECT,
+        "options": _OBJECT,
+        "summary": _or_null(_OBJECT),
+    },
+    about="Everything about the run except its samples. Times are seconds since 1970 (UTC).",
+)
+_CASE = _record(
+    {
+        "id": _TEXT,
+        "input": {},
+        "expected": {},
+        "category": _or_null(_TEXT),
+        "difficulty": _or_null(_TEXT),
+        "tags": _TEXTS,
+        "attachments": {"type": "array", "items": _record({"place": _TEXT, "media_type": _TEXT})},
+        "why": _TEXT,
+    },
+    about="One question with its ground truth.",
+)
+_SCORE = _record(
+    {
+        "name": _TEXT,
+        "value": _or_null(_NUMBER),
+        "weight": _NUMBER,
+        "raw": _NUMBER,
+        "bound_by": _TEXT,
+        "note": _TEXT,
+    },
+    optional=("raw", "bound_by", "note"),
+    about="One component. value is null when there was nothing to weigh it against.",
+)
+_FINDING = _record(
+    {"code": _TEXT, "severity": _TEXT, "place": _TEXT, "expected": {}, "got": {}, "evidence": _TEXT},
+    about="One typed error.",
+)
+_ATTEMPT = _record(
+    {
+        "text": _or_null(_TEXT),
+        "status": _or_null({"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}),
+        "latency": _NUMBER,
+        "started_at": _NUMBER,
+        "tries": _COUNT,
+        "tokens_in": _or_null(_WHOLE),
+        "tokens_out": _or_null(_WHOLE),
+        "cost": _or_null(_NUMBER),
+        "model": _or_null(_TEXT),
+        "cached": {"type": "boolean"},
+        "failure": _or_null(_record({"kind": _TEXT, "message": _TEXT})),
+    },
+    about="One call of the target: what it answered, or why it did not. latency is in seconds.",
+)
+_SAMPLE = _record(
+    {
+        "position": _WHOLE,
+        "case": _TEXT,
+        "case_hash": _HASH,
+        "variant": _TEXT,
+        "repeat": _COUNT,
+        "outcome": {"enum": [outcome.value for outcome in Outcome]},
+        "score": _or_null(_NUMBER),
+        "passed": {"type": ["boolean", "null"]},
+        "band": _or_null(_TEXT),
+        "category": _or_null(_TEXT),
+        "difficulty": _or_null(_TEXT),
+        "tags": _TEXTS,
+        "rung": _or_null(_TEXT),
+        "scores": {"type": "array", "items": {"$ref": "#/$defs/score"}},
+        "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        "attempt": {"$ref": "#/$defs/attempt"},
+    },
+    about="One attempt with what it weighed. case and case_hash name one of the cases.",
+)
+
+SCHEMA: Schema = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Steelyard snapshot",
+    "description": "One run as one file. The keys come in the order given here.",
+    "type": "object",
+    "properties": {
+        "format": {"const": FORMAT},
+        "version": {"const": VERSION},
+        "run": {"$ref": "#/$defs/run"},
+        "cases": {"type": "array", "items": {"$ref": "#/$defs/case"}, "description": "Each once, by id."},
+        "samples": {"type": "array", "items": {"$ref": "#/$defs/sample"}, "description": "By position."},
+        "digest": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+    },
+    "required": ["format", "version", "run", "cases", "samples", "digest"],
+    "additionalProperties": False,
+    "$defs": {
+        "run": _RUN,
+        "case": _CASE,
+        "sample": _SAMPLE,
+        "attempt": _ATTEMPT,
+        "score": _SCORE,
+        "finding": _FINDING,
+    },
+}
+
+
+def first_problem(kind: str) -> Callable[[Any], str | None]:
+    """A check of one `run`, `case` or `sample`: the first thing wrong with it in words, or None."""
+    validator = jsonschema_rs.Draft202012Validator(
+        {"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]}, retriever=_no_remote
+    )
+
+    def check(record: Any) -> str | None:
+        if validator.is_valid(record):
+            return None
+        error = next(iter(validator.iter_errors(record)))
+        place = ".".join(str(step) for step in error.instance_path)
+        message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
+        return f"{kind}{f'.{place}' if place else ''}: {message}"
+
+    return check
+
+
+def _no_remote(address: str) -> Any:
+    raise ValueError(f"a snapshot's schema refers to nothing outside itself, not to {address}")

@@ -1,0 +1,172 @@
+"""From the plain data of a suite, however written, to a validated SuiteModel, or all its mistakes at once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from steelyard.suite.answer_shape import build_answer
+from steelyard.suite.case_files import build_source
+from steelyard.suite.components import build_components
+from steelyard.suite.declared_targets import build_target, prompts_of
+from steelyard.suite.draft import Draft
+from steelyard.suite.file import SuitePart
+from steelyard.suite.gates import check_gate, parse_gate
+from steelyard.suite.model import (
+    AuditLimits,
+    Band,
+    CaseSurvey,
+    Component,
+    FindingKind,
+    Limits,
+    SuiteModel,
+    TargetSpec,
+    Threshold,
+    Variant,
+)
+from steelyard.suite.shares import passing, share
+from steelyard.suite.spelling import found, listed, meant
+from steelyard.suite.survey import survey_cases
+from steelyard.suite.variants import build_variants
+
+FORMAT = "FORMAT"
+"""The code of an answer that cannot be read."""
+
+
+def build_suite(draft: Draft, path: str) -> SuiteModel:
+    """The suite in the draft; SuiteError with every mistake when there are any."""
+    raw = draft.located.data
+    draft.mistakes.extend(draft.located.mistakes)
+    if not isinstance(raw, dict):
+        draft.tell(f"a suite is a group of keys (suite, cases, target, score, ...); {found(raw)}")
+        draft.finish()
+    part = draft.check(SuitePart, raw)
+    components = build_components(raw.get("score"), draft)
+    target, targets = _targets(raw, draft)
+    answer = build_answer(raw.get("answer"), draft)
+    variants, variant_prompts = build_variants(raw.get("variants"), draft)
+    source = build_source(raw.get("cases"), draft)
+    survey = survey_cases(source, components, draft) if source is not None else CaseSurvey()
+    bands = _bands(raw.get("bands"), draft)
+    taxonomy = _taxonomy(part, components)
+    _check_gates(raw, draft, components, taxonomy, bands, variants, survey)
+    prompts = prompts_of(target, ("target",), draft) | variant_prompts
+    draft.finish()
+    if part is None or target is None or source is None:
+        raise AssertionError("a suite that could not be built must have a mistake")
+    return SuiteModel(
+        name=part.suite,
+        folder=draft.folder,
+        path=path,
+        cases=source,
+        target=target,
+        components=components,
+        about=part.about,
+        answer=answer,
+        passing=None if part.pass_ is None else Threshold(passing(part.pass_), part.pass_.strip()),
+        bands=bands,
+        gates=tuple(part.gates),
+        variants=variants,
+        repeats=part.repeats,
+        taxonomy=taxonomy,
+        limits=Limits(**part.limits.model_dump()),
+        audit=AuditLimits(**part.audit.model_dump()),
+        prompts=prompts,
+        survey=survey,
+        targets=targets,
+        version=part.version,
+    )
+
+
+def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict[str, TargetSpec]]:
+    named: dict[str, TargetSpec] = {}
+    declared = raw.get("targets")
+    for name, given in (declared if isinstance(declared, dict) else {}).items():
+        built = build_target(given, ("targets", name), draft)
+        if built is not None:
+            named[name] = built
+            prompts_of(built, ("targets", name), draft)
+    given = raw.get("target")
+    if given is None:
+        draft.tell("target is missing: name the system under test, as in target: {recorded: answers.jsonl}")
+        return None, named
+    if isinstance(given, str) and isinstance(declared, dict) and declared:
+        if given not in declared:
+            names = list(declared)
+            hint = meant(given, names) or f"; there are: {listed(names)}"
+            draft.tell(f"no target is called {given!r}{hint}", ("target",))
+        return named.get(given), named
+    return build_target(given, ("target",), draft), named
+
+
+def _bands(raw: Any, draft: Draft) -> tuple[Band, ...]:
+    if not isinstance(raw, dict) or not raw:
+        return ()
+    bands: list[Band] = []
+    for name, value in raw.items():
+        try:
+            bands.append(Band(name, share(value)))
+        except ValueError:
+            return ()  # already told by the check of the whole file
+    by_start: dict[float, str] = {}
+    for band in bands:
+        if band.at_least in by_start:
+            other = by_start[band.at_least]
+            draft.tell(f"bands {other} and {band.name} start at the same score", ("bands", band.name))
+        by_start[band.at_least] = band.name
+    for better, worse in pairwise(bands):
+        if better.at_least < worse.at_least:
+            told = f"bands go from the best to the worst: {worse.name} starts above {better.name}"
+            draft.tell(told, ("bands", worse.name))
+    if min(band.at_least for band in bands) > 0:
+        draft.tell(
+            f"the lowest band, {bands[-1].name}, must start at 0, so that every score has one",
+            ("bands", bands[-1].name),
+        )
+    return tuple(sorted(bands, key=lambda band: -band.at_least))
+
+
+def _taxonomy(part: SuitePart | None, components: tuple[Component, ...]) -> tuple[FindingKind, ...]:
+    declared = {
+        code: FindingKind(code, kind.about, kind.severity) for code, kind in (part.findings if part else {}).items()
+    }
+    for component in components:
+        declared.setdefault(component.code, FindingKind(component.code, f"{component.name} is wrong"))
+    declared.setdefault(FORMAT, FindingKind(FORMAT, "The answer cannot be read, or is not in the shape asked for."))
+    return tuple(declared.values())
+
+
+def _check_gates(
+    raw: dict[str, Any],
+    draft: Draft,
+    components: tuple[Component, ...],
+    taxonomy: tuple[FindingKind, ...],
+    bands: tuple[Band, ...],
+    variants: tuple[Variant, ...],
+    survey: CaseSurvey,
+) -> None:
+    gates = raw.get("gates")
+    slices = {
+        "category": list(survey.categories),
+        "difficulty": list(survey.difficulties),
+        "tag": list(survey.tags),
+        "variant": [variant.name for variant in variants if variant.name],
+    }
+    declared = raw.get("score")
+    names = list(declared) if isinstance(declared, dict) else [component.name for component in components]
+    for at, text in enumerate(gates if isinstance(gates, list) else []):
+        if not isinstance(text, str):
+            continue
+        try:
+            gate = parse_gate(text)
+        except ValueError as error:
+            draft.tell(str(error), ("gates", at))
+            continue
+        if gate.metric == "pass_rate" and raw.get("pass") is None:
+            draft.tell(f"gate {text!r} needs a pass rule: write pass: score >= 75 %", ("gates", at))
+        if survey.n == 0 and gate.factor is not None:
+            continue
+        codes, ratings = [kind.code for kind in taxonomy], [band.name for band in bands]
+        wrong = check_gate(gate, components=names, codes=codes, bands=ratings, slices=slices)
+        if wrong:
+            draft.tell(wrong, ("gates", at))

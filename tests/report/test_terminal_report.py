@@ -1,0 +1,140 @@
+"""What a person sees in a terminal."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from parts import reports
+from steelyard.analysis.model import Estimate
+from steelyard.records import RunState, Verdict
+from steelyard.release.model import Decision
+from steelyard.report.terminal import print_report
+
+
+def printed(report, width=80, **settings):
+    file = io.StringIO()
+    print_report(report, Console(file=file, width=width, **settings))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", reports.EDGES)
+def test_every_kind_of_report_fits_80_columns(name):
+    assert max(map(len, printed(reports.EDGES[name]()).splitlines())) <= 80
+
+
+def test_the_verdict_and_the_pass_rate_come_first_and_the_signature_last():
+    lines = [line.strip() for line in printed(reports.rich_report()).splitlines() if line.strip()]
+    assert lines[1].startswith("FAIL")
+    assert lines[2] == "Pass rate 77.6 % (score >= 75 %) [64.1, 87.0] n 49, 1 missing"
+    assert " ".join(lines[-2:]) == reports.SIGNATURE["text"]
+
+
+def test_the_parts_come_in_their_order():
+    out = printed(reports.rich_report())
+    titles = ["Gates", "Overall", "Score distribution", "By category", "By difficulty", "Components"]
+    titles += ["Common failure patterns", "Improvement priorities", "Worst", "Slowest", "Failures by kind"]
+    places = [out.index(f"\n{title}") for title in titles]
+    assert places == sorted(places)
+
+
+def test_every_gate_prints_value_n_interval_and_verdict():
+    rows = [" ".join(line.split()) for line in printed(reports.rich_report(), width=120).splitlines()]
+    assert "pass_rate >= 90 % 77.6 % 49, 1 missing [64.1, 87.0] FAIL" in rows
+    assert "category.levers.average >= 60 % 55.2 % 2, 1 missing [34.0, 76.0] AMBIGUOUS" in rows
+    assert "findings.PLACE == 0 17 49, 1 missing no interval FAIL" in rows
+
+
+def test_without_colour_there_is_no_escape_sequence():
+    assert "\x1b" not in printed(reports.rich_report(), no_color=True, force_terminal=False)
+
+
+def test_colour_is_used_on_a_terminal():
+    assert "\x1b[" in printed(reports.rich_report(), force_terminal=True)
+
+
+def test_model_text_can_not_steer_the_terminal_nor_rich():
+    out = printed(reports.hostile_report(), width=500)
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "\x07" not in out
+    assert "[bold red]not bold[/]" in out
+    assert "\\x1b[2J" in out
+
+
+@pytest.mark.parametrize("name", reports.EDGES)
+def test_a_terminal_that_knows_ascii_alone_gets_ascii(name):
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding="ascii")
+    report = reports.EDGES[name]()
+    report = replace(report, header=replace(report.header, suite_name="Möbel"))
+    print_report(report, Console(file=file, width=80))
+    file.flush()
+    assert raw.getvalue().decode("ascii").startswith("M\\xf6bel")
+
+
+def test_a_long_answer_is_shortened_visibly():
+    report = reports.rich_report(worst=[reports.line("part-1", 0.1, why="x" * 5000)])
+    out = printed(report)
+    assert "x..." in out
+    assert len(out) < 12_000
+
+
+def test_bars_are_in_proportion_and_a_little_is_not_nothing():
+    report = reports.rich_report()
+    bands = {"Excellent": Estimate(0.5, 1000), "Good": Estimate(0.001, 1000), "Failed": Estimate(0.0, 1000)}
+    overall = replace(report.summary.overall, bands=bands)
+    out = printed(replace(report, summary=replace(report.summary, overall=overall)))
+    marks = {line.split()[0]: line.count("█") for line in out.splitlines() if "░" in line}
+    assert marks == {"Excellent": 10, "Good": 1, "Failed": 0}
+
+
+def test_a_run_without_a_reading_is_invalid_and_says_n_a():
+    out = printed(reports.inconclusive_report())
+    assert " INVALID " in out
+    assert "Average      n/a n 0, 2 missing" in out
+    assert "0.0 %" not in out.replace("100.0 %", "")
+
+
+def test_a_suspect_run_says_why_before_any_figure():
+    decision = Decision(Verdict.AMBIGUOUS, ("suspect: all answers are identical",))
+    out = printed(reports.rich_report(header=reports.header(suspect=("all answers are identical",)), decision=decision))
+    assert out.count("all answers are identical") == 1
+    assert out.index("SUSPECT: all answers are identical") < out.index("Overall")
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        (
+            {"options": {"only": ["category=gears"], "limit": 20}, "n_planned": 20, "suite": {"n_cases": 50}},
+            "partial: 20 of 50 cases (only category=gears, limit 20)",
+        ),
+        ({"options": {"only": [], "limit": 20}, "n_planned": 20}, "partial: 20 cases (limit 20)"),
+        ({"options": {"strict": True}}, "strict: weighed by the strict rules"),
+        ({"rescored_from": "20260101-1"}, "rescored from run 20260101-1"),
+        ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples"),
+        ({"state": RunState.RUNNING, "n_planned": 80}, "still running: 50 of 80 planned samples so far"),
+    ],
+)
+def test_what_kind_of_run_it_was_is_said(changes, note):
+    assert f" * {note}" in printed(reports.rich_report(header=reports.header(**changes)))
+
+
+def test_a_limit_that_took_in_everything_is_not_partial():
+    head = reports.header(options={"only": [], "limit": 100}, n_planned=50, suite={"n_cases": 50})
+    assert "partial" not in printed(reports.rich_report(header=head))
+
+
+def test_many_groups_are_cut_to_the_lowest_and_the_cut_is_said():
+    groups = [
+        reports.group("category", f"group-{n:03d}", Estimate(n / 200, 5), Estimate(0.5, 5))
+        for n in reversed(range(100))
+    ]
+    report = reports.rich_report()
+    out = printed(replace(report, summary=replace(report.summary, slices={"category": groups})))
+    assert "group-000" in out
+    assert "group-019" in out
+    assert "group-020" not in out
+    assert "the 20 lowest averages of 100; 80 are not shown" in out

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from parts.postgres import PostgresPart, postgres_database, postgres_server  # noqa: F401 - fixtures
+from steelyard.store.open import open_store
+from steelyard.store.sql import SqlStore
+
+NewUrl = Callable[[], str]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> NewUrl:
+    """Gives the URL of an empty store each time it is called; every test that uses it runs on both databases."""
+    if request.param == "postgres":
+        server: PostgresPart = request.getfixturevalue("postgres_server")
+        return server.new_database
+    numbers = count(1)
+    return lambda: str(tmp_path / f"store-{next(numbers)}" / "steelyard.db")
+
+
+@pytest.fixture
+def url(new_url: NewUrl) -> str:
+    return new_url()
+
+
+@pytest.fixture(scope="session")
+def postgres_store_template(postgres_server: PostgresPart) -> str:  # noqa: F811
+    """The name of a database with the schema in it: copying it is quicker than making it for each test."""
+    url = postgres_server.new_database()
+    open_store(url).close()
+    return url.partition("?")[0].rpartition("/")[2]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
+    """An empty store; every test that uses it runs on both databases."""
+    url = str(tmp_path / "steelyard.db")
+    if request.param == "postgres":
+        server: PostgresPart = request.getfixturevalue("postgres_server")
+        url = server.new_database(like=request.getfixturevalue("postgres_store_template"))
+    opened = open_store(url)
+    yield opened
+    opened.close()

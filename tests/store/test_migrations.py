@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from parts.stored import header
+from steelyard.errors import StoreError
+from steelyard.store import migrate as migrate_module
+from steelyard.store.open import open_store
+from steelyard.store.schema import MIGRATIONS, Dialect, Executes
+
+
+def add_a_table(execute: Executes, dialect: Dialect) -> None:
+    execute("CREATE TABLE notes (run INTEGER NOT NULL)")
+
+
+def break_down(execute: Executes, dialect: Dialect) -> None:
+    execute("CREATE TABLE half (run INTEGER NOT NULL)")
+    execute("INSERT INTO there_is_no_such_table VALUES (1)")
+
+
+def test_each_migration_is_recorded_once(url: str) -> None:
+    for _ in range(2):
+        store = open_store(url)
+        with store.database.reading() as session:
+            rows = session.execute("SELECT number, name FROM migrations ORDER BY number")
+        store.close()
+    assert rows == [(number, step.__name__) for number, step in enumerate(MIGRATIONS, start=1)]
+
+
+def test_an_older_store_is_brought_up_and_keeps_its_runs(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(url)
+    store.create_run(header())
+    store.close()
+    monkeypatch.setattr(migrate_module, "MIGRATIONS", (*MIGRATIONS, add_a_table))
+    store = open_store(url)
+    assert store.run("LAST").id == "demo-1"
+    with store.database.reading() as session:
+        assert session.execute("SELECT count(*) FROM notes") == [(0,)]
+    store.close()
+
+
+def test_a_migration_that_fails_changes_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(url)
+    store.create_run(header())
+    store.close()
+    monkeypatch.setattr(migrate_module, "MIGRATIONS", (*MIGRATIONS, break_down))
+    with pytest.raises(StoreError):
+        open_store(url)
+    monkeypatch.undo()
+    store = open_store(url)
+    assert store.run("LAST").id == "demo-1"
+    with pytest.raises(StoreError), store.database.reading() as session:
+        session.execute("SELECT * FROM half")
+    store.close()
+
+
+def test_a_newer_store_is_refused_and_not_touched(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrate_module, "MIGRATIONS", (*MIGRATIONS, add_a_table))
+    store = open_store(url)
+    store.create_run(header())
+    store.close()
+    before = Path(url).read_bytes() if not url.startswith("postgresql") else b""
+    monkeypatch.undo()
+    with pytest.raises(StoreError, match=r"newer Steelyard: its schema is version 3, this one knows up to 2") as caught:
+        open_store(url)
+    assert "Nothing was changed" in str(caught.value)
+    assert "Upgrade" in str(caught.value)
+    if before:
+        assert Path(url).read_bytes() == before
+
+
+def test_without_create_an_absent_store_is_not_made(url: str) -> None:
+    with pytest.raises(StoreError, match="yet: `steelyard run` makes"):
+        open_store(url, create=False)
+    if not url.startswith("postgresql"):
+        assert not Path(url).parent.exists()
+    open_store(url).close()
+    open_store(url, create=False).close()
+
+
+def test_somebody_elses_database_is_refused_and_not_touched(tmp_path: Path) -> None:
+    place = tmp_path / "theirs.db"
+    with sqlite3.connect(place) as theirs:
+        theirs.execute("CREATE TABLE migrations (id INTEGER)")
+    theirs.close()
+    before = place.read_bytes()
+    with pytest.raises(StoreError, match="an SQLite database of something else"):
+        open_store(str(place))
+    assert place.read_bytes() == before
+
+
+def test_the_default_store_is_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STEELYARD_STORE", raising=False)
+    open_store().close()
+    assert (tmp_path / ".steelyard" / "steelyard.db").is_file()
+
+
+def test_the_environment_names_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STEELYARD_STORE", "sqlite:///deep/er/runs.db")
+    open_store().close()
+    assert (tmp_path / "deep" / "er" / "runs.db").is_file()
+    monkeypatch.setenv("STEELYARD_STORE", f"sqlite:///{tmp_path}/whole.db")
+    open_store().close()
+    assert (tmp_path / "whole.db").is_file()
+
+
+def test_an_unknown_kind_of_store_is_refused() -> None:
+    with pytest.raises(StoreError, match="mysql://.*postgresql://"):
+        open_store("mysql://somewhere/db")

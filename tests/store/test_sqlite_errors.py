@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parts.stored import case, header, sample
+from steelyard.errors import StoreError
+from steelyard.records import Attempt
+from steelyard.store.migrate import migrate
+from steelyard.store.open import open_store
+from steelyard.store.sql import SqlStore
+from steelyard.store.sqlite import SqliteDatabase
+
+
+def long_samples(first: int, n: int) -> tuple[list, list]:
+    cases = [case(number) for number in range(first, first + n)]
+    return [sample(of, attempt=Attempt(text="x" * 4000)) for of in cases], cases
+
+
+def test_a_full_disk_is_named_and_what_was_stored_before_is_intact(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "s.db"))
+    store.create_run(header())
+    store.add_samples("demo-1", *long_samples(0, 10))
+    pages = store.database._connection().execute("PRAGMA page_count").fetchone()[0]
+    store.database._connection().execute(f"PRAGMA max_page_count = {pages + 5}")
+    with pytest.raises(StoreError, match=r"s\.db cannot grow: the disk is full. .*intact.*--resume"):
+        store.add_samples("demo-1", *long_samples(10, 50))
+    assert len(list(store.samples("demo-1"))) == 10
+    # Once there is room the same batch is kept.
+    store.database._connection().execute("PRAGMA max_page_count = 1000000")
+    store.add_samples("demo-1", *long_samples(10, 50))
+    assert len(list(store.samples("demo-1"))) == 60
+    store.close()
+
+
+_WRITE_UNTIL_REFUSED = """
+import sys
+from parts.stored import case, header, sample
+from steelyard.errors import StoreError
+from steelyard.records import Attempt
+from steelyard.store.open import open_store
+
+store = open_store(sys.argv[1])
+store.create_run(header())
+kept = 0
+try:
+    while True:
+        of = case(kept)
+        store.add_samples("demo-1", [sample(of, attempt=Attempt(text="x" * 20000))], [of])
+        kept += 1
+except StoreError as error:
+    print(kept)
+    print(error)
+"""
+
+
+def test_a_file_that_may_not_grow_keeps_every_committed_sample(tmp_path: Path) -> None:
+    place = tmp_path / "s.db"
+
+    def small_files() -> None:
+        # The kernel then refuses the write itself, as a disk or quota that is full does.
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+
+    done = subprocess.run(
+        [sys.executable, "-c", _WRITE_UNTIL_REFUSED, str(place)],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=small_files,
+        env={"PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    kept, message = done.stdout.split("\n", 1)
+    assert int(kept) > 5
+    assert "intact" in message
+    store = open_store(str(place))
+    assert [one.case_id for one, _ in store.samples("demo-1")] == [case(n).id for n in range(int(kept))]
+    store.close()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    # Root may write into read-only folders, but nobody makes a folder inside a file.
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file/deep cannot be made: Not a directory.*STEELYARD_STORE"):
+        open_store(str(tmp_path / "file" / "deep" / "s.db"))
+
+
+def test_a_folder_where_no_file_can_be_made_is_named() -> None:
+    # The kernel lets nobody, root included, make files here: an honest read-only folder on every machine.
+    with pytest.raises(StoreError, match="/proc/self/s.db cannot be opened: .*not yours to write.*STEELYARD_STORE"):
+        open_store("/proc/self/s.db")
+
+
+def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be opened"):
+        open_store(str(tmp_path))
+
+
+def test_a_read_only_store_can_say_so(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "s.db"))
+    store.create_run(header())
+    # What SQLite does with a file on a read-only file system, which root cannot be given by permissions alone.
+    store.database._connection().execute("PRAGMA query_only = ON")
+    with pytest.raises(StoreError, match=r"s\.db cannot be written: the file or its folder is read-only"):
+        store.create_run(header("demo-2"))
+    assert store.run("LAST").id == "demo-1"
+    store.close()
+
+
+def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    place = tmp_path / "notes.txt"
+    place.write_text("these are my notes, and they are longer than the header of a database file " * 20)
+    before = place.read_bytes()
+    with pytest.raises(StoreError, match="is not a Steelyard store.*It was left as it is"):
+        open_store(str(place))
+    assert place.read_bytes() == before
+
+
+def test_a_damaged_store_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    place = tmp_path / "s.db"
+    store = open_store(str(place))
+    store.create_run(header())
+    store.add_samples("demo-1", *long_samples(0, 100))
+    store.close()
+    damaged = bytearray(place.read_bytes())
+    damaged[4096 * 2 :] = b"\xa5" * (len(damaged) - 4096 * 2)
+    place.write_bytes(damaged)
+    with pytest.raises(StoreError, match=r"is damaged and was left as it is.*import"):
+        store = open_store(str(place))
+        list(store.samples("demo-1"))
+    store.close()
+    assert place.read_bytes() == bytes(damaged)
+
+
+def test_a_locked_store_says_how_long_it_waited(tmp_path: Path) -> None:
+    place = tmp_path / "s.db"
+    open_store(str(place)).close()
+    database = SqliteDatabase(place, patience=0.05)
+    migrate(database, create=True)
+    store = SqlStore(database)
+    other = sqlite3.connect(place, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match=r"is locked by another process for longer than 0\.05 s"):
+        store.create_run(header())
+    other.execute("ROLLBACK")
+    other.close()
+    store.create_run(header())
+    store.close()
+
+
+def test_the_store_survives_a_process_end_without_closing(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "s.db"))
+    connection = store.database._connection()
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (1,)  # NORMAL
+    assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+    store.close()

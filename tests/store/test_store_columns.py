@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parts.stored import case, failed, header, sample
+from steelyard.records import Attempt, Finding, Outcome, Score
+from steelyard.store import columns as columns_module
+from steelyard.store.sql import SqlStore
+
+NAN = float("nan")
+
+
+@pytest.fixture(autouse=True, params=[2, 20_000])
+def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns must not depend on the size of the pieces they are read in."""
+    monkeypatch.setattr(columns_module, "PIECE", request.param)
+
+
+def same(column: np.ndarray, expected: list[float]) -> bool:
+    return np.array_equal(column, np.array(expected, dtype=float), equal_nan=True)
+
+
+def test_every_column_holds_its_samples_in_plan_order(store: SqlStore) -> None:
+    store.create_run(header())
+    cases = [case(0), case(1, category=None, difficulty="hard", tags=()), case(2), case(3, tags=("small",))]
+    samples = [
+        sample(cases[0], 0, variant="a"),
+        failed(cases[1], 1, variant="b", category=None),
+        sample(
+            cases[2],
+            2,
+            variant="a",
+            repeat=1,
+            outcome=Outcome.MALFORMED,
+            score=0.0,
+            passed=False,
+            band="Poor",
+            scores=(),
+            findings=(Finding("FORMAT"), Finding("YEAR"), Finding("FORMAT")),
+            rung=None,
+            attempt=Attempt(text="?", latency=0.5),
+        ),
+        sample(
+            cases[3],
+            7,
+            variant="a",
+            band="Unlisted",
+            scores=(Score("year", None, 30.0), Score("extra", 0.25)),
+            findings=(),
+        ),
+    ]
+    store.add_samples("demo-1", list(reversed(samples)), cases)
+    columns = store.columns("demo-1")
+
+    assert columns.n == 4
+    assert columns.case_ids == [of.id for of in cases]
+    assert columns.case.tolist() == [0, 1, 2, 3]
+    assert columns.variants == ["a", "b"]
+    assert columns.variant.tolist() == [0, 1, 0, 0]
+    assert columns.repeat.tolist() == [0, 0, 1, 0]
+    assert columns.outcomes == [outcome.value for outcome in Outcome]
+    assert columns.outcome.tolist() == [0, 2, 1, 0]
+    assert same(columns.score, [0.8, NAN, 0.0, 0.8])
+    assert columns.passed.tolist() == [1, -1, 0, 1]
+    assert columns.bands == ["Good", "Poor", "Unlisted"]
+    assert columns.band.tolist() == [0, -1, 1, 2]
+    assert columns.categories == ["even", "odd"]
+    assert columns.category.tolist() == [0, -1, 0, 1]
+    assert columns.difficulties == ["easy", "hard"]
+    assert columns.difficulty.tolist() == [0, 1, 0, 0]
+    assert columns.tags == ["old", "small"]
+    assert list(zip(columns.tag_sample.tolist(), columns.tag.tolist(), strict=True)) == [
+        *[(0, 0), (0, 1)],
+        *[(2, 0), (2, 1)],
+        (3, 1),
+    ]
+    assert list(columns.components) == ["title", "year", "extra"]
+    assert same(columns.components["title"], [1.0, NAN, NAN, NAN])
+    assert same(columns.components["year"], [0.5, NAN, NAN, NAN])
+    assert same(columns.components["extra"], [NAN, NAN, NAN, 0.25])
+    assert columns.finding_codes == ["YEAR", "FORMAT"]
+    assert list(zip(columns.finding_sample.tolist(), columns.finding_code.tolist(), strict=True)) == [
+        (0, 0),
+        (2, 1),
+        (2, 0),
+        (2, 1),
+    ]
+    assert same(columns.latency, [0.25, NAN, 0.5, 0.25])
+    assert same(columns.tokens_in, [12, NAN, NAN, 12])
+    assert same(columns.tokens_out, [7, NAN, NAN, 7])
+    assert same(columns.cost, [0.0015, NAN, NAN, 0.0015])
+    assert columns.failures == ["timeout"]
+    assert columns.failure.tolist() == [-1, 0, -1, -1]
+    assert columns.rungs == ["whole"]
+    assert columns.rung.tolist() == [0, -1, -1, 0]
+
+
+def test_a_run_without_samples_has_empty_columns(store: SqlStore) -> None:
+    store.create_run(header())
+    columns = store.columns("demo-1")
+    assert columns.n == 0
+    assert len(columns.score) == len(columns.latency) == len(columns.finding_code) == len(columns.tag) == 0
+    assert list(columns.components) == ["title", "year"]
+    assert columns.categories == []
+
+
+def test_a_rescored_part_of_a_run_takes_only_its_own_attempts(store: SqlStore) -> None:
+    store.create_run(header())
+    cases = [case(number) for number in range(5)]
+    store.add_samples(
+        "demo-1",
+        [sample(of, n, attempt=Attempt(text="x", latency=float(n))) for n, of in enumerate(cases)],
+        cases,
+    )
+    store.create_run(header("demo-2", rescored_from="demo-1"))
+    store.add_rescored("demo-2", "demo-1", [sample(cases[3]), sample(cases[1])], cases)
+    columns = store.columns("demo-2")
+    assert columns.case_ids == ["case-0001", "case-0003"]
+    assert columns.latency.tolist() == [1.0, 3.0]

@@ -1,0 +1,59 @@
+"""Texts with holes."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.errors import SuiteError
+from steelyard.suite.case import Case
+from steelyard.suite.model import Variant
+from steelyard.suite.templates import compile_template
+
+CASE = Case(id="a", input={"text": "<b>&", "list": [1, "zwei"], "nothing": None}, expected={"x": 1})
+
+
+def fill(text: str) -> str:
+    return compile_template(text, where="prompt.md").render(CASE, {"tone": "dry"}, 2)
+
+
+def test_case_input_variant_and_repeat_are_there():
+    assert fill("{{ case.id }} {{ input.text }} {{ variant.tone }} {{ repeat }}") == "a <b>& dry 2"
+
+
+def test_a_variant_object_does_as_well():
+    template = compile_template("{{ variant.tone }}", where="p")
+    assert template.render(CASE, Variant("dry", {"tone": "dry"})) == "dry"
+
+
+def test_json_keeps_letters_and_null_is_nothing():
+    assert fill("{{ input.list | json }}[{{ input.nothing }}]\n") == '[1, "zwei"][]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("one\n{% if", "prompt.md:2: the template does not compile"),
+        ("one\n{{ inptu.text }}", "prompt.md:2: the template speaks of 'inptu'"),
+    ],
+)
+def test_a_broken_template_is_told_with_file_and_line(text, message):
+    with pytest.raises(SuiteError, match=r"prompt\.md:2") as raised:
+        compile_template(text, where="prompt.md")
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ input.nope }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ case.__init__.__globals__ }}",
+        "{{ 1 // 0 }}",
+        "{{ input.list.append(3) }}",
+        "{{ range(10 ** 9) | list }}",
+    ],
+)
+def test_what_cannot_be_filled_names_the_file_and_the_case(text):
+    with pytest.raises(SuiteError, match=r"prompt\.md: .*\(case a\)"):
+        fill(text)
+    assert CASE.input["list"] == [1, "zwei"]

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from parts.loopback import Loopback, chat_answer, error, json_answer, slow
+from steelyard import registry
+from steelyard.errors import UserMistake
+from steelyard.suite.model import TargetSpec
+from steelyard.targets.base import Surroundings
+from steelyard.targets.open import open_target
+from steelyard.targets.retry_after import seconds_to_wait
+
+
+def fetch(url: str, data: bytes | None = None) -> bytes:
+    with urllib.request.urlopen(url, data=data, timeout=5) as answer:
+        return answer.read()
+
+
+def test_the_loopback_server_follows_its_script_and_stays_at_the_last_step(server):
+    server.on("/a", error(500), json_answer({"n": 1}), json_answer({"n": 2}))
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        fetch(server.url("/a"))
+    caught.value.close()
+    assert [json.loads(fetch(server.url("/a?x=1")))["n"] for _ in range(3)] == [1, 2, 2]
+    assert [one.query for one in server.seen("/a")] == [{}, {"x": "1"}, {"x": "1"}, {"x": "1"}]
+
+
+def test_the_loopback_server_answers_by_what_it_was_asked(server):
+    server.on("*", lambda seen: chat_answer(seen.json["q"]))
+    data = json.loads(fetch(server.url("/any"), b'{"q": "echo"}'))
+    assert data["choices"][0]["message"]["content"] == "echo"
+    assert data["usage"]["total_tokens"] == 18
+
+
+def test_the_loopback_server_serves_other_processes_and_stops_while_they_wait():
+    started = time.monotonic()
+    with Loopback() as server:
+        server.on("/", json_answer({"ok": 1})).on("/slow", slow(30))
+        code = f"import urllib.request as u; print(u.urlopen({server.url('/')!r}).read().decode())"
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10).stdout
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", code.replace(server.url("/"), server.url("/slow"))], stderr=subprocess.DEVNULL
+        )
+        while not server.seen("/slow"):
+            time.sleep(0.01)
+    waiting.wait(5)
+    assert json.loads(said) == {"ok": 1}
+    assert time.monotonic() - started < 10
+
+
+# Retry-After as in RFC 9110, section 10.2.3; the date is its example, 1999-12-31T23:59:59Z = 946684799.
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("120", 120.0),
+        (" 0 ", 0.0),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", 59.0),
+        ("Fri, 31 Dec 1999 23:00:00 GMT", 0.0),
+        ("soon", None),
+        ("", None),
+        (None, None),
+        ("inf", None),
+        ("nan", None),
+        ("9" * 400, None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_date(header, seconds):
+    assert seconds_to_wait(header, now=946684740.0) == seconds
+
+
+def test_an_unknown_kind_names_those_that_exist(tmp_path):
+    with pytest.raises(UserMistake, match="chat, command, http, python, recorded"):
+        open_target(TargetSpec("telepathy", {}), Surroundings(tmp_path))
+
+
+@pytest.mark.parametrize("kind", registry.names("targets"))
+def test_every_setting_of_every_kind_is_described(kind):
+    schema = registry.find("targets", kind).Settings.model_json_schema()
+    models = [schema, *schema.get("$defs", {}).values()]
+    bare = [
+        f"{kind}.{name}" for one in models for name, field in one["properties"].items() if "description" not in field
+    ]
+    assert bare == []

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from steelyard import registry
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "targets.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("kind", ["chat", "command", "http", "python", "recorded"])
+def test_every_setting_has_its_row_and_every_row_its_setting(kind):
+    fields = registry.find("targets", kind).Settings.model_fields
+    names = {field.alias or name for name, field in fields.items()}
+    assert set(re.findall(r"^\| `(\w+)` \|", section(kind), re.M)) == names
+
+
+def test_every_kind_of_failure_is_documented():
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/steelyard/targets").glob("*.py"))
+    kinds = set(re.findall(r'(?:TargetFailure|_failure)\(\s*"(\w+)"', sources))
+    assert len(kinds) > 15
+    assert kinds - set(re.findall(r"`(\w+)`", section("Failures"))) == set()
