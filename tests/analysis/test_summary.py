@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from parts.columns import Made, columns, suite
 from scipy import stats
 
+from parts.columns import Made, columns, suite
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.summary import summarise
 

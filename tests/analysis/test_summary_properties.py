@@ -9,8 +9,8 @@ from dataclasses import fields
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from parts.columns import Made, columns, suite
 
+from parts.columns import Made, columns, suite
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.summary import summarise
 
@@ -108,7 +108,13 @@ def test_every_figure_lies_in_its_interval_and_stands_on_all_that_was_planned(ma
                 assert estimate.n >= 2
                 assert estimate.value is not None
                 assert estimate.low <= estimate.value <= estimate.high
-        for estimate in (found.average, found.median, found.pass_rate, *found.bands.values(), *found.components.values()):
+        for estimate in (
+            found.average,
+            found.median,
+            found.pass_rate,
+            *found.bands.values(),
+            *found.components.values(),
+        ):
             assert estimate.n + estimate.n_missing == found.n_planned
         for estimate in (found.average, found.pass_rate, *found.bands.values(), *found.finding_rates.values()):
             assert 0 <= (estimate.low or 0) <= (estimate.high or 0) <= 1

@@ -8,8 +8,8 @@ def watched(texts, *, tokens_out=None, same_case=False):
     health = Health()
     for number, text in enumerate(texts):
         attempt = Attempt(text=text, tokens_out=tokens_out)
-        case_hash = "one" if same_case else str(number)
-        health.watch(Sample(str(number), "", 0, attempt, Outcome.SCORED, score=0.5, case_hash=case_hash))
+        case_id = "one" if same_case else str(number)
+        health.watch(Sample(case_id, "", number, attempt, Outcome.SCORED, score=0.5))
     return health
 
 

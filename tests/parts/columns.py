@@ -84,10 +84,13 @@ def columns(made: list[Made]) -> Columns:
         outcomes=names("outcome"),
         score=numbers([each.score for each in made]),
         passed=np.array(
-            [-1 if not ok or each.score is None else int(each.score >= 0.75) for ok, each in zip(conclusive, made)],
+            [
+                -1 if not ok or each.score is None else int(each.score >= 0.75)
+                for ok, each in zip(conclusive, made, strict=True)
+            ],
             dtype=int,
         ),
-        band=coded("band", [_band(each) if ok else None for ok, each in zip(conclusive, made)]),
+        band=coded("band", [_band(each) if ok else None for ok, each in zip(conclusive, made, strict=True)]),
         bands=names("band"),
         category=coded("category", [each.category for each in made]),
         categories=names("category"),

@@ -8,6 +8,7 @@ Use it with `pytest_plugins` or by importing the fixtures into a conftest:
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -58,6 +60,10 @@ def postgres_server() -> Iterator[PostgresPart]:
             connection.execute("SELECT pg_reload_conf()")
         yield PostgresPart(uri, socket_folder)
     finally:
+        # An immediate stop: a tidy one would first write out what is deleted next.
+        process = psutil.Process(server.get_pid())
+        process.send_signal(signal.SIGQUIT)
+        process.wait(20)
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, Sample, Score
+from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
+from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
 
@@ -76,3 +77,16 @@ def failed(of: Case, position: int | None = None, **changes: Any) -> Sample:
     attempt = Attempt(latency=3.0, started_at=1002.0, tries=4, failure=Failure("timeout", "no answer in 3 s"))
     nothing = {"score": None, "passed": None, "band": None, "scores": (), "findings": (), "rung": None}
     return sample(of, position, **({"attempt": attempt, "outcome": Outcome.TARGET_FAILED} | nothing | changes))
+
+
+def fill(store: Store, run_id: str = "demo-1", n: int = 4) -> None:
+    """Put an ended run of four samples, one failed and one with difficult text, into a store."""
+    run = header(run_id, summary={"average": 0.5}, suspect=("zero tokens",))
+    store.create_run(run)
+    cases = [case(number) for number in range(n)]
+    samples = [sample(of, 2 * number) for number, of in enumerate(cases)]
+    samples[1] = failed(cases[1], 2)
+    samples[2] = sample(cases[2], 4, attempt=Attempt(text="a\x00b\ud800 🪑 é\x10\r\n"), scores=(Score("title", None),))
+    store.add_samples(run_id, samples, cases)
+    run.state, run.verdict, run.ended_at = RunState.ENDED, Verdict.FAIL, 1012.25
+    store.update_run(run)

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from parts.postgres import PostgresPart, postgres_database, postgres_server  # noqa: F401 - fixtures
+from parts.stored import fill
 from steelyard.store.open import open_store
+from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import SqlStore
 
 NewUrl = Callable[[], str]
@@ -46,3 +48,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
     opened = open_store(url)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    """A good snapshot file, to be imported or damaged."""
+    store = open_store(str(tmp_path / "source.db"))
+    fill(store)
+    write_snapshot(store, "demo-1", tmp_path / "good.json")
+    store.close()
+    return tmp_path / "good.json"

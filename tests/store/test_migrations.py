@@ -110,5 +110,5 @@ def test_the_environment_names_the_store(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_an_unknown_kind_of_store_is_refused() -> None:
-    with pytest.raises(StoreError, match="mysql://.*postgresql://"):
+    with pytest.raises(StoreError, match=r"mysql://.*postgresql://"):
         open_store("mysql://somewhere/db")

@@ -87,7 +87,7 @@ def test_missing_rights_say_what_to_ask_for(postgres_server: PostgresPart) -> No
     with psycopg.connect(postgres_server.url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS visitor")
         connection.execute("CREATE ROLE visitor LOGIN")
-    with pytest.raises(StoreError, match="lack of rights.*GRANT CREATE ON DATABASE"):
+    with pytest.raises(StoreError, match=r"lack of rights.*GRANT CREATE ON DATABASE"):
         open_store(url.replace("postgres@", "visitor@"))
 
 

@@ -87,13 +87,13 @@ def test_a_file_that_may_not_grow_keeps_every_committed_sample(tmp_path: Path) -
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     # Root may write into read-only folders, but nobody makes a folder inside a file.
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="file/deep cannot be made: Not a directory.*STEELYARD_STORE"):
+    with pytest.raises(StoreError, match=r"file/deep cannot be made: Not a directory.*STEELYARD_STORE"):
         open_store(str(tmp_path / "file" / "deep" / "s.db"))
 
 
 def test_a_folder_where_no_file_can_be_made_is_named() -> None:
     # The kernel lets nobody, root included, make files here: an honest read-only folder on every machine.
-    with pytest.raises(StoreError, match="/proc/self/s.db cannot be opened: .*not yours to write.*STEELYARD_STORE"):
+    with pytest.raises(StoreError, match=r"/proc/self/s.db cannot be opened: .*not yours to write.*STEELYARD_STORE"):
         open_store("/proc/self/s.db")
 
 
@@ -117,9 +117,17 @@ def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -
     place = tmp_path / "notes.txt"
     place.write_text("these are my notes, and they are longer than the header of a database file " * 20)
     before = place.read_bytes()
-    with pytest.raises(StoreError, match="is not a Steelyard store.*It was left as it is"):
+    with pytest.raises(StoreError, match=r"is not a Steelyard store.*It was left as it is"):
         open_store(str(place))
     assert place.read_bytes() == before
+
+
+def read_all(place: Path) -> None:
+    store = open_store(str(place))
+    try:
+        list(store.samples("demo-1"))
+    finally:
+        store.close()
 
 
 def test_a_damaged_store_is_named_and_left_as_it_is(tmp_path: Path) -> None:
@@ -132,9 +140,7 @@ def test_a_damaged_store_is_named_and_left_as_it_is(tmp_path: Path) -> None:
     damaged[4096 * 2 :] = b"\xa5" * (len(damaged) - 4096 * 2)
     place.write_bytes(damaged)
     with pytest.raises(StoreError, match=r"is damaged and was left as it is.*import"):
-        store = open_store(str(place))
-        list(store.samples("demo-1"))
-    store.close()
+        read_all(place)
     assert place.read_bytes() == bytes(damaged)
 
 
@@ -154,7 +160,7 @@ def test_a_locked_store_says_how_long_it_waited(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_store_survives_a_process_end_without_closing(tmp_path: Path) -> None:
+def test_the_file_is_kept_in_the_modes_that_the_docs_promise(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "s.db"))
     connection = store.database._connection()
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)

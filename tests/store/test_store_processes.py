@@ -116,7 +116,7 @@ def test_many_threads_share_one_store(url: str) -> None:
             for _ in range(5):
                 assert store.run(f"run-{number}").id == f"run-{number}"
                 store.cache([(f"key-{number}", {"n": number})])
-        except Exception as error:  # handed to the test
+        except Exception as error:  # noqa: BLE001 - handed to the test
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]

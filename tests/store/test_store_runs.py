@@ -43,6 +43,12 @@ def test_an_ended_run_refuses_updates_and_samples(store: SqlStore) -> None:
     assert [kept.case_id for kept, _ in store.samples("demo-1")] == ["case-0001"]
 
 
+def execute(store: SqlStore, statements: str) -> None:
+    with store.database.writing() as session:
+        for statement in statements.split(";"):
+            session.execute(statement)
+
+
 @pytest.mark.parametrize(
     "statements",
     [
@@ -67,12 +73,8 @@ def test_the_database_itself_protects_an_ended_run(store: SqlStore, statements: 
     run.state = RunState.ENDED
     store.update_run(run)
     before = list(store.samples(run.id))
-    with (
-        pytest.raises(StoreError, match="the run has ended and cannot be changed"),
-        store.database.writing() as session,
-    ):
-        for statement in statements.split(";"):
-            session.execute(statement)
+    with pytest.raises(StoreError, match="the run has ended and cannot be changed"):
+        execute(store, statements)
     assert list(store.samples(run.id)) == before
     assert store.run(run.id) == run
 
@@ -132,7 +134,7 @@ def test_an_unknown_run_names_the_newest(store: SqlStore) -> None:
 
 
 def test_an_empty_store_says_how_to_make_a_run(store: SqlStore) -> None:
-    with pytest.raises(RunNotFound, match="holds no runs yet. Make one: steelyard run"):
+    with pytest.raises(RunNotFound, match=r"holds no runs yet\. Make one: steelyard run"):
         store.run("LAST")
 
 

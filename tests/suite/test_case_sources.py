@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -157,7 +157,7 @@ def test_a_wrong_at_is_told_with_what_is_there(write):
 def test_many_mistakes_are_told_up_to_twenty(write):
     told = broken(write, "c.jsonl", c_jsonl='{"input": 1}\n' * 50)
     assert told.count("the case has no id") == 20
-    assert "and 30 more mistakes in the cases" in told
+    assert told.splitlines()[-1] == "and 30 more mistakes in the cases"
 
 
 def test_reading_goes_on_after_a_broken_line(write):
@@ -169,6 +169,20 @@ def test_reading_goes_on_after_a_broken_line(write):
     ]
 
 
+def test_typed_columns_become_plain_data(write):
+    from datetime import date
+    from decimal import Decimal
+
+    row = {"id": 1, "input": {"on": date(2024, 1, 31), "price": [Decimal("2.50"), Decimal("3.00")]}}
+    (case,) = load_suite(
+        write(
+            {"cases": "c.parquet", "score": {"t": {"same": {"expected": "input.on"}}}},
+            files={"c.parquet": parquet([row])},
+        )
+    ).cases
+    assert case.input == {"on": "2024-01-31", "price": [2.5, 3]}
+
+
 def test_parquet_without_its_library_gives_the_install_hint(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r"pip install 'steelyard\[parquet\]'"):
@@ -176,12 +190,12 @@ def test_parquet_without_its_library_gives_the_install_hint(write, monkeypatch):
 
 
 def test_a_scorers_own_check_names_the_line_of_the_field(write):
-    case = "id: furn-003\nexpected:\n  text: x\n  valueMin: 900000\n  valueMax: 400000\n"
+    case = "id: lamp-003\nexpected:\n  text: x\n  valueMin: 900000\n  valueMax: 400000\n"
     score = {"value": {"between": {"low": "expected.valueMin", "high": "expected.valueMax"}}}
-    path = write({"cases": {"folder": "cases"}, "score": score}, files={"cases/furn-003.yaml": case})
+    path = write({"cases": {"folder": "cases"}, "score": score}, files={"cases/lamp-003.yaml": case})
     with pytest.raises(SuiteError) as raised:
         load_suite(path)
-    assert str(raised.value) == "cases/furn-003.yaml:4: valueMin 900000 is above valueMax 400000"
+    assert str(raised.value) == "cases/lamp-003.yaml:4: valueMin 900000 is above valueMax 400000"
 
 
 def test_the_line_of_a_field_is_found_in_json_too(write):
@@ -249,11 +263,18 @@ def test_no_case_file_may_lie_outside_the_folder(write, tmp_path, name):
         load_suite(path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_file_is_told(write):
+def test_an_unreadable_file_is_told(write, monkeypatch):
     path = write()
-    (path.parent / "cases.json").chmod(0)
-    with pytest.raises(SuiteError, match="cannot be read"):
+    opened = Path.open
+
+    def refuse(self, *arguments, **options):
+        # Permissions cannot be tried for real: the tests may run as root, who reads everything.
+        if self.name == "cases.json":
+            raise PermissionError(13, "Permission denied")
+        return opened(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(SuiteError, match=r"cases\.json: cannot be read: Permission denied"):
         load_suite(path)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ import pytest
 
 import steelyard.suites
 from steelyard.records import Outcome
+from steelyard.scoring.eras import read_years
 from steelyard.scoring.weigh import Weigher
-from steelyard.suite.case import Case
+from steelyard.suite.case import Attachment, Case
 from steelyard.suite.load import load_suite
 from steelyard.suite.model import SuiteModel
+from steelyard.suite.templates import compile_template
 
 FOLDER = Path(steelyard.suites.__file__).parent / "antiques"
 ITEMS: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text("utf-8"))
@@ -152,6 +155,16 @@ def test_ranges_are_real_and_of_a_plausible_width(item: dict[str, Any]) -> None:
 
 
 @each_item
+def test_the_era_in_words_reads_as_the_era_in_years(item: dict[str, Any]) -> None:
+    expected, years = item["expected"], read_years(item["expected"]["era"], present=2026)
+    assert years is not None
+    start, end = expected["eraRange"]["start"], expected["eraRange"]["end"]
+    assert years[0] <= start < end <= years[1]
+    if any(char.isdigit() for char in expected["era"]):  # a named period may be wider than what is known
+        assert years[1] - years[0] <= end - start + 10
+
+
+@each_item
 def test_keywords_are_specific_words_of_the_name(item: dict[str, Any]) -> None:
     keywords = item["expected"]["nameKeywords"]
     assert 4 <= len(keywords) <= 7
@@ -207,6 +220,17 @@ def test_the_truth_of_another_item_never_passes(cases: dict[str, Case], weigher:
     assert passing == []  # 0.65 leaves ten points below the pass threshold of 0.75
 
 
+@pytest.mark.parametrize(
+    ("case", "maker"),
+    [("furn-005", "L. & J. G. Stickley"), ("lite-002", "Tiffany & Co."), ("silv-004", "Tiffany Studios")],
+)
+def test_a_namesake_firm_is_not_the_maker(case: str, maker: str, cases: dict[str, Case], weigher: Weigher) -> None:
+    answer = json.loads(truth(BY_ID[case])) | {"maker": maker}
+    weighed = weigher.weigh(json.dumps(answer), cases[case])
+    assert [finding.code for finding in weighed.findings] == ["MAKER"]
+    assert weighed.score == pytest.approx(0.9)  # 70 + 0 + 10 + 10 of 100
+
+
 EMPTY = '{"name": "", "maker": null, "era": "", "estimatedValueMin": 0, "estimatedValueMax": 0}'
 BLANK = '{"name": " ", "maker": " ", "era": " ", "estimatedValueMin": 0, "estimatedValueMax": 0}'
 NULLS = '{"name": null, "maker": null, "era": null, "estimatedValueMin": null, "estimatedValueMax": null}'
@@ -248,6 +272,17 @@ def test_cases_load_with_their_category_difficulty_reason_and_input(cases: dict[
         assert case.why == item["metadata"]["testReason"]
         assert case.input == {"description": item["imageDescription"]}
         assert case.attachments == ()
+
+
+def test_the_chat_prompt_shows_the_description_and_mentions_photos_only_when_there_are_some(
+    cases: dict[str, Case],
+) -> None:
+    template = compile_template((FOLDER / "prompts" / "user.md").read_text("utf-8"), where="prompts/user.md")
+    plain = cases["furn-001"]
+    assert plain.input["description"] in template.render(plain, {}, 0)
+    assert "photos" not in template.render(plain, {}, 0)
+    with_photo = replace(plain, attachments=(Attachment("photos/furn-001.jpg", "image/jpeg"),))
+    assert template.render(with_photo, {}, 0).startswith("The photos show")
 
 
 @each_recording

@@ -37,7 +37,7 @@ class Groups:
         self._cluster, self._cluster_group = self._clusters(case)
         self._one_row_each = len(rows) == len(case) and bool((rows == np.arange(len(case))).all())
         # Where each sample's rows are, for joining what is listed by sample (findings, bands).
-        self._by_sample = np.argsort(rows, kind="stable")
+        self._by_sample = rows if self._one_row_each else np.argsort(rows, kind="stable")
         self._n_rows = np.bincount(rows, minlength=len(case))
         self._first_row = np.cumsum(self._n_rows) - self._n_rows
 

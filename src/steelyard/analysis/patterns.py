@@ -38,6 +38,18 @@ class _Trouble:
         return (-self.count, -self.count / self.n, self.before)
 
 
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Where troubles are looked for: the words around a group's name and the numbers."""
+
+    groups: Groups
+    before: str
+    between: str
+    after: str
+    parts_only: bool = False
+    """Leave out a group that is the whole run, which another cut already speaks of."""
+
+
 def find_patterns(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> tuple[list[Pattern], int]:
     """The most frequent patterns that at least two cases share, and how many patterns there are in all."""
     troubles = [*_components(table, groups, suite), *_codes(table, groups, suite), *_not_passing(table, groups)]
@@ -55,9 +67,8 @@ def _components(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) 
         low, high = table.scales[name]
         # Rounded as when it was weighed, so that every low value here is a finding there.
         wrong = known & (np.round((values - low) / (high - low), 12) < marks[name])
-        mark = f"{100 * marks[name]:.4g} %"
-        for factor, words in _where(groups):
-            yield from _troubles(table, groups[factor], wrong, known, f"{name} below {mark}{words}", " (", ")")
+        for cut in _cuts(groups, f"{name} below {100 * marks[name]:.4g} %"):
+            yield from _troubles(table, cut, wrong, known)
 
 
 def _codes(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
@@ -68,8 +79,17 @@ def _codes(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> It
             continue
         wrong = np.zeros(table.n, dtype=bool)
         wrong[table.finding_sample[table.finding_code == i]] = True
-        for factor, words in _where(groups):
-            yield from _troubles(table, groups[factor], wrong, table.conclusive, f"{code}{words}", " (", ")")
+        for cut in _cuts(groups, code):
+            yield from _troubles(table, cut, wrong, table.conclusive)
+
+
+def _cuts(groups: dict[str, Groups], what: str) -> Iterator[_Cut]:
+    if "category" in groups:
+        yield _Cut(groups["category"], f"{what} in ", " (", ")")
+    else:
+        yield _Cut(groups[""], what, " (", ")")
+    if "tag" in groups:
+        yield _Cut(groups["tag"], f"{what} with tag ", " (", ")", parts_only=True)
 
 
 def _not_passing(table: Table, groups: dict[str, Groups]) -> Iterator[_Trouble]:
@@ -77,18 +97,12 @@ def _not_passing(table: Table, groups: dict[str, Groups]) -> Iterator[_Trouble]:
     wrong = known & (table.passed < 1)
     for factor in ("difficulty", "variant", "tag"):
         if factor in groups:
-            yield from _troubles(table, groups[factor], wrong, known, f"{factor} ", ": ", " do not pass")
+            cut = _Cut(groups[factor], f"{factor} ", ": ", " do not pass", parts_only=True)
+            yield from _troubles(table, cut, wrong, known)
 
 
-def _where(groups: dict[str, Groups]) -> list[tuple[str, str]]:
-    """The cuts in which troubles are looked for, with the words before the name of one of their groups."""
-    category = [("category", " in ")] if "category" in groups else [("", "")]
-    return category + ([("tag", " with tag ")] if "tag" in groups else [])
-
-
-def _troubles(
-    table: Table, groups: Groups, wrong: Array, known: Array, before: str, opening: str, after: str
-) -> Iterator[_Trouble]:
+def _troubles(table: Table, cut: _Cut, wrong: Array, known: Array) -> Iterator[_Trouble]:
+    groups = cut.groups
     n = np.bincount(groups.group[known[groups.rows]], minlength=len(groups))
     bad = wrong[groups.rows]
     count = np.bincount(groups.group[bad], minlength=len(groups))
@@ -98,9 +112,9 @@ def _troubles(
         pair, _ = distinct(groups.group[bad] * n_ids + table.case[groups.rows[bad]])
         cases = np.bincount(pair // n_ids, minlength=len(groups))
     for g in np.flatnonzero(cases >= 2):
-        if len(groups) > 1 or groups.planned[g] < table.n or not groups.names[g]:
-            words = before + groups.names[g] + opening
-            yield _Trouble(int(count[g]), int(n[g]), int(cases[g]), words, after, groups, int(g), wrong)
+        if not (cut.parts_only and groups.planned[g] == table.n):
+            words = cut.before + groups.names[g] + cut.between
+            yield _Trouble(int(count[g]), int(n[g]), int(cases[g]), words, cut.after, groups, int(g), wrong)
 
 
 def _pattern(trouble: _Trouble, table: Table) -> Pattern:

@@ -70,12 +70,13 @@ def canonical_order(columns: Columns) -> tuple[Array, Array]:
 
 def _hashes(columns: Columns) -> Array:
     names = (
+        (columns.outcome, columns.outcomes),
         (columns.variant, columns.variants),
         (columns.category, columns.categories),
         (columns.difficulty, columns.difficulties),
     )
     keys = [_rank_of_names(known)[codes] for codes, known in names]
-    keys += [columns.score, columns.outcome, columns.latency, columns.tokens_in, columns.tokens_out, columns.cost]
+    keys += [columns.score, columns.latency, columns.tokens_in, columns.tokens_out, columns.cost]
     keys += [columns.components[name] for name in sorted(columns.components)]
     mixed = np.zeros(columns.n, dtype=np.uint64)
     for key in keys:

@@ -32,7 +32,7 @@ MAX_REPAIR_CHARACTERS: Final = 32_000
 MAX_REPAIR_DEPTH: Final = 64
 _MAX_REPAIRS: Final = 3
 _MAX_EXPLAINED: Final = 20
-_INFO_LINE = re.compile(r"[ \t]*[\w+.\-]*[^\n{\[\"]*\n")
+_INFO_LINE = re.compile(r"[ \t]*(?:[A-Za-z][^\n{\[]*)?\r?\n")
 _INLINE_LANGUAGE = re.compile(r"\s*[A-Za-z]\w*\s*(?=[{\[])")
 _BEGINS_QUOTED = re.compile(r"""\{\s*(?:"[^"\n]{1,200}"|'[^'\n]{1,200}')\s*:|\[\s*["'{]""")
 _BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]{{0,60}}\s*:""")

@@ -46,7 +46,7 @@ class Health:
         if len(self._texts) < 2:
             self._texts.add(hash(text))
         if len(self._cases) < 2:
-            self._cases.add(sample.case_hash)
+            self._cases.add(sample.case_id)
         if attempt.tokens_out is not None:
             self._with_tokens += 1
             self._without_output += attempt.tokens_out == 0

@@ -37,8 +37,8 @@ class Pace:
         if lane >= self.lanes:
             async with self._widened:
                 await self._widened.wait_for(lambda: lane < self.lanes)
-        while (wait := self._paused_until - self._clock()) > 0:
-            await asyncio.sleep(wait)  # noqa: ASYNC110 - waits for a moment, which may be moved while it sleeps
+        while (wait := self._paused_until - self._clock()) > 0:  # noqa: ASYNC110 - waits for a moment, which may be moved while it sleeps
+            await asyncio.sleep(wait)
         if self._gap:
             now = self._clock()
             slot = max(now, self._next_slot)

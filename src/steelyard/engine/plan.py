@@ -35,16 +35,18 @@ class Plan:
         taken = (case for case in self._suite.cases if self._selection.takes_case(case))
         return islice(taken, self._selection.limit)
 
-    def asks(self, done: Done | None = None) -> Iterator[Ask]:
-        """Every call of the plan but those already done; `done` is asked a chunk of cases at a time."""
+    def asks(self, done: Done | None = None) -> Iterator[tuple[int, Ask]]:
+        """Every call with its position, but those already done; `done` is asked for a chunk of cases at a time."""
         cases = self.cases()
+        position = -1
         while chunk := list(islice(cases, _CHUNK)):
             skip = done([case.id for case in chunk]) if done else set()
             for case in chunk:
                 for variant in self.variants:
                     for repeat in range(self.repeats):
+                        position += 1
                         if (case.id, variant.name, repeat) not in skip:
-                            yield Ask(case, variant, repeat)
+                            yield position, Ask(case, variant, repeat)
 
     def _count_cases(self) -> int:
         if not self._selection.only:

@@ -13,8 +13,6 @@ from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
 _GROUP = 200
-_LONGEST_WAIT = 0.05
-"""Seconds a completed sample may wait for company before it is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +70,18 @@ class Writer:
                 return
 
     def _next_group(self) -> tuple[list[Completed], bool]:
-        first = self._queue.get()
-        if first is None:
-            return [], False
-        group = [first]
-        timeout: float = _LONGEST_WAIT
-        while len(group) < _GROUP:
+        """All that waits, at once: while one group is committed, the next one gathers."""
+        group: list[Completed] = []
+        item = self._queue.get()
+        while item is not None:
+            group.append(item)
+            if len(group) == _GROUP:
+                return group, True
             try:
-                item = self._queue.get(timeout=timeout)
+                item = self._queue.get_nowait()
             except queue.Empty:
                 return group, True
-            if item is None:
-                return group, False
-            group.append(item)
-        return group, True
+        return group, False
 
     def _commit(self, group: list[Completed]) -> None:
         cases = {completed.case.id: completed.case for completed in group}

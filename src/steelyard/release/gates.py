@@ -121,8 +121,8 @@ def _judge(gate: Gate, value: Estimate, max_inconclusive: float) -> tuple[Verdic
         planned = value.n + value.n_missing
         if value.n_missing / planned > max_inconclusive + _TOLERANCE:
             return Verdict.AMBIGUOUS, f"{value.n_missing} of {planned} samples are missing and could change it"
-        return verdict, _words(gate, holds=holds) + _missing(value)
-    return verdict, _words(gate, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
+        return verdict, _words(gate, value.value, holds=holds) + _missing(value)
+    return verdict, _words(gate, value.value, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
 
 
 def _holds(value: float, sign: str, threshold: float) -> bool:
@@ -139,8 +139,23 @@ def _could_turn(gate: Gate, value: float, *, holds: bool) -> bool:
     return value <= gate.threshold
 
 
-def _words(gate: Gate, *, holds: bool) -> str:
-    return "holds" if holds else f"is not {gate.operator} the threshold"
+def _words(gate: Gate, value: float, *, holds: bool) -> str:
+    limit = shown(gate.threshold, gate.unit)
+    for digits in range(1, 9):
+        figure = shown(value, gate.unit, digits)
+        # A figure that does not hold must not look as if it did: 89.96 % is not 90.0 %.
+        if holds or figure != shown(gate.threshold, gate.unit, digits):
+            break
+    return f"{figure} {gate.operator} {limit}" if holds else f"{figure} is not {gate.operator} {limit}"
+
+
+def shown(value: float, unit: str, digits: int = 1) -> str:
+    """A figure as a reason says it: `90.0 %`, `0.450 s`, `12`."""
+    if unit in ("share", "score"):
+        return f"{100 * value:.{digits}f} %"
+    if unit == "s":
+        return f"{value:.{digits + 2}f} s"
+    return f"{value:.{digits + 3}g}" if unit == "cost" else f"{value:g}"
 
 
 def _missing(value: Estimate) -> str:

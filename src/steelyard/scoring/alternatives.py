@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -13,6 +14,7 @@ from steelyard.scoring.normalise import as_phrases, as_text, has_phrase, normali
 from steelyard.suite.case import Case
 
 _BETWEEN_NAMES = re.compile(r"[,;/|\n•·&+]|\b(?:or|and|und|et|y|oder|ou)\b", re.IGNORECASE)
+_NAMED = "\0"
 _DENIALS = frozenset({"not", "isn", "wasn", "neither", "nor", "unlike", "never", "no"})
 
 
@@ -30,8 +32,10 @@ def naming(text: str, accepted: Sequence[str], *, max_others: int, max_extra_wor
     named = sorted((name for name in names if has_phrase(words, name)), key=len, reverse=True)
     if not named:
         return 0.0
-    few_others = count_others(text, names) <= max_others
-    return float(few_others and len(_without(words, named).split()) <= max_extra_words)
+    extra = len(_without(words, named).split())
+    if not extra or extra > max_extra_words:
+        return float(not extra)
+    return float(count_others(text, named) <= max_others)
 
 
 def naming_one(text: str, accepted: Sequence[str], *, max_extra_words: int) -> float:
@@ -43,12 +47,17 @@ def naming_one(text: str, accepted: Sequence[str], *, max_extra_words: int) -> f
     return naming(text, accepted, max_others=0, max_extra_words=max_extra_words)
 
 
-def count_others(text: str, names: Sequence[str]) -> int:
-    """How many pieces of the text hold no accepted name and are no part of one; names are normalised."""
-    whole = normalise(text)
-    joined = [name for name in names if has_phrase(whole, name)]
-    pieces = (normalise(piece) for piece in _BETWEEN_NAMES.split(text))
-    return sum(1 for piece in pieces if piece and not any(has_phrase(piece, n) or has_phrase(n, piece) for n in joined))
+def count_others(text: str, named: Sequence[str]) -> int:
+    """How many pieces of the text hold none of the (normalised) names that stand in it, longest first."""
+    for name in named:
+        text = _spelled(name).sub(_NAMED, text)
+    return sum(1 for piece in _BETWEEN_NAMES.split(text) if _NAMED not in piece and normalise(piece))
+
+
+@lru_cache(maxsize=4096)
+def _spelled(name: str) -> re.Pattern[str]:
+    """A normalised name as it may be written, punctuation between its words included."""
+    return re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, name.split())) + r"(?!\w)", re.IGNORECASE)
 
 
 def _without(words: str, names: Sequence[str]) -> str:

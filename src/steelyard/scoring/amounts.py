@@ -28,11 +28,12 @@ _IN_TEXT = re.compile(
 
 def as_number(value: Any) -> float | None:
     """A finite number out of a JSON number or a plain numeral ("-12.5"); None for anything else, booleans included."""
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         if not _PLAIN.fullmatch(value.strip()):
             return None
         value = value.strip().replace("−", "-")
-    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+    elif kind is not int and kind is not float:
         return None
     try:
         number = float(value)

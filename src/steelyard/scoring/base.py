@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.records import Finding
 from steelyard.suite.case import Case
@@ -59,46 +60,42 @@ class Scorer(BaseModel):
         description="Where in the answer to look; left out, the component's own name, or the whole of a text answer.",
     )
 
-    _getters: dict[str, Getter] = PrivateAttr(default_factory=dict)
+    @cached_property
+    def getters(self) -> dict[str, Getter]:
+        """Each path parameter compiled, by its name. A cached property: pydantic's private attributes read slowly."""
+        paths = {name: getattr(self, name, None) for name in (*self.answer_paths, *self.case_paths)}
+        getters = {name: compile_path(path) for name, path in paths.items() if isinstance(path, str)}
+        getters.setdefault("answer", compile_path(""))
+        return getters
 
     @model_validator(mode="after")
     def _paths_are_paths(self) -> Self:
-        self._compile()
+        _ = self.getters
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other parameters, its paths compiled anew."""
+        """A copy with other parameters, everything derived from them made anew."""
         copy = super().model_copy(update=update, deep=deep)
-        copy._compile()
+        for name in copy.__dict__.keys() - type(self).model_fields.keys():
+            del copy.__dict__[name]
         return copy
 
     def at(self, path: str) -> Self:
         """The same scorer, looking at that place of the answer."""
         return self.model_copy(update={"answer": path})
 
-    def _compile(self) -> None:
-        getters: dict[str, Getter] = {}
-        for name in (*self.answer_paths, *self.case_paths):
-            path = getattr(self, name, None)
-            if isinstance(path, str):
-                getters[name] = compile_path(path)
-        getters.setdefault("answer", compile_path(""))
-        self._getters = getters
-
     def seen(self, answer: Any, place: str = "answer") -> Any:
         """What the answer holds where the parameter `place` points; None when nothing is there."""
-        value = self._getters[place](answer)
+        value = self.getters[place](answer)
         return None if value is MISSING else value
 
     def known(self, case: Case, place: str = "expected") -> Any:
         """What the case holds where the parameter `place` points; None when it is missing, null, blank or empty."""
-        getter = self._getters.get(place)
-        if getter is None:
-            return None
-        value = getter(case)
-        if value is MISSING or value is None or (isinstance(value, (list, dict, tuple)) and not value):
-            return None
-        return None if isinstance(value, str) and not value.strip() else value
+        getter = self.getters.get(place)
+        value = getter(case) if getter is not None else None
+        if value or value == 0:
+            return None if isinstance(value, str) and not value.strip() else value
+        return None
 
     def read(self, answer: Any, case: Case) -> Reading:
         """Weigh one answer, the whole of it as parsed."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 from steelyard.scoring.amounts import as_number
@@ -44,9 +45,11 @@ _REWRITES: Final = tuple(
         (r"\b([ivx]{1,5})(?:th)?(?=[\s\-]+(?:century|cent\b|c\.))", lambda match: _roman(match[1])),
         (r"\ba\.\s?d\.|\bc\.\s?e\.", "ad"),
         (r"\bce\b", "ad"),
-        (r"\b(twenty[- ]first|[a-z]+th|first|second|third)(?=[\s-]+(?:century|centuries|cent|c\.|c\b|quarter|half|third|or\b|and\b|to\b|/|-))",
+        (r"\b(twenty[- ]first|[a-z]+th|first|second|third)"
+         r"(?=[\s-]+(?:century|centuries|cent|c\.|c\b|quarter|half|third|or\b|and\b|to\b|/|-))",
          lambda match: _ORDINALS.get(match[1], match[1])),
-        (r"\b(?:circa|ca\.?|c\.?|about|around|approximately|approx\.?|roughly|probably|possibly|likely|perhaps|est\.?)\s*(?=[\d'])", ""),
+        (r"\b(?:circa|ca\.?|c\.?|about|around|approximately|approx\.?|roughly|probably|possibly|likely|perhaps|est\.?)"
+         r"\s*(?=[\d'])", ""),
         (r"\b(?:the\s+)?(?:end|close)\s+of\s+(?:the\s+)?(?=\d)", "late "),
         (r"\b(?:the\s+)?(?:beginning|start|dawn)\s+of\s+(?:the\s+)?(?=\d)", "early "),
         (r"\b(?:the\s+)?middle\s+of\s+(?:the\s+)?(?=\d)", "mid "),
@@ -61,7 +64,8 @@ _NAMES = "|".join(re.escape(name).replace(r"\ ", r"[\s\-]+") for name in sorted(
 _TOKEN = re.compile(
     rf"""
       (?P<turn>\bturn\s+of\s+(?:the\s+)?(?:(?P<turned>\d{{1,2}})(?:st|nd|rd|th)\s+)?century)
-    | (?P<limit>\b(?:before|pre|prior\s+to|until|earlier\s+than|after|post|later\s+than|since|from)\b[\s\-]*(?:the\s+)?)?
+    | (?P<limit>\b(?:before|pre|prior\s+to|until|earlier\s+than|after|post|later\s+than|since|from)\b
+            [\s\-]*(?:the\s+)?)?
       (?:
         (?P<part>{_PART})?{_FRACTION}?(?:the\s+)?(?P<century>\d{{1,2}})(?:st|nd|rd|th)\b
             (?!\s+(?:half|quarter|third|dynasty)\b)(?P<word>[\s\-]*(?:century|centuries|cent\.?|c\.|c\b))?{_MARK}
@@ -117,7 +121,7 @@ def read_years(value: Any, *, present: int) -> Years | None:
 
 
 def join_years(start: Any, end: Any, *, present: int) -> Years | None:
-    """The years from the beginning of `start` to the end of `end`; None when one is unreadable or they run backwards."""
+    """The years from the beginning of `start` to the end of `end`; None when unreadable or running backwards."""
     if isinstance(end, str) and end.strip().lower() in ("present", "now", "today", "current"):
         end = present
     if isinstance(start, (dict, list, tuple)) or isinstance(end, (dict, list, tuple)):
@@ -140,7 +144,7 @@ def _read_text(text: str, present: int) -> Years | None:
     finest = min(min(date.rank for date in group) for group in groups)
     chosen = [date for group in groups if min(d.rank for d in group) == finest for date in group]
     start, end = min(date.start for date in chosen), max(date.end for date in chosen)
-    return (start, end) if EARLIEST - 1000 <= start <= end <= LATEST else None
+    return (start, end) if start <= end <= LATEST else None
 
 
 def _dates(text: str, present: int) -> Iterator[_Date]:
@@ -231,9 +235,7 @@ def _limited(date: _Date, limit: str, onwards: bool, present: int) -> _Date:
 def _settled(dates: list[_Date], text: str) -> list[_Date] | None:
     """The dates with shortened ends and shared BC marks given their meaning; None when a range runs backwards."""
     joined = [
-        (before, after)
-        for before, after in zip(dates, dates[1:], strict=False)
-        if _JOINED.fullmatch(text, before.place[1], after.place[0])
+        (before, after) for before, after in pairwise(dates) if _JOINED.fullmatch(text, before.place[1], after.place[0])
     ]
     for before, after in reversed(joined):
         if after.end < 0 < before.start and not before.marked and before.rank == after.rank:
@@ -243,8 +245,9 @@ def _settled(dates: list[_Date], text: str) -> list[_Date] | None:
             power = 10 ** len(after.digits)
             after.start = after.end = before.start - before.start % power + after.start
             after.stray = False
-        if before.is_decade and after.end - after.start == _HUNDRED_YEARS:
-            after.end = after.start + 9  # beside another decade, 1900s is one too
+        for one, other in ((before, after), (after, before)):
+            if one.is_decade and other.rank == 0 and other.end - other.start == _HUNDRED_YEARS:
+                other.end = other.start + 9  # beside another decade, 1900s is one too
         if _ORDERED.match(text, before.place[1]) and after.end < before.start:
             return None
     return [date for date in dates if not date.stray]
@@ -253,7 +256,7 @@ def _settled(dates: list[_Date], text: str) -> list[_Date] | None:
 def _groups(dates: list[_Date], text: str) -> list[list[_Date]]:
     """Dates joined by a dash, "to" or the like belong together, whatever their kind."""
     groups = [[dates[0]]]
-    for before, after in zip(dates, dates[1:], strict=False):
+    for before, after in pairwise(dates):
         if _JOINED.fullmatch(text, before.place[1], after.place[0]):
             groups[-1].append(after)
         else:

@@ -39,7 +39,7 @@ def has_phrase(normalised: str, phrase: str) -> bool:
     """True when the normalised phrase stands in the normalised text as whole words; an empty phrase never does."""
     if not phrase:
         return False
-    if _UNSPACED.search(phrase):
+    if not phrase.isascii() and _UNSPACED.search(phrase):
         return phrase in normalised
     return f" {phrase} " in f" {normalised} "
 
@@ -48,9 +48,7 @@ def as_text(value: Any) -> str:
     """A value as the text a person would say: texts as they are, numbers and lists written out, anything else ""."""
     if isinstance(value, str):
         return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return str(value)
         except ValueError:  # an integer of thousands of digits
@@ -62,6 +60,8 @@ def as_text(value: Any) -> str:
 
 def as_phrases(value: Any) -> list[str] | None:
     """A list of texts out of a list of scalars or a single one; None when it is something else."""
+    if isinstance(value, list) and set(map(type, value)) == {str}:
+        return value
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return [as_text(value)]
     if isinstance(value, (list, tuple)) and all(

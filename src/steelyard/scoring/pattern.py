@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.normalise import as_text
 from steelyard.suite.case import Case
+from steelyard.suite.paths import Getter, compile_path
 
 # A group that repeats without limit and whose last part repeats without limit too, such as (a+)+ or (\w*\s?)*:
 # on text that almost fits, Python's matcher then tries a number of ways that doubles with each character.
@@ -62,12 +63,13 @@ class Regex(Scorer):
                 raise ValueError(f"the example {self.example!r} does not fit {self.pattern!r}")
         return self
 
-    def _compile(self) -> None:
-        super()._compile()
+    @cached_property
+    def getters(self) -> dict[str, Getter]:
+        """The base's, and the place of the example when that is a path."""
+        getters = dict(super().getters)
         if self.expected is not None:
-            from steelyard.suite.paths import compile_path
-
-            self._getters["example"] = compile_path(self.example)
+            getters["example"] = compile_path(self.example)
+        return getters
 
     def read(self, answer: Any, case: Case) -> Reading:
         text = self._pattern(case)

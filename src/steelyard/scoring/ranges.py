@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 TOUCHING: Final = 0.25
-"""Strict rule: what an estimate earns that just touches the truth; below it misses fade out, above it overlap counts."""
+"""Strict rule: what an estimate earns that just touches the truth; misses fade out below it, overlap counts above."""
 
 
 def years_overlap(start: float, end: float, true_start: float, true_end: float) -> float:

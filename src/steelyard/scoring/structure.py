@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from steelyard import registry
 from steelyard.answer.ladder import climb
@@ -22,23 +23,25 @@ class JsonSchema(Scorer):
         description="A value that fits: checked when the suite loads, and what `audit` takes for the truth."
     )
 
-    _validator: SchemaValidator = PrivateAttr()
+    @cached_property
+    def validator(self) -> SchemaValidator:
+        """The schema compiled."""
+        return SchemaValidator(self.fits)
 
     @model_validator(mode="after")
     def _example_fits(self) -> JsonSchema:
-        self._validator = SchemaValidator(self.fits)
-        if problems := self._validator.problems(self.example):
+        if problems := self.validator.problems(self.example):
             raise ValueError(f"the example does not fit the schema: {problems[0]}")
-        if self._validator.fits(None):
+        if self.validator.fits(None):
             raise ValueError("the schema accepts null, so a missing answer would earn full marks")
         return self
 
     def read(self, answer: Any, case: Case) -> Reading:  # noqa: ARG002 - the schema is the same for all cases
         got = self.seen(answer)
-        if isinstance(got, str) and not self._validator.fits(got):
-            climbed = climb(got, self._validator)
+        if isinstance(got, str) and not self.validator.fits(got):
+            climbed = climb(got, self.validator)
             return Reading(float(climbed.rung is not None), "a value that fits", got, "; ".join(climbed.problems))
-        problems = self._validator.problems(got)
+        problems = self.validator.problems(got)
         return Reading(float(not problems), "a value that fits", got, "; ".join(problems))
 
     def truth(self, case: Case) -> Any:  # noqa: ARG002 - the schema is the same for all cases
@@ -62,8 +65,6 @@ class Fields(Scorer):
     )
     strict: bool = Field(default=False, description="Weigh every field that has a strict rule by it.")
 
-    _parts: tuple[tuple[str, float, Scorer], ...] = PrivateAttr(default=())
-
     @field_validator("fields")
     @classmethod
     def _weights_count(cls, fields: dict[str, Any]) -> dict[str, Any]:
@@ -73,9 +74,15 @@ class Fields(Scorer):
                 raise ValueError(f"{name}: {weight!r} is not a weight above 0")
         return fields
 
-    def _compile(self) -> None:
-        super()._compile()
-        self._parts = tuple(self._part(name, written) for name, written in self.fields.items())
+    @model_validator(mode="after")
+    def _fields_are_scorers(self) -> Fields:
+        _ = self.parts
+        return self
+
+    @cached_property
+    def parts(self) -> tuple[tuple[str, float, Scorer], ...]:
+        """Each field's name, weight and scorer."""
+        return tuple(self._part(name, written) for name, written in self.fields.items())
 
     def _part(self, name: str, written: Any) -> tuple[str, float, Scorer]:
         if not isinstance(written, dict):
@@ -98,7 +105,7 @@ class Fields(Scorer):
         place = self.seen(answer)
         earned = total = 0.0
         wrong: list[str] = []
-        for name, weight, scorer in self._parts:
+        for name, weight, scorer in self.parts:
             reading = scorer.read(place, case)
             if reading.value is None:
                 continue
@@ -113,7 +120,7 @@ class Fields(Scorer):
 
     def truth(self, case: Case) -> Any:
         parts: dict[str, Any] = {}
-        for _, _, scorer in self._parts:
+        for _, _, scorer in self.parts:
             parts.update(scorer.truth_at(case))
         return build_answer(parts) if parts else None
 
@@ -123,7 +130,7 @@ class Fields(Scorer):
             return None
         if not isinstance(truth, dict):
             return f"{self.expected} is {truth!r}: an object with fields is needed"
-        for name, _, scorer in self._parts:
+        for name, _, scorer in self.parts:
             mistake = scorer.check(case)
             if mistake is not None:
                 return f"{name}: {mistake}"
@@ -132,4 +139,4 @@ class Fields(Scorer):
         return None
 
     def keywords_of(self, case: Case) -> list[str]:
-        return [word for _, _, scorer in self._parts for word in scorer.keywords_of(case)]
+        return [word for _, _, scorer in self.parts for word in scorer.keywords_of(case)]

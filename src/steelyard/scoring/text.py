@@ -175,16 +175,18 @@ def _same(got: Any, expected: Any, ignore: Sequence[Difference]) -> bool:
             and len(got) == len(expected)
             and all(_same(one, other, ignore) for one, other in zip(got, expected, strict=True))
         )
-    if isinstance(got, str):
-        return _same_text(got, as_text(expected), ignore)
-    if isinstance(expected, str):
-        return not isinstance(got, (dict, list, type(None))) and _same_text(as_text(got), expected, ignore)
+    if isinstance(got, str) or isinstance(expected, str):
+        return not isinstance(got, (dict, list)) and _same_text(_spoken(got), _spoken(expected), ignore)
     return isinstance(got, bool) == isinstance(expected, bool) and bool(got == expected)
+
+
+def _spoken(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else as_text(value)
 
 
 def _same_text(got: str, expected: str, ignore: Sequence[Difference]) -> bool:
     if got == expected:
-        return True
+        return bool(got)
     wanted = {name: name in ignore for name in ("case", "space", "punctuation", "accents")}
     folded = fold(expected, **wanted)
     return bool(folded) and fold(got, **wanted) == folded

@@ -143,25 +143,6 @@ def truth_parts(component: Component, scorer: Any, case: Case) -> dict[str, Any]
     return {scorer.answer or "": UNKNOWN_WORDS[0]}
 
 
-def case_mistakes(components: Sequence[Component], case: Case) -> list[str]:
-    """Everything wrong with the case's truth: what scorers find, missing truth without a policy, nothing to weigh."""
-    mistakes: list[str] = []
-    to_weigh = False
-    for component in components:
-        mistake = component.scorer.check(case)
-        if mistake is not None:
-            mistakes.append(f"{component.name}: {mistake}")
-            to_weigh = True
-        elif component.scorer.truth(case) is not None or component.when_unknown == "say_unknown":
-            to_weigh = True
-        elif component.when_unknown is None:
-            mistakes.append(_no_policy(component))
-            to_weigh = True
-    if not to_weigh:
-        mistakes.append("nothing to weigh: every component's truth is missing and skipped")
-    return mistakes
-
-
 def _unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Reading:
     """The reading by the component's declared policy for a case without truth."""
     if component.when_unknown == "skip":

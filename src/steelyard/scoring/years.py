@@ -57,7 +57,8 @@ class YearRange(Scorer):
         expected = f"{truth[0]} to {truth[1]}"
         if years is None:
             return Reading(0.0, expected, raw, "no years can be read")
-        return Reading(self.compare(years, truth), expected, raw, f"read as {years[0]} to {years[1]}")
+        value = self.compare(years, truth)
+        return Reading(value, expected, raw, "" if value == 1 else f"read as {years[0]} to {years[1]}")
 
     def compare(self, years: Years, truth: Years) -> float:
         """The value of an estimate against the true years, by the rule that is on."""

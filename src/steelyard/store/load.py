@@ -21,6 +21,7 @@ from steelyard.store.text import from_stored
 from steelyard.suite.case import Case
 
 PAGE = 500
+"""How many samples or cases are in memory at a time."""
 
 _WITH_ATTEMPT = f"""
 SELECT {", ".join(f"s.{column}" for column in SAMPLE_COLUMNS)},
@@ -31,19 +32,19 @@ JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq
 LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
 WHERE s.run = ?
 """  # noqa: S608 - our own column names
-_PAGE = f"{_WITH_ATTEMPT} AND s.seq > ? ORDER BY s.seq LIMIT {PAGE}"
+_PAGE = f"{_WITH_ATTEMPT} AND s.seq > ? ORDER BY s.seq LIMIT ?"
 _FINDINGS = f"SELECT seq, {', '.join(FINDING_COLUMNS[3:])} FROM findings WHERE run = ? AND seq IN "  # noqa: S608
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
 _IN_ORDER = " ORDER BY seq, position"
 
-_CASE_PAGE = f"""
+_CASE_PAGE = """
 SELECT k.case_id, k.case_hash, c.content FROM (
     SELECT DISTINCT case_id, case_hash FROM samples
-    WHERE run = ? AND case_id >= ? AND (case_id > ? OR case_hash > ?) ORDER BY case_id, case_hash LIMIT {PAGE}
+    WHERE run = ? AND case_id >= ? AND (case_id > ? OR case_hash > ?) ORDER BY case_id, case_hash LIMIT ?
 ) k
 JOIN cases c ON c.id = k.case_id AND c.hash = k.case_hash
 ORDER BY k.case_id, k.case_hash
-"""  # noqa: S608 - our own number
+"""
 _N_SAMPLE = len(SAMPLE_COLUMNS)
 
 
@@ -55,13 +56,13 @@ def layouts_of(session: Session, run: int) -> dict[int, Layout]:
 
 def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample, Case]], int]:
     """The next samples after a place in the plan, with their cases, and the last place; no samples at the end."""
-    rows = session.execute(_PAGE, (run, seq))
+    rows = session.execute(_PAGE, (run, seq, PAGE))
     return _complete(session, run, rows), rows[-1][1] if rows else seq
 
 
 def case_page_after(session: Session, run: int, key: tuple[str, str]) -> list[tuple[str, str, str]]:
     """The next of the run's cases, each once, as stored: id, hash and content, ordered by id and hash."""
-    rows = session.execute(_CASE_PAGE, (run, key[0], *key))
+    rows = session.execute(_CASE_PAGE, (run, key[0], *key, PAGE))
     return [(case_id, case_hash, content) for case_id, case_hash, content in rows]
 
 

@@ -16,7 +16,9 @@ from steelyard.store.sql import UPDATE_RUN, median_latency
 from steelyard.suite.case import Case
 from steelyard.suite.json_stream import BrokenJson, JsonCursor
 
-_KEYS = ("format", "version", "run", "cases", "samples", "digest")
+BATCH = 500
+"""How many records are in memory at a time."""
+
 _DAMAGED = "The file is damaged or was edited: export the run again. Nothing was imported"
 
 
@@ -86,12 +88,11 @@ class SnapshotReader:
         if digest != self._digest.text():
             raise self._error(f"the content does not fit the digest {str(digest)[:80]!r}. {_DAMAGED}", line)
         try:
-            extra = next(self._keys, None)
+            for extra in self._keys:
+                raise self._error(f"unexpected {extra!r}. {_DAMAGED}", self._cursor.line)
             self._cursor.end()
         except BrokenJson as error:
             raise self._broken(error) from None
-        if extra is not None:
-            raise self._error(f"unexpected {extra!r}. {_DAMAGED}", self._cursor.line)
         return self._digest.text()
 
     def skim(self) -> str:
@@ -149,10 +150,10 @@ def keep_snapshot(session: Session, reader: SnapshotReader, header: RunHeader) -
     values["state"] = RunState.RUNNING.value
     session.insert("runs", RUN_COLUMNS, [tuple(values.values())])
     run = int(session.execute("SELECT number FROM runs WHERE id = ?", (values["id"],))[0][0])
-    for cases in in_pieces(reader.cases()):
+    for cases in in_pieces(reader.cases(), BATCH):
         keep_cases(session, cases)
     layouts: Layouts | None = None
-    for samples in in_pieces(reader.samples()):
+    for samples in in_pieces(reader.samples(), BATCH):
         layouts = keep_samples(session, run, samples, [sample.case_hash for sample in samples], layouts)
     reader.finish()
     own = header.state is RunState.ENDED and header.rescored_from is None

@@ -64,9 +64,12 @@ class Case:
         )
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
 def canonical(data: Any) -> bytes:
     """The one spelling of plain data that is hashed: sorted keys, no spaces, UTF-8."""
-    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    return _ENCODER.encode(data).encode()
 
 
 def digest(data: Any) -> str:

@@ -19,13 +19,12 @@ _GLOB = "*?["
 
 def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
     """The source of the suite's cases, or None with everything wrong noted."""
-    if isinstance(raw, list) and not all(isinstance(item, str) for item in raw):
-        return ListCases(draft.folder, raw, located=draft.located if draft.located.lines else None)
+    if isinstance(raw, list) and not (raw and all(isinstance(item, str) for item in raw)):
+        return ListCases(draft.folder, raw, located=draft.located if ("cases",) in draft.located.lines else None)
     if isinstance(raw, (str, list)):
         raw = {"files": raw}
     if not isinstance(raw, dict):
-        if raw is not None:
-            draft.tell(f"cases names files, a folder, or lists the cases; {found(raw)}", ("cases",))
+        draft.tell(f"cases names files, a folder, or lists the cases; {found(raw)}", ("cases",))
         return None
     part = draft.check(CasesPart, raw, ("cases",))
     mapping = _mapping(raw.get("map"), draft)
@@ -35,7 +34,8 @@ def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
         told = "both files and folder" if part.files is not None else "neither files nor folder"
         draft.tell(f"cases names {told}: write one of them", ("cases",))
         return None
-    _check_at(part, draft)
+    if not _check_at(part, draft):
+        return None
     files = _listed_files(part, draft) if part.folder is None else _folder_files(part, draft)
     if not files:
         return None
@@ -48,13 +48,16 @@ def _mapping(raw: Any, draft: Draft) -> Mapping:
     return compile_mapping(raw, lambda message, place: draft.tell(f"cases.map: {message}", ("cases", "map", *place)))
 
 
-def _check_at(part: CasesPart, draft: Draft) -> None:
+def _check_at(part: CasesPart, draft: Draft) -> bool:
     try:
         split_path(part.at)
     except ValueError as error:
         draft.tell(f"cases.at: {error}", ("cases", "at"))
+        return False
     if part.at and part.folder is not None:
         draft.tell("cases.at goes with files: in a folder each file is one case", ("cases", "at"))
+        return False
+    return True
 
 
 def _listed_files(part: CasesPart, draft: Draft) -> list[CaseFile]:

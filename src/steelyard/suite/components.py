@@ -83,7 +83,7 @@ def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple
     except UserMistake as error:
         draft.tell(f"score.{name}: {error}", (*place, kind))
         return None
-    built = draft.check(scorer, parameters, (*place, kind))
+    built = draft.check_part(scorer, parameters, (*place, kind))
     return None if built is None else (kind, built)
 
 

@@ -41,7 +41,7 @@ def settle(kind: str, settings: Any, place: Place, draft: Draft) -> TargetSpec |
     except UserMistake as error:
         draft.tell(str(error), place)
         return None
-    checked = draft.check(target.Settings, settings, place)
+    checked = draft.check_part(target.Settings, settings, place)
     _check_files(checked if checked is not None else settings, place, draft)
     return None if checked is None else TargetSpec(kind, checked)
 

@@ -29,6 +29,11 @@ def find_suite(name: str) -> Path | None:
     return _places().get(name)
 
 
+def suite_names() -> list[str]:
+    """The names of all suites, sorted."""
+    return sorted(_places())
+
+
 def list_suites() -> list[SuiteListing]:
     """Every suite by name, with how many cases it has; cases are counted, not checked."""
     return [_listing(name, path) for name, path in sorted(_places().items())]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from steelyard.errors import Mistake, SuiteError
 from steelyard.suite.inside import text_inside
 from steelyard.suite.located import Located
-from steelyard.suite.problems import Place, explain
+from steelyard.suite.problems import Place, dotted, explain
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
@@ -23,6 +23,8 @@ class Draft:
     located: Located
     folder: Path
     mistakes: list[Mistake] = field(default_factory=list)
+    more: list[Mistake] = field(default_factory=list)
+    """What is told after all others: how many there were besides."""
     free_paths: bool = False
     """True for a suite written in Python, which may name case files anywhere."""
 
@@ -37,6 +39,14 @@ class Draft:
         except ValidationError as error:
             for problem in explain(error, data, model, place):
                 self.tell(problem.message, problem.place)
+        return None
+
+    def check_part(self, model: type[Checked], data: Any, place: Place) -> Checked | None:
+        """As `check`, for the models of scorers and targets, whose own checks may raise anything."""
+        try:
+            return self.check(model, data, place)
+        except Exception as error:  # noqa: BLE001 - a plug-in's mistake must not hide the user's others
+            self.tell(f"{dotted(place)} cannot be checked: {type(error).__name__}: {error}", place)
             return None
 
     def text(self, name: Any, place: Place) -> str | None:
@@ -54,4 +64,5 @@ class Draft:
         """Raise all mistakes, in the order of the files, if there are any."""
         if self.mistakes:
             own = self.located.file
-            raise SuiteError(sorted(dict.fromkeys(self.mistakes), key=lambda m: (m.file != own, m.file, m.line or 0)))
+            ordered = sorted(dict.fromkeys(self.mistakes), key=lambda m: (m.file != own, m.file, m.line or 0))
+            raise SuiteError([*ordered, *self.more])

@@ -112,7 +112,7 @@ class SuitePart(_Part):
     suite: str = Field(min_length=1, max_length=100, description="The suite's name.")
     about: str = Field(default="", description="What is weighed, in a sentence.")
     version: Label = Field(default="", description="The suite's own version, for people.")
-    cases: Anything = Field(description="Where the cases are.")
+    cases: Anything = Field(default=None, description="Where the cases are.")
     target: Anything = Field(default=None, description="The system under test: one kind with its settings.")
     targets: dict[str, Anything] = Field(default={}, description="Further targets, chosen by name with --target.")
     answer: AnswerPart = Field(default=AnswerPart(), description="What an answer must look like; else plain text.")

@@ -186,11 +186,14 @@ def check_gate(
     codes: Sequence[str],
     bands: Sequence[str],
     slices: Mapping[str, Sequence[str]],
+    passing: bool = True,
 ) -> str | None:
     """What is wrong with a gate in its suite (a name that is not there, a threshold that decides nothing), or None.
 
-    `slices` maps each factor to the names that cases have.
+    `slices` maps each factor to the names that cases have; `passing` says whether the suite has a pass threshold.
     """
+    if gate.pattern == "pass_rate" and not passing:
+        return f"gate {gate.text!r}: there is no pass rate without a pass rule: write pass: score >= 75 %"
     known = {
         "<component>": ("component", components),
         "<code>": ("finding code", codes),

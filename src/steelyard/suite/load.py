@@ -9,11 +9,12 @@ from typing import Any
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.suite.build import build_suite
 from steelyard.suite.declared_targets import prompts_of, settle
-from steelyard.suite.discover import find_suite
+from steelyard.suite.discover import find_suite, suite_names
 from steelyard.suite.draft import Draft
 from steelyard.suite.inside import text_of
 from steelyard.suite.located import Located, read_yaml
 from steelyard.suite.model import SuiteModel, TargetSpec
+from steelyard.suite.spelling import meant
 
 SUITE_FILE = "suite.yaml"
 
@@ -26,7 +27,8 @@ def load_suite(place: str | Path) -> SuiteModel:
     elif not path.exists():
         known = find_suite(str(place))
         if known is None:
-            raise UserMistake(f"there is no suite at {place}, and none of that name: see `steelyard suites`")
+            hint = meant(str(place), suite_names()) or ": see `steelyard suites`"
+            raise UserMistake(f"there is no suite at {place}, and none of that name{hint}")
         path = known
     if path.is_dir():
         path = path / SUITE_FILE

@@ -31,6 +31,10 @@ _WANTED = {
     "none": "nothing",
 }
 
+_TYPE_ENDINGS = (
+    "type", "parsing", "from_float", "number", "attributes_type", "set_type", "required", "parsing_size", "unicode",
+)  # fmt: skip
+"""How pydantic's names for a value of the wrong type end."""
 _NOTHING = object()
 
 
@@ -50,6 +54,7 @@ def explain(error: ValidationError, data: Any, model: type[BaseModel], at: Place
     # A union complains once for each of its forms; where one form got further, only that one speaks.
     deepest = [place for place in groups if not any(other[: len(place)] == place != other for other in groups)]
     kept = [place for place in groups if place in deepest or not _of_a_union(groups[place], place)]
+    kept = [place for place in kept if not _only_misspelt(place, groups)]
     return [Problem(_sentence(groups[place], place, data, model, at), (*at, *place)) for place in kept]
 
 
@@ -65,6 +70,18 @@ def _resolve(detail: ErrorDetails, data: Any) -> Place:
     if detail["type"] == "missing":
         place.append(detail["loc"][-1])
     return tuple(place)
+
+
+def _only_misspelt(place: Place, groups: dict[Place, list[ErrorDetails]]) -> bool:
+    """True for a missing key that is there under a misspelt name, which is told already."""
+    if groups[place][0]["type"] != "missing":
+        return False
+    beside = [
+        str(other[-1])
+        for other, details in groups.items()
+        if details[0]["type"] == "extra_forbidden" and other[:-1] == place[:-1]
+    ]
+    return any(meant(name, [str(place[-1])]) for name in beside)
 
 
 def _of_a_union(details: Sequence[ErrorDetails], place: Place) -> bool:
@@ -104,7 +121,7 @@ def _wanted(detail: ErrorDetails) -> str:
     if detail["type"] in ("literal_error", "enum"):
         return str(context.get("expected", ""))
     head, _, tail = detail["type"].partition("_")
-    if tail in ("type", "parsing", "from_float", "number", "attributes_type", "set_type", "required", "parsing_size"):
+    if tail in _TYPE_ENDINGS:
         return _WANTED.get(head, "")
     return ""
 

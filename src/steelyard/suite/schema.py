@@ -15,6 +15,8 @@ from steelyard.suite.file import CasesPart, ComponentPart, SuitePart
 from steelyard.suite.mapping import FIELDS
 
 _REF = "#/$defs/"
+_AS_THEY_ARE = ("default", "examples", "enum", "const")
+"""Parts of a schema that are data."""
 _ABOUT_FIELDS = {
     "id": "What names the case; unique in the suite.",
     "input": "What the system is asked.",
@@ -44,12 +46,13 @@ def suite_schema() -> dict[str, Any]:
     definitions["MapRule"] = _map_rule()
     definitions[_name(ref[CasesPart])]["properties"]["map"] = _map()
     _fill(suite["properties"], ref[CasesPart])
+    suite["required"] += ["cases", "target"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Steelyard suite",
         "description": suite.pop("description"),
-        **{key: value for key, value in suite.items() if key != "title"},
-        "$defs": dict(sorted(definitions.items())),
+        **_untitled(suite),
+        "$defs": {name: _untitled(part) for name, part in sorted(definitions.items())},
     }
 
 
@@ -75,6 +78,7 @@ def _fill(properties: dict[str, Any], cases: dict[str, Any]) -> None:
     properties["targets"]["additionalProperties"] = target
     properties["score"]["additionalProperties"] = {"$ref": f"{_REF}Component"}
     properties["score"]["minProperties"] = 1
+    properties["variants"]["additionalProperties"] = {"type": "array", "minItems": 1, "items": _variant_value()}
 
 
 def _component(options: dict[str, Any], refs: dict[str, Any], scorers: dict[str, Any]) -> dict[str, Any]:
@@ -151,9 +155,40 @@ def _map_rule() -> dict[str, Any]:
     return {"description": "Where a value comes from.", "anyOf": forms}
 
 
+def _variant_value() -> dict[str, Any]:
+    file = {"type": "string", "description": "A file whose text is the value."}
+    name = {"type": "string", "description": "What reports call the value."}
+    forms = [
+        {"type": ["string", "number", "boolean", "null"]},
+        _closed({"file": file}, ["file"]),
+        _closed({"name": name, "file": file}, ["name", "file"]),
+        _closed({"name": name, "value": {"description": "The value itself."}}, ["name", "value"]),
+    ]
+    return {"description": "One value of the factor.", "anyOf": forms}
+
+
+def _untitled(part: Any) -> Any:
+    """The schema without titles, which only repeat the names of keys."""
+    if isinstance(part, list):
+        return [_untitled(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    named = {"properties": part["properties"]} if isinstance(part.get("properties"), dict) else {}
+    kept = {key: _untitled(value) for key, value in part.items() if key not in ("title", *_AS_THEY_ARE, *named)}
+    for key, properties in named.items():
+        kept[key] = {name: _untitled(inner) for name, inner in properties.items()}
+    return kept | {key: part[key] for key in _AS_THEY_ARE if key in part}
+
+
 def _closed(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _name(reference: dict[str, Any]) -> str:
     return str(reference["$ref"]).removeprefix(_REF)
+
+
+if __name__ == "__main__":
+    import sys
+
+    write_schema(Path(sys.argv[1]))

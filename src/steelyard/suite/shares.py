@@ -7,6 +7,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from steelyard.suite.spelling import found, shown
+
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _SHARE = re.compile(rf"({_NUMBER})\s*(%?)")
 _PASSING = re.compile(r"score\s*>=\s*(.+)")
@@ -14,29 +16,30 @@ _PASSING = re.compile(r"score\s*>=\s*(.+)")
 
 def share(value: Any) -> float:
     """The fraction meant by `0.75` or `75 %`; ValueError with a sentence when it is neither."""
-    if isinstance(value, str) and (found := _SHARE.fullmatch(value.strip())):
-        number, percent = found.groups()
+    if isinstance(value, str) and (written := _SHARE.fullmatch(value.strip())):
+        number, percent = written.groups()
         fraction = float(Decimal(number) / 100) if percent else float(number)
         return _bounded(fraction, value.strip(), bool(percent))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _bounded(float(value), f"{value:g}", False)
-    raise ValueError(f"{value!r} is not a share: write 0.75 or 75 %")
+        # Numbers too large for a float are above 1 all the same.
+        return _bounded(float(min(value, 10**300)), shown(value), False)
+    raise ValueError(f"a share is written 0.75 or 75 %; {found(value)}")
 
 
 def passing(text: Any) -> float:
     """The fraction in `score >= 75 %` (or a bare share); ValueError with a sentence when it is neither."""
-    if isinstance(text, str) and (found := _PASSING.fullmatch(text.strip())):
-        return share(found.group(1))
+    if isinstance(text, str) and (rule := _PASSING.fullmatch(text.strip())):
+        return share(rule.group(1))
     try:
         return share(text)
     except ValueError as error:
         if isinstance(text, str) and not _SHARE.fullmatch(text.strip()):
-            raise ValueError(f"{text!r} is not a pass rule: write score >= 0.75 or score >= 75 %") from None
+            raise ValueError(f"{shown(text)} is not a pass rule: write score >= 0.75 or score >= 75 %") from None
         raise error
 
 
 def _bounded(fraction: float, text: str, percent: bool) -> float:
-    if math.isnan(fraction) or fraction < 0:
+    if not math.isfinite(fraction) or fraction < 0:
         raise ValueError(f"{text} is not between 0 and 1")
     if fraction > 1:
         raise ValueError(
@@ -46,5 +49,5 @@ def _bounded(fraction: float, text: str, percent: bool) -> float:
 
 
 def _as_share(text: str) -> str:
-    fraction = Decimal(text) / 100
+    fraction = Decimal(text) / 100 if text[:1].isdigit() and not text.endswith(".") else Decimal(2)
     return f"{fraction.normalize():f}" if fraction <= 1 else "a fraction such as 0.75"

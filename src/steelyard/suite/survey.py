@@ -77,7 +77,7 @@ def survey_cases(source: FileCases | ListCases, components: tuple[Component, ...
         draft.tell(message, place)
     draft.mistakes.extend(few.told)
     if few.more:
-        draft.mistakes.append(Mistake(f"and {few.more} more mistakes in the cases", few.told[-1].file))
+        draft.more.append(Mistake(f"and {few.more} more mistakes in the cases"))
     return CaseSurvey(
         n=len(tally.ids),
         categories=dict(sorted(tally.categories.items())),
@@ -94,7 +94,7 @@ def _count(case: Case, record: Record, tally: _Tally, draft: Draft, few: _Few) -
     try:
         attached = [(a.media_type, attachment_digest(a, draft.folder)) for a in case.attachments]
         asked = _spell([case.id, case.input, attached]).encode()
-        groups = _spell([case.category, case.difficulty, sorted(case.tags)]).encode()
+        groups = "\0".join((case.category or "", case.difficulty or "", *sorted(case.tags))).encode()
         truth = _spell([case.id, case.expected]).encode()
     except (ValueError, TypeError, RecursionError) as error:
         few.add(record.mistake(f"case {case.id}: {_why_not_kept(error)}"))

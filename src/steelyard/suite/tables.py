@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +57,22 @@ def read_parquet(path: Path, name: str, _at: str, report: Report) -> Iterator[Re
             for batch in file.iter_batches(batch_size=_BATCH):
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     row += 1
-                    yield Record(_nested(columns, list(values)), f"{name} row {row}")
+                    yield Record(_nested(columns, [_plain(value) for value in values]), f"{name} row {row}")
     except (pyarrow.ArrowException, OSError) as error:
         report(Mistake(f"not readable as Parquet: {str(error).splitlines()[0]}", name))
+
+
+def _plain(value: Any) -> Any:
+    """A typed value as JSON would have it: dates as their text, decimals as numbers."""
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return value
 
 
 def _cell(steps: tuple[str, ...], cell: str) -> Any:

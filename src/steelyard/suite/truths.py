@@ -74,18 +74,18 @@ class TruthCheck:
         for component in self._components:
             for asked in component.asked:
                 asked.met = asked.met or asked.get(case) is not MISSING
-            if component.check is not None and (wrong := component.check(case)):
-                report(_mistake(record, wrong, component.fields))
-            elif component.knows_truth and not component.declared:
-                self._look_for_truth(component, case, record)
+            try:
+                self._look(component, case, record, report)
+            except NotImplementedError:
+                component.knows_truth = False
+            except Exception as error:  # noqa: BLE001 - a scorer of a plug-in may raise anything
+                told = f"{type(error).__name__}: {error}"
+                report(record.mistake(f"case {case.id}: the scorer of {component.name} breaks on its truth: {told}"))
 
-    def _look_for_truth(self, component: _Component, case: Case, record: Record) -> None:
-        try:
-            missing = component.scorer.truth(case) is None
-        except NotImplementedError:
-            component.knows_truth = False
-            return
-        if missing:
+    def _look(self, component: _Component, case: Case, record: Record, report: Report) -> None:
+        if component.check is not None and (wrong := component.check(case)):
+            report(_mistake(record, wrong, component.fields))
+        elif component.knows_truth and not component.declared and component.scorer.truth(case) is None:
             component.n_missing += 1
             component.first_missing = component.first_missing or f"{case.id} at {record.place}"
 
@@ -139,7 +139,7 @@ def _case_paths(scorer: Any) -> Iterator[tuple[str, str]]:
 
 
 def _hint(path: str, names: set[str]) -> str:
-    """ ": did you mean expected.x?", also for an `x` that lacks its first step."""
+    """What was probably meant, also for an `x` that lacks its first step: expected.x."""
     for first in ("expected", "input"):
         if f"{first}.{path}" in names:
             return f": did you mean {first}.{path}?"

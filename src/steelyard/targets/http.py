@@ -31,6 +31,8 @@ class HttpTarget:
         self._secrets: list[str] = []
         self._wire = Wire(WireLimits(surroundings.max_connections, settings.connect_timeout, settings.max_bytes))
         self._url = _address(settings)
+        address = _spelled_address(settings)
+        self._fixed_url = None if "{" in address else URL(address)
         self._headers, self._fixed_headers = self._fillers(settings.headers, surroundings, "header")
         self._query, self._fixed_query = self._fillers(settings.query, surroundings, "query parameter")
         self._encode = _body_encoder(settings)
@@ -84,15 +86,18 @@ class HttpTarget:
 
     def _request(self, ask: Ask) -> Request:
         headers = self._fixed_headers | {name: fill(ask) for name, fill in self._headers.items()}
+        url = self._fixed_url or self._filled_url(ask)
+        if self._query or self._fixed_query:
+            url = url.extend_query(self._fixed_query | {name: fill(ask) for name, fill in self._query.items()})
+        return Request(self._settings.verb, url, headers, self._encode(ask))
+
+    def _filled_url(self, ask: Ask) -> URL:
         try:
-            url = URL(self._url(ask))
+            return URL(self._url(ask))
         except ValueError as error:
             raise TargetFailure(
                 "bad_url", f"{self._settings.url} is not an address here: {error}", retry=False
             ) from None
-        if self._query or self._fixed_query:
-            url = url.extend_query(self._fixed_query | {name: fill(ask) for name, fill in self._query.items()})
-        return Request(self._settings.verb, url, headers, self._encode(ask))
 
     def _fillers(
         self, given: dict[str, str | FromEnv], surroundings: Surroundings, what: str

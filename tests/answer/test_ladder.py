@@ -1,0 +1,209 @@
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steelyard.answer import climb, compile_schema
+
+NAMED = compile_schema({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}})
+
+LOG_WITH_TEMPLATE = """init: using library
+{%- if tools %}
+{{- '<|im_start|>system\\n' }}
+{%- endif %}
+main: loaded 2 of [unknown] parts
+```json
+{
+  "name": "oak"
+}
+```
+perf: total time = 4122.56 ms
+"""
+
+
+def test_a_text_that_is_one_document_is_read_whole():
+    assert climb(' {"name": "oak"}\n', NAMED) == climb('{"name": "oak"}', NAMED)
+    assert climb('{"name": "oak"}').rung == "whole"
+
+
+def test_a_fenced_block_is_found_behind_log_noise_and_template_braces():
+    found = climb(LOG_WITH_TEMPLATE, NAMED)
+    assert (found.rung, found.value) == ("fenced", {"name": "oak"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```\n{"name": "oak"}\n```',
+        '```json{"name": "oak"}```',
+        '```JSON title="x"\n{"name": "oak"}\n```',
+        'so:\n```json\n{"name": "oak"}',
+        'a stray ``` before\n```json\n{"name": "oak"}\n```\n',
+    ],
+)
+def test_a_fence_may_have_a_language_or_none_or_no_end(text):
+    assert climb(text, NAMED).value == {"name": "oak"}
+    assert climb(text, NAMED).rung == "fenced"
+
+
+def test_the_last_fenced_block_that_fits_wins():
+    text = '```\n{"name": "draft"}\n```\nbetter:\n```\n{"name": "final"}\n```\n```\n{"other": 1}\n```'
+    assert climb(text, NAMED).value == {"name": "final"}
+
+
+def test_the_last_balanced_object_that_fits_wins_and_template_braces_do_no_harm():
+    text = '{%- if x %} {"name": "echo"} {%- endif %} My answer is {"name": "oak"}, as in [1] and {"note": 2}.'
+    found = climb(text, NAMED)
+    assert (found.rung, found.value) == ("balanced", {"name": "oak"})
+
+
+def test_objects_go_before_arrays_when_there_is_no_schema():
+    assert climb('The answer is {"a": 1}, see [1].').value == {"a": 1}
+
+
+def test_braces_and_quotes_inside_strings_do_not_count():
+    assert climb('say { or " then {"name": "a } b \\" {"}', NAMED).value == {"name": 'a } b " {'}
+
+
+def test_a_part_of_a_broken_document_is_not_taken_for_the_answer():
+    found = climb('{"first": {"b": 1}, "second": "cut o')
+    assert (found.rung, found.value) == ("repaired", {"first": {"b": 1}, "second": "cut o"})
+
+
+def test_a_wrapped_answer_is_in_the_wrong_shape():
+    found = climb('{"result": {"name": "oak"}}', NAMED)
+    assert found.rung is None
+    assert found.problems == ('"name" is a required property',)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"name": "oak",}', {"name": "oak"}),
+        ("{'name': 'oak', 'old': True}", {"name": "oak", "old": True}),
+        ('{name: "oak"}', {"name": "oak"}),
+        ('Sure! {"name": "oak", "years": [1890, 19', {"name": "oak", "years": [1890, 19]}),
+    ],
+)
+def test_broken_json_is_mended_last(text, value):
+    found = climb(text, NAMED)
+    assert (found.rung, found.value) == ("repaired", value)
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "I think it is an oak table from about 1890.",
+        "name: oak",
+        "It is {maybe} old [or not].",
+        "Result {see note: the table is old}",
+        "{note: the table is old}",
+        'He said "name: oak" and left.',
+        "{{ name }} and {% endif %}",
+        "-",
+    ],
+)
+def test_repair_never_makes_an_answer_out_of_prose(prose):
+    assert climb(prose).rung is None
+    assert climb(prose, NAMED).rung is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the answer is empty"),
+        ("  \n", "the answer is empty"),
+        ("no idea", "there is no JSON object or array in the answer"),
+        ("3", "it is a number, not an object or an array"),
+        ("null", "it is null, not an object or an array"),
+        ('"oak"', "it is a text, not an object or an array"),
+    ],
+)
+def test_a_malformed_answer_is_explained(text, problem):
+    assert climb(text).problems == (problem,)
+
+
+def test_problems_name_place_and_what_was_found():
+    assert climb('{"name": 3}', NAMED).problems == ('name: 3 is not of type "string"',)
+
+
+def test_the_best_candidate_is_the_one_explained():
+    schema = compile_schema({"type": "object", "required": ["a", "b", "c"]})
+    assert climb('{"x": 1} then {"a": 1, "b": 2} then {"a": 1}', schema).problems == ('"c" is a required property',)
+
+
+def test_of_a_repeated_key_the_last_counts():
+    assert climb('{"a": 1, "a": 2}').value == {"a": 2}
+
+
+@pytest.mark.parametrize("odd", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_what_is_not_a_finite_number_reads_as_null(odd):
+    assert climb(f'{{"a": {odd}}}').value == {"a": None}
+
+
+def test_half_characters_are_replaced_so_that_they_can_be_stored():
+    assert climb('{"a\\ud800": "\\udc00b"}').value == {"a�": "�b"}
+    assert climb('{"a": "\\ud83d\\ude00"}').value == {"a": "😀"}
+    assert climb('{"a": "\ud800"}').value == {"a": "�"}
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "{" * 1_000_000,
+        "[" * 1_000_000,
+        "[" * 500_000 + "]" * 500_000,
+        '{"a":' * 200_000,
+        "{}" * 100_000,
+        '{"a":"' * 150_000,
+        '{"a":1,"b":}' * 80_000,
+        "```" * 300_000,
+        "\\" * 1_000_000,
+        " " * 1_000_000 + "{",
+        "{" + "9" * 100_000,
+        '{"a": ' + "9" * 10_000 + "}",
+    ],
+    ids=lambda bomb: f"{bomb[:8]!r}",
+)
+def test_a_megabyte_of_brackets_neither_crashes_nor_takes_long(bomb):
+    began = time.process_time()
+    climb(bomb, NAMED)
+    assert time.process_time() - began < 5  # quadratic work on a megabyte takes minutes
+
+
+def test_depth_is_bounded():
+    assert climb("[" * 150 + "]" * 150).rung == "whole"
+    assert climb("[" * 300 + "]" * 300).rung is None
+
+
+def test_schemas_never_fetch_anything():
+    with pytest.raises(ValueError, match="remote references are refused"):
+        compile_schema({"$ref": "http://127.0.0.1:9/schema.json"})
+
+
+def test_a_broken_schema_is_told():
+    with pytest.raises(ValueError, match="not a JSON schema"):
+        compile_schema({"type": "thing"})
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=8), json_values, min_size=1, max_size=4), st.booleans())
+def test_any_object_comes_back_as_it_was_whole_and_in_noise(value, pretty):
+    text = json.dumps(value, indent=2 if pretty else None)
+    assert climb(text).value == value
+    assert climb(f"log {{% if x %}}: 12\n```json\n{text}\n```\nbye").value == value
+
+
+@settings(max_examples=300)
+@given(st.text(alphabet="{}[]\",:\\`ab1 \n'", max_size=60))
+def test_no_text_makes_the_ladder_raise(text):
+    found = climb(text, NAMED)
+    assert (found.rung is None) == bool(found.problems)

@@ -1,0 +1,207 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from steelyard.errors import SuiteError
+from steelyard.records import Finding, Outcome
+from steelyard.scoring.alternatives import Alternatives
+from steelyard.scoring.base import Reading, Scorer
+from steelyard.scoring.keywords import KeywordsOrFuzzy
+from steelyard.scoring.money import MoneyRange
+from steelyard.scoring.text import Contains, Exact
+from steelyard.scoring.weigh import Weigher, says_unknown, truth_parts
+from steelyard.scoring.years import YearRange
+from steelyard.suite.case import Case
+from steelyard.suite.model import AnswerShape, Band, Component, FindingKind, SuiteModel, TargetSpec, Threshold
+
+SCHEMA = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "maker": {"type": ["string", "null"]}},
+}
+JSON = AnswerShape("json", SCHEMA)
+BANDS = (Band("Excellent", 0.9), Band("Good", 0.75), Band("Acceptable", 0.6), Band("Poor", 0.4), Band("Failed", 0.0))
+
+
+def suite(*components, answer=JSON, at_least=0.75, **more):
+    return SuiteModel(
+        name="s",
+        folder=Path(),
+        path="s",
+        cases=(),
+        target=TargetSpec("recorded", None),
+        components=components,
+        answer=answer,
+        passing=Threshold(at_least, "75 %"),
+        bands=BANDS,
+        **more,
+    )
+
+
+FOUR = suite(
+    Component("name", KeywordsOrFuzzy(expected="expected.name", keywords="expected.keywords"), weight=70),
+    Component("maker", Alternatives(expected="expected.maker"), weight=10, when_unknown="skip"),
+    Component("era", YearRange(start="expected.start", end="expected.end"), weight=10, code="DATE"),
+    Component(
+        "value",
+        MoneyRange(low="expected.low", high="expected.high", unit="cents", answer_low="min", answer_high="max"),
+        weight=10,
+    ),
+    taxonomy=(FindingKind("DATE", "dated wrongly", "major"), FindingKind("FORMAT", "", "fatal")),
+)
+EXPECTED = {
+    "name": "Large oak table",
+    "keywords": ["oak", "table", "large", "drawers"],
+    "maker": "Hall",
+    "start": 1890,
+    "end": 1910,
+    "low": 300000,
+    "high": 800000,
+}
+CASE = Case("c1", expected=EXPECTED)
+
+
+def weigh(answer, case=CASE, of=FOUR):
+    return Weigher(of).weigh(answer if isinstance(answer, str) else json.dumps(answer), case)
+
+
+def test_a_composite_is_the_weighted_mean_of_its_components():
+    # name 3 of 4 keywords 0.75, maker 1, era 10 of 20 years 0.5, value 300,000 of 500,000 cents 0.6:
+    # 0.7 * 0.75 + 0.1 * (1 + 0.5 + 0.6) = 0.525 + 0.21
+    weighed = weigh({"name": "oak table large", "maker": "Hall", "era": "1900-1920", "min": 500000, "max": 900000})
+    assert weighed.score == pytest.approx(0.735)
+    assert (weighed.outcome, weighed.passed, weighed.band, weighed.rung) == (
+        Outcome.SCORED,
+        False,
+        "Acceptable",
+        "whole",
+    )
+    assert [(s.name, s.weight) for s in weighed.scores] == [("name", 70), ("maker", 10), ("era", 10), ("value", 10)]
+    assert [s.value for s in weighed.scores] == pytest.approx([0.75, 1.0, 0.5, 0.6])
+    assert weighed.findings == ()  # 0.5 is not below 0.5
+
+
+def test_a_component_below_its_threshold_is_one_finding_with_code_place_and_both_sides():
+    weighed = weigh({"name": "Large oak table", "maker": "Miller", "era": "1700s", "min": 300000, "max": 800000})
+    assert weighed.score == pytest.approx(0.8)
+    maker, era = weighed.findings
+    assert maker == Finding("MAKER", "maker", "Hall", "Miller", "", "error")
+    assert era == Finding("DATE", "era", "1890 to 1910", "1700s", "read as 1700 to 1799", "major")
+
+
+@pytest.mark.parametrize("text", ["", "no idea", "{}", '{"name": 3}', "null", '{"name": "oak"'[:5]])
+def test_a_malformed_answer_weighs_0_with_exactly_one_finding(text):
+    weighed = weigh(text)
+    assert (weighed.outcome, weighed.score, weighed.passed, weighed.band) == (Outcome.MALFORMED, 0.0, False, "Failed")
+    (finding,) = weighed.findings
+    assert (finding.code, finding.got, finding.severity) == ("FORMAT", text, "fatal")
+    assert finding.evidence
+    assert weighed.scores == ()
+
+
+def test_a_skipped_component_takes_its_weight_along_and_gives_no_free_marks():
+    unknown = Case("c2", expected=EXPECTED | {"maker": None})
+    answer = {"name": "Large oak table", "maker": "Hall", "era": "1700s", "min": 300000, "max": 800000}
+    # 0.7 and 0.1 of 0.9
+    assert weigh(answer, unknown).score == pytest.approx(0.8 / 0.9)
+    assert [s.value for s in weigh(answer, unknown).scores][1] is None
+
+
+@pytest.mark.parametrize(
+    ("maker", "value"),
+    [("Unknown", 1.0), ("unknown maker", 1.0), ("not known", 1.0), (None, 0.0), ("", 0.0), ("Hall", 0.0)],
+)
+def test_say_unknown_wants_it_said_in_words(maker, value):
+    of = suite(Component("maker", Alternatives(expected="expected.maker"), when_unknown="say_unknown"))
+    weighed = weigh({"name": "x", "maker": maker}, Case("c", expected={"maker": None}), of)
+    assert weighed.score == value
+    assert [finding.code for finding in weighed.findings] == ([] if value else ["MAKER"])
+
+
+def test_a_long_text_that_mentions_the_word_does_not_say_unknown():
+    assert not says_unknown("A maker unknown to most, Hall made " + "fine tables and benches " * 5)
+
+
+def test_missing_truth_without_a_policy_is_never_weighed():
+    of = suite(Component("maker", Alternatives(expected="expected.maker")))
+    with pytest.raises(SuiteError, match="case c: maker: the truth is missing"):
+        weigh({"name": "x"}, Case("c", expected={}), of)
+
+
+def test_a_case_with_nothing_to_weigh_is_never_weighed():
+    of = suite(Component("maker", Alternatives(expected="expected.maker"), when_unknown="skip"))
+    with pytest.raises(SuiteError, match="nothing to weigh"):
+        weigh({"name": "x"}, Case("c", expected={}), of)
+
+
+class Fixed(Scorer):
+    at_value: float
+    findings: tuple[Finding, ...] = ()
+
+    def read(self, answer, case):
+        return Reading(self.at_value, findings=self.findings)
+
+    def truth(self, case):
+        return "x"
+
+
+@pytest.mark.parametrize(
+    ("values", "score", "passed", "band"),
+    [
+        # 0.7 * 1 + 0.1 * 0.5 sums to 0.7499999999999999 or 0.75 depending on the order: it is 75 % and passes.
+        ([(70, 1.0), (10, 0.5), (10, 0.0), (10, 0.0)], 0.75, True, "Good"),
+        ([(0.1, 1.0)] * 3 + [(0.1, 0.0)], 0.75, True, "Good"),
+        ([(1, 0.75 - 1e-15)], 0.75, True, "Good"),
+        ([(1, 0.7499)], 0.7499, False, "Acceptable"),
+        ([(1, 0.9)], 0.9, True, "Excellent"),
+        ([(1, 0.0)], 0.0, False, "Failed"),
+    ],
+)
+def test_a_score_at_exactly_the_threshold_passes(values, score, passed, band):
+    of = suite(*(Component(f"c{i}", Fixed(at_value=value), weight) for i, (weight, value) in enumerate(values)))
+    weighed = weigh({"name": "x"}, CASE, of)
+    assert (weighed.score, weighed.passed, weighed.band) == (score, passed, band)
+
+
+def test_a_declared_scale_is_brought_to_fractions():
+    of = suite(Component("stars", Fixed(at_value=4.0), scale=(1.0, 5.0)), at_least=0.75)
+    weighed = weigh({"name": "x"}, CASE, of)
+    assert weighed.score == 0.75
+    assert weighed.scores[0].value == 4.0
+
+
+def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
+    own = (Finding("A", "x"), Finding("B", "y"))
+    of = suite(Component("parts", Fixed(at_value=0.1, findings=own)))
+    assert weigh({"name": "x"}, CASE, of).findings == own
+
+
+def test_a_text_answer_is_weighed_as_a_whole():
+    of = suite(Component("says", Contains(expected=("oak",))), answer=AnswerShape("text"))
+    assert weigh("It is oak.", CASE, of).score == 1.0
+    empty = weigh("", CASE, of)
+    assert (empty.outcome, empty.score, empty.rung) == (Outcome.SCORED, 0.0, None)
+
+
+def test_a_component_looks_at_its_own_name_unless_told_otherwise():
+    of = suite(Component("name", Exact(expected="expected.name")), Component("odd.name", Exact(expected="id")))
+    weighed = weigh({"name": "Large oak table", "odd.name": "c1"}, CASE, of)
+    assert weighed.score == 1.0
+    elsewhere = suite(Component("name", Exact(answer="thing.title", expected="expected.name")))
+    assert weigh({"name": "x", "thing": {"title": "large oak table"}}, CASE, elsewhere).score == 1.0
+
+
+def test_without_a_pass_mark_nothing_passes_or_fails():
+    of = replace(FOUR, passing=None, bands=())
+    weighed = weigh({"name": "x"}, CASE, of)
+    assert (weighed.passed, weighed.band) == (None, None)
+
+
+def test_the_parts_of_a_perfect_answer_follow_the_policy():
+    unknown = Case("c", expected={})
+    scorer = Alternatives(answer="maker", expected="expected.maker")
+    assert truth_parts(Component("maker", scorer), scorer, CASE) == {"maker": "Hall"}
+    assert truth_parts(Component("maker", scorer, when_unknown="skip"), scorer, unknown) == {}
+    assert truth_parts(Component("maker", scorer, when_unknown="say_unknown"), scorer, unknown) == {"maker": "unknown"}

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.errors import SnapshotError
+from steelyard.store.open import open_store
+from steelyard.store.snapshot import read_snapshot
+from steelyard.store.snapshot_form import ContentDigest
+from steelyard.store.sql import SqlStore
+
+
+def sealed(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the digest its content has: what remains wrong must be found by other checks."""
+    digest = ContentDigest()
+    for record in (document["run"], *document["cases"], *document["samples"]):
+        digest.add(record)
+    return document | {"digest": digest.text()}
+
+
+def change(path: str, value: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def changed(document: dict[str, Any]) -> dict[str, Any]:
+        *steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+        place: Any = document
+        for step in steps:
+            place = place[step]
+        place[last] = value
+        return document
+
+    return changed
+
+
+def without(key: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda document: {name: value for name, value in document.items() if name != key}
+
+
+def twice(document: dict[str, Any]) -> dict[str, Any]:
+    document["samples"].append(document["samples"][0] | {"position": 99})
+    return sealed(document)
+
+
+def case_gone(document: dict[str, Any]) -> dict[str, Any]:
+    document["cases"].pop(0)
+    return sealed(document)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (change("samples.0.score", 0.9), "does not fit the digest"),
+        (change("cases.1.expected", {"title": "Easier"}), "is not among the cases|does not fit the digest"),
+        (change("run.verdict", "PASS"), "does not fit the digest"),
+        (change("run.verdict", "GREAT"), r"run\.verdict"),
+        (change("samples.1.outcome", "fine"), r"sample\.outcome"),
+        (change("samples.1.attempt.latency", "fast"), r"sample\.attempt\.latency"),
+        (change("samples.1.repeat", -1), r"sample\.repeat"),
+        (change("samples.1.position", 0), "position 0 comes after 0"),
+        (change("samples.0.extra", 1), "extra"),
+        (change("version", 2), "version 2, this Steelyard reads up to 1: upgrade"),
+        (change("version", "1"), "not a snapshot version"),
+        (change("format", "other"), "is not a Steelyard snapshot"),
+        (change("digest", "sha256:0"), "does not fit the digest"),
+        (change("more", 1), "unexpected 'more'"),
+        (without("format"), "is not a Steelyard snapshot"),
+        (without("run"), "expected 'run' here, found 'cases'"),
+        (without("digest"), "'digest' is missing"),
+        (twice, "a sample is there twice"),
+        (case_gone, "case 'case-0000' is not among the cases"),
+    ],
+)
+def test_a_damaged_or_edited_snapshot_is_refused_whole(
+    snapshot: Path, tmp_path: Path, damage: Callable[[dict[str, Any]], dict[str, Any]], message: str
+) -> None:
+    store = open_store(str(tmp_path / "target.db"))
+    snapshot.write_text(json.dumps(damage(json.loads(snapshot.read_text()))))
+    with pytest.raises(SnapshotError, match=message) as caught:
+        read_snapshot(store, snapshot)
+    assert str(snapshot) in str(caught.value)
+    assert "Nothing was imported" in str(caught.value)
+    assert_empty(store)
+    store.close()
+
+
+@pytest.mark.parametrize("damage", [change("samples.3.score", 0.9), twice])
+def test_neither_database_keeps_anything_of_a_damaged_snapshot(
+    snapshot: Path, store: SqlStore, damage: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    snapshot.write_text(json.dumps(damage(json.loads(snapshot.read_text()))))
+    with pytest.raises(SnapshotError):
+        read_snapshot(store, snapshot)
+    assert_empty(store)
+
+
+def assert_empty(store: SqlStore) -> None:
+    with store.database.reading() as session:
+        for table in ("runs", "cases", "samples", "attempts", "answers", "findings", "tags", "layouts"):
+            assert session.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
+
+
+def test_a_snapshot_cut_short_anywhere_is_refused_whole(snapshot: Path, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "target.db"))
+    whole = snapshot.read_bytes()
+    for length in range(0, len(whole) - 2, 97):
+        snapshot.write_bytes(whole[:length])
+        with pytest.raises(SnapshotError):
+            read_snapshot(store, snapshot)
+    assert_empty(store)
+    store.close()
+
+
+def test_the_line_of_the_damage_is_named(snapshot: Path, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "target.db"))
+    lines = snapshot.read_text().splitlines()
+    wrong = next(number for number, line in enumerate(lines) if '"position":4' in line)
+    lines[wrong] = lines[wrong].replace('"outcome":"scored"', '"outcome":"fine"')
+    snapshot.write_text("\n".join(lines))
+    with pytest.raises(SnapshotError, match=rf"good\.json:{wrong + 1}: sample\.outcome"):
+        read_snapshot(store, snapshot)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"null", b"hello", b"\xff\xfe\x00", b'{"format": "steelyard', b'{"results": []}', b"{}"]
+)
+def test_a_foreign_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "target.db"))
+    (tmp_path / "foreign.json").write_bytes(content)
+    with pytest.raises(SnapshotError, match=r"not a .*snapshot"):
+        read_snapshot(store, tmp_path / "foreign.json")
+    store.close()
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "target.db"))
+    with pytest.raises(SnapshotError, match=r"nothing\.json cannot be read: No such file"):
+        read_snapshot(store, tmp_path / "nothing.json")
+    with pytest.raises(SnapshotError, match="cannot be read: Is a directory"):
+        read_snapshot(store, tmp_path)
+    store.close()

@@ -1,0 +1,235 @@
+"""What a good suite becomes: variants, targets, the strict rule, description and signature."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from steelyard.errors import SuiteError
+from steelyard.suite.describe import describe
+from steelyard.suite.load import load_suite, strict, with_target
+from steelyard.suite.model import Band, Threshold
+from steelyard.suite.signature import signature
+
+CHAT = {"model": "m", "base_url": "http://localhost/v1", "system": "Be kind.", "user": {"file": "user.md"}}
+FULL = {
+    "about": "Say hello.",
+    "version": 3,
+    "answer": {"schema": {"type": "object"}},
+    "score": {
+        "text": {"same": {"expected": "expected.text"}, "weight": 70, "wrong_below": "40 %", "code": "WORDS"},
+        "name": {"same": {"expected": "input"}, "when_unknown": "skip"},
+    },
+    "findings": {"WORDS": {"about": "Wrong words.", "severity": "major"}},
+    "bands": {"Good": "75 %", "Bad": 0},
+    "pass": "score >= 75 %",
+    "gates": ["pass_rate >= 90 %"],
+    "targets": {"other": {"chat": CHAT}},
+    "limits": {"max_inconclusive": "10 %", "timeout": 5},
+    "repeats": 2,
+}
+
+
+@pytest.fixture
+def full(write):
+    return load_suite(write(FULL, files={"user.md": "Greet: {{ input }}"}))
+
+
+def test_a_suite_is_described_as_plain_data(full):
+    assert json.loads(json.dumps(describe(full))) == {
+        "name": "greetings",
+        "about": "Say hello.",
+        "version": "3",
+        "components": [
+            {
+                "name": "text",
+                "weight": 70.0,
+                "scorer": "same",
+                "version": 1,
+                "params": {"answer": None, "expected": "expected.text", "also": [], "strict": False},
+                "code": "WORDS",
+                "scale": [0.0, 1.0],
+                "when_unknown": None,
+                "wrong_below": 0.4,
+                "strict": False,
+            },
+            {
+                "name": "name",
+                "weight": 1.0,
+                "scorer": "same",
+                "version": 1,
+                "params": {"answer": None, "expected": "input", "also": [], "strict": False},
+                "code": "NAME",
+                "scale": [0.0, 1.0],
+                "when_unknown": "skip",
+                "wrong_below": 0.5,
+                "strict": False,
+            },
+        ],
+        "bands": [{"name": "Good", "at_least": 0.75}, {"name": "Bad", "at_least": 0.0}],
+        "passing": {"at_least": 0.75, "text": "score >= 75 %"},
+        "gates": ["pass_rate >= 90 %"],
+        "taxonomy": [
+            {"code": "WORDS", "about": "Wrong words.", "severity": "major"},
+            {"code": "NAME", "about": "name is wrong", "severity": "error"},
+            {
+                "code": "FORMAT",
+                "about": "The answer cannot be read, or is not in the shape asked for.",
+                "severity": "error",
+            },
+        ],
+        "variants": [""],
+        "repeats": 2,
+        "max_inconclusive": 0.1,
+        "answer": {"format": "json", "schema": {"type": "object"}},
+    }
+    assert full.limits.timeout == 5
+    assert full.bands[0] == Band("Good", 0.75)
+
+
+@pytest.mark.parametrize(("written", "read"), [(0.75, "score >= 0.75"), ("75%", "75%"), ("score>=0.75", "score>=0.75")])
+def test_a_pass_rule_keeps_its_wording(write, written, read):
+    assert load_suite(write({"pass": written})).passing == Threshold(0.75, read)
+
+
+def test_strict_turns_on_every_strict_rule_and_leaves_the_suite_alone(full):
+    assert [component["strict"] for component in describe(strict(full))["components"]] == [True, True]
+    assert [component["strict"] for component in describe(full)["components"]] == [False, False]
+
+
+def test_one_factor_gives_short_names_and_files_are_read(write):
+    prompts = [{"file": "p/a.md"}, {"name": "brief", "file": "p/b.md"}, {"name": "c", "value": "Hi {{ input }}"}]
+    suite = load_suite(write({"variants": {"prompt": prompts}}, files={"p/a.md": "A", "p/b.md": "B"}))
+    assert [(v.name, v.values) for v in suite.variants] == [
+        ("a", {"prompt": "A"}),
+        ("brief", {"prompt": "B"}),
+        ("c", {"prompt": "Hi {{ input }}"}),
+    ]
+    assert suite.prompts == {
+        "variant prompt=a": "A",
+        "variant prompt=brief": "B",
+        "variant prompt=c": "Hi {{ input }}",
+    }
+
+
+def test_several_factors_give_their_product(write):
+    suite = load_suite(write({"variants": {"prompt": ["a", "b"], "temperature": [0, 0.5, None]}}))
+    assert [variant.name for variant in suite.variants] == [
+        "prompt=a, temperature=0",
+        "prompt=a, temperature=0.5",
+        "prompt=a, temperature=null",
+        "prompt=b, temperature=0",
+        "prompt=b, temperature=0.5",
+        "prompt=b, temperature=null",
+    ]
+    assert suite.variants[4].values == {"prompt": "b", "temperature": 0.5}
+
+
+def test_a_named_target_is_chosen_and_settings_go_over_it(full):
+    other = with_target(full, "other", {"temperature": 0.3})
+    assert (other.target.kind, other.target.settings.model, other.target.settings.temperature) == ("chat", "m", 0.3)
+    assert other.prompts == {"system": "Be kind.", "user": "Greet: {{ input }}"}
+    assert full.target.kind == "python"
+    assert full.prompts == {}
+
+
+def test_a_kind_takes_over_what_the_suite_declares_for_it(full):
+    assert with_target(full, "chat", {"model": "n"}).target.settings.system == "Be kind."
+    assert with_target(full, None, {"function": "x:y"}).target.settings.function == "x:y"
+    assert with_target(full, None, {}) is full
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("chta", {}, "unknown target 'chta': did you mean chat?"),
+        ("other", {"modle": "x"}, "unknown key 'modle': did you mean model?"),
+        ("recorded", {"file": "nope.jsonl"}, "there is no file nope.jsonl"),
+    ],
+)
+def test_a_wrong_target_on_the_command_line_is_told(full, name, settings, message):
+    with pytest.raises(SuiteError) as raised:
+        with_target(full, name, settings)
+    assert message in str(raised.value)
+
+
+def test_the_default_target_may_be_one_of_the_named(write):
+    suite = load_suite(write({"target": "one", "targets": {"one": {"python": "m:f"}}}))
+    assert suite.target.settings.function == "m:f"
+
+
+# The signature: each change below changes exactly one part.
+
+BASE = {
+    "cases": "c.json",
+    "target": {"chat": CHAT},
+    "answer": {"schema": {"type": "string"}},
+}
+ROW = {"id": "a", "input": "hi", "expected": {"text": "x"}, "category": "k", "tags": ["t"], "attachments": "a.png"}
+FILES = {"user.md": "Greet: {{ input }}", "a.png": b"one"}
+IDENTITY = {"kind": "chat", "model": "m", "address": "http://localhost/v1", "prompts": {"system": "1"}}
+
+
+def signed(write, change=None, row=None, files=None, identity=None):
+    path = write(BASE | (change or {}), files={**FILES, "c.json": [ROW | (row or {})], **(files or {})})
+    return signature(load_suite(path), IDENTITY | (identity or {}))
+
+
+PARTS = ("cases", "truth", "scorers", "prompts", "schema", "target")
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"row": {"input": "ho"}}, "cases"),
+        ({"row": {"category": "l"}}, "cases"),
+        ({"row": {"tags": ["t", "u"]}}, "cases"),
+        ({"files": {"a.png": b"two"}}, "cases"),
+        ({"row": {"attachments": []}}, "cases"),
+        ({"row": {"expected": {"text": "y"}}}, "truth"),
+        ({"row": {"expected": {"text": "x", "more": 1}}}, "truth"),
+        ({"change": {"score": {"text": {"same": {"expected": "expected.text", "strict": True}}}}}, "scorers"),
+        ({"change": {"score": {"text": {"same": {"expected": "expected.text"}, "weight": 2}}}}, "scorers"),
+        ({"change": {"pass": 0.5}}, "scorers"),
+        ({"files": {"user.md": "Greet, please: {{ input }}"}}, "prompts"),
+        ({"change": {"target": {"chat": CHAT | {"system": "Be brief."}}}}, "prompts"),
+        ({"change": {"variants": {"tone": ["dry"]}}}, "prompts"),
+        ({"identity": {"prompts": {"system": "2"}}}, None),
+        ({"change": {"answer": {"schema": {"type": "number"}}}}, "schema"),
+        ({"change": {"answer": {}}}, "schema"),
+        ({"identity": {"address": "http://elsewhere/v1"}}, "target"),
+        ({"row": {"why": "because"}}, None),
+        ({"change": {"about": "Other words."}}, None),
+        ({"change": {"gates": ["average >= 0.5"]}}, None),
+    ],
+)
+def test_each_change_changes_exactly_its_part(write, changes, part):
+    before, after = signed(write), signed(write, **changes)
+    assert [name for name in PARTS if before[name] != after[name]] == ([part] if part else [])
+    assert (before["text"] != after["text"]) == bool(part)
+
+
+def test_a_new_version_of_a_scorer_is_another_instrument(write, monkeypatch):
+    from steelyard import registry
+
+    before = signed(write)
+    monkeypatch.setattr(registry.find("scorers", "same"), "version", 2)
+    after = signed(write)
+    assert [name for name in PARTS if before[name] != after[name]] == ["scorers"]
+
+
+def test_the_signature_names_target_and_model_in_one_line(write):
+    found = signed(write)
+    assert (found["suite"], found["target_kind"], found["model"]) == ("greetings", "chat", "m")
+    words = [part.split()[0] for part in found["text"].split(" | ")]
+    assert words == ["greetings", "cases", "truth", "scorers", "prompts", "schema", "target", "model"]
+    assert "\n" not in found["text"]
+
+
+def test_the_order_of_cases_and_the_kind_of_file_are_no_other_instrument(write):
+    rows = [{"id": str(n), "input": n, "expected": {"text": "x"}} for n in range(20)]
+    one = load_suite(write({"cases": "c.json"}, files={"c.json": rows})).survey
+    lines = "".join(json.dumps(row) + "\n" for row in reversed(rows))
+    other = load_suite(write({"cases": "c.jsonl"}, files={"c.jsonl": lines})).survey
+    assert one == other
