@@ -4,12 +4,18 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+LOWEST ?= .venv-lowest
 
-.PHONY: demo test check test-lowest format bench clean
+.PHONY: demo test test-newest test-lowest check format schema lock bench clean
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+$(LOWEST)/ready: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[dev]'
 	touch $@
 
 demo: $(VENV)/ready
@@ -20,8 +26,24 @@ check: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test: $(VENV)/ready
+# The same tests with the locked newest and with the lowest allowed version of every dependency.
+test: test-newest test-lowest
+
+test-newest: $(VENV)/ready
 	$(BIN)/pytest -n 2 --dist loadfile
+
+test-lowest: $(LOWEST)/ready
+	$(LOWEST)/bin/pytest -n 2 --dist loadfile
+
+schema: $(VENV)/ready
+	$(BIN)/python -m steelyard.suite.schema docs/suite.schema.json
+
+# Renew constraints.txt with the newest versions that pyproject.toml allows.
+lock:
+	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --editable '.[dev]'
+	{ head -n 1 constraints.txt; .venv-lock/bin/python -m pip freeze --exclude-editable; } > constraints.new
+	mv constraints.new constraints.txt && rm -rf .venv-lock
 
 format: $(VENV)/ready
 	$(BIN)/ruff format .
@@ -31,4 +53,4 @@ bench: $(VENV)/ready
 	$(BIN)/python -m bench
 
 clean:
-	rm -rf $(VENV) .venv-lowest .steelyard demo
+	rm -rf $(VENV) $(LOWEST) .steelyard demo

@@ -69,6 +69,8 @@ def columns(made: list[Made]) -> Columns:
     def coded(kind: str, values: list[str | None]) -> np.ndarray:
         return np.array([code(kind, value) for value in values], dtype=int)
 
+    for case in sorted({each.case for each in made}):
+        code("case", case)
     conclusive = [Outcome(each.outcome).conclusive for each in made]
     parts = {name for each in made for name in each.parts}
     tagged = [(i, code("tag", tag)) for i, each in enumerate(made) for tag in each.tags]

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.scoring.alternatives import Alternatives
-from steelyard.scoring.keywords import KeywordsOrFuzzy, keyword_or_fuzzy, keyword_or_fuzzy_strict
+from steelyard.scoring.keywords import KeywordsOrFuzzy, edits, keyword_or_fuzzy, keyword_or_fuzzy_strict, letter_pairs
 from steelyard.suite.case import Case
 
 NAME = "Large oak table"
@@ -18,9 +18,12 @@ def strict(actual, expected=NAME, keywords=KEYWORDS):
     ("actual", "keywords", "expected"),
     [
         ("large OAK  table!", [], 1.0),  # the same after normalising
-        # 3 of 4 keywords; likeness: "oak table large" and "large oak table" share at most " oak table" or the like,
-        # 10 of 15 letters each: 2 * 10 / 30 = 0.667
-        ("oak table large", KEYWORDS, 0.75),
+        # 3 of 5 keywords are 0.6; likeness: "oaktablelarge" and "largeoaktable" have 12 pairs each and share all of
+        # "oaktable" (7) and of "large" (4): 2 * 11 / 24 = 0.917, which is more
+        ("oak table large", [*KEYWORDS, "brass"], 22 / 24),
+        # 3 of 4 keywords are 0.75; "oak,large,table." and the name share oa ak la ar rg ge ta ab bl le, 10 pairs
+        # of 15 and 12: 2 * 10 / 27 = 0.741, which is less
+        ("oak,large,table.", KEYWORDS, 0.75),
         # Substrings count, as written: "soaked stable" holds "oak" and "table".
         ("soaked stable", ["oak", "table"], 1.0),
         ("xyz", KEYWORDS, None),
@@ -37,12 +40,37 @@ def test_the_published_name_rule(actual, keywords, expected):
 
 
 def test_without_keywords_only_likeness_counts():
-    # "large oak" against "large oak table": 9 common letters of 9 and 15: 2 * 9 / 24 = 0.75
-    assert keyword_or_fuzzy("large oak", NAME, []) == pytest.approx(0.75)
+    # "largeoak" has 7 pairs, all of them among the 12 of "largeoaktable": 2 * 7 / 19
+    assert keyword_or_fuzzy("large oak", NAME, []) == pytest.approx(14 / 19)
 
 
 def test_letter_case_does_not_matter_to_likeness():
-    assert keyword_or_fuzzy("LARGE OAK", NAME, []) == pytest.approx(0.75)
+    assert keyword_or_fuzzy("LARGE OAK", NAME, []) == pytest.approx(14 / 19)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        # The first three are the published examples of Dice's coefficient and of the npm package.
+        ("night", "nacht", 0.25),
+        ("healed", "sealed", 0.8),
+        ("france", "FRENCH", 0.4),
+        ("aaaa", "aa", 0.5),  # pairs are counted: 3 and 1, one in common: 2 * 1 / 4
+        ("a", "ab", 0.0),
+        ("", "", 1.0),
+    ],
+)
+def test_letter_pairs_against_published_and_hand_worked_values(one, other, expected):
+    assert letter_pairs(one, other) == pytest.approx(expected)
+    assert letter_pairs(other, one) == pytest.approx(expected)
+
+
+def test_likeness_by_edits_is_the_normalised_indel_similarity():
+    # "large oak" against "large oak table": 9 common letters of 9 and 15: 2 * 9 / 24 = 0.75
+    assert edits("large oak", NAME) == pytest.approx(0.75)
+    case = Case("1", expected={"name": NAME})
+    by_edits = KeywordsOrFuzzy(expected="expected.name", likeness="edits", answer="")
+    assert by_edits.read("large oak", case).value == pytest.approx(0.75)
 
 
 def test_the_strict_rule_wants_whole_words():
@@ -66,8 +94,8 @@ def test_repeating_a_keyword_makes_no_room_for_stuffing():
 
 def test_likeness_below_the_floor_earns_nothing_and_is_stretched_above():
     assert strict("garage poke stab", keywords=[]) < 0.3
-    # likeness 0.75 as above: (0.75 - 0.6) / 0.4
-    assert strict("large oak", keywords=[]) == pytest.approx(0.375)
+    # likeness 14/19 as above
+    assert strict("large oak", keywords=[]) == pytest.approx((14 / 19 - 0.6) / 0.4)
     assert strict("zzz", keywords=[]) == 0.0
 
 
@@ -115,6 +143,7 @@ def maker(answer, **parameters):
         ("Miller, Baker, Smith, Hall", 0, 0),
         ("Miller Baker Smith Cooper Mason Carter Fisher Turner Potter Weaver Fuller Dyer Glover Hall", 0, 0),
         ("not Hall", 1, 0),
+        ("Hall No. 14", 1, 1),
         ("Hallmark", 0, 0),  # no whole word
         ("Miller", 0, 0),
         ("", 0, 0),

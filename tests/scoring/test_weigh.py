@@ -70,7 +70,7 @@ def weigh(answer, case=CASE, of=FOUR):
 def test_a_composite_is_the_weighted_mean_of_its_components():
     # name 3 of 4 keywords 0.75, maker 1, era 10 of 20 years 0.5, value 300,000 of 500,000 cents 0.6:
     # 0.7 * 0.75 + 0.1 * (1 + 0.5 + 0.6) = 0.525 + 0.21
-    weighed = weigh({"name": "oak table large", "maker": "Hall", "era": "1900-1920", "min": 500000, "max": 900000})
+    weighed = weigh({"name": "oak,large,table.", "maker": "Hall", "era": "1900-1920", "min": 500000, "max": 900000})
     assert weighed.score == pytest.approx(0.735)
     assert (weighed.outcome, weighed.passed, weighed.band, weighed.rung) == (
         Outcome.SCORED,
@@ -170,6 +170,11 @@ def test_a_declared_scale_is_brought_to_fractions():
     weighed = weigh({"name": "x"}, CASE, of)
     assert weighed.score == 0.75
     assert weighed.scores[0].value == 4.0
+
+
+@pytest.mark.parametrize(("value", "score"), [(1.5, 1.0), (-3.0, 0.0)])
+def test_a_value_outside_its_scale_cannot_carry_the_score_out_of_it(value, score):
+    assert weigh({"name": "x"}, CASE, suite(Component("odd", Fixed(at_value=value)))).score == score
 
 
 def test_a_scorers_own_findings_stand_instead_of_the_usual_one():

@@ -54,7 +54,7 @@ def test_every_column_holds_its_samples_in_plan_order(store: SqlStore) -> None:
     columns = store.columns("demo-1")
 
     assert columns.n == 4
-    assert columns.case_ids == [of.id for of in cases]
+    assert list(columns.case_ids) == [of.id for of in cases]
     assert columns.case.tolist() == [0, 1, 2, 3]
     assert columns.variants == ["a", "b"]
     assert columns.variant.tolist() == [0, 1, 0, 0]
@@ -116,5 +116,5 @@ def test_a_rescored_part_of_a_run_takes_only_its_own_attempts(store: SqlStore) -
     store.create_run(header("demo-2", rescored_from="demo-1"))
     store.add_rescored("demo-2", "demo-1", [sample(cases[3]), sample(cases[1])], cases)
     columns = store.columns("demo-2")
-    assert columns.case_ids == ["case-0001", "case-0003"]
+    assert list(columns.case_ids) == ["case-0001", "case-0003"]
     assert columns.latency.tolist() == [1.0, 3.0]

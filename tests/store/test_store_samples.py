@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from parts.stored import case, failed, header, sample
@@ -63,7 +65,7 @@ def test_samples_come_in_the_order_of_the_plan_whatever_order_they_were_kept_in(
         chosen = [cases[number] for number in batch]
         store.add_samples("demo-1", [sample(of, number) for number, of in zip(batch, chosen, strict=True)], chosen)
     assert [of.id for _, of in store.samples("demo-1")] == [of.id for of in cases]
-    assert store.columns("demo-1").case_ids == [of.id for of in cases]
+    assert list(store.columns("demo-1").case_ids) == [of.id for of in cases]
 
 
 def test_samples_without_a_position_take_the_next_places(store: SqlStore) -> None:
@@ -82,6 +84,25 @@ def test_a_sample_kept_twice_is_refused_with_its_whole_batch(store: SqlStore) ->
         store.add_samples("demo-1", [sample(two), sample(one, score=0.1)], [one, two])
     assert [(kept.case_id, kept.score) for kept, _ in store.samples("demo-1")] == [("case-0001", 0.8)]
     store.add_samples("demo-1", [sample(two)], [two])
+
+
+def test_a_place_in_the_plan_is_taken_once(store: SqlStore) -> None:
+    store.create_run(header())
+    one, two = case(1), case(2)
+    store.add_samples("demo-1", [sample(one, 5)], [one])
+    with pytest.raises(StoreError, match="the same place in the plan: nothing of this batch was kept"):
+        store.add_samples("demo-1", [sample(two, 5)], [two])
+    assert list(store.columns("demo-1").case_ids) == [one.id]
+
+
+@pytest.mark.parametrize("value", [1, True, 1e-20, np.float64(0.25), 0.1 + 0.2, None])
+def test_a_component_value_of_any_kind_comes_back_as_its_number(store: SqlStore, value: Any) -> None:
+    store.create_run(header())
+    of = case(1)
+    store.add_samples("demo-1", [sample(of, scores=(Score("title", value), Score("year", 0.5)))], [of])
+    ((back, _),) = store.samples("demo-1")
+    assert [score.value for score in back.scores] == [value, 0.5]
+    assert type(back.scores[0].value) in (float, int, type(None))
 
 
 def test_variants_and_repeats_are_samples_of_their_own(store: SqlStore) -> None:

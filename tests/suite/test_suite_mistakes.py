@@ -147,9 +147,18 @@ def test_missing_truth_without_a_policy_is_a_mistake(write):
 
 @pytest.mark.parametrize("policy", ["skip", "say_unknown"])
 def test_missing_truth_with_a_policy_is_none(write, policy):
-    score = {"text": {"same": {"expected": "expected.text"}, "when_unknown": policy}}
+    score = {
+        "text": {"same": {"expected": "expected.text"}, "when_unknown": policy},
+        "id": {"same": {"expected": "id"}},
+    }
     suite = load_suite(write({"cases": "c.json", "score": score}, files={"c.json": ONE_WITHOUT}))
     assert suite.components[0].when_unknown == policy
+
+
+def test_a_case_in_which_everything_is_skipped_is_a_mistake(write):
+    score = {"text": {"same": {"expected": "expected.text"}, "when_unknown": "skip"}}
+    told = mistakes(write({"cases": "c.json", "score": score}, files={"c.json": json.dumps(ONE_WITHOUT, indent=1)}))
+    assert told == ["c.json:8: case b: nothing to weigh: it has no truth for any component, and all are skipped"]
 
 
 def test_a_prompt_that_does_not_compile_is_told_in_its_own_file(write):

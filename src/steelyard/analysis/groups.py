@@ -1,14 +1,13 @@
 """Samples cut into groups (the whole run, categories, tags, ...) and the estimates of every group at once.
 
 Samples of one case are alike, whether they differ by repeat or by variant: where a group holds several of a case, its
-intervals are clustered by case. Sums run over samples and cases in the order given, which `table.canonical_order` makes
-depend on their values only: the order they were planned or stored in changes nothing, not even the last digit.
+intervals are clustered by case. Columns are narrow and are walked in pieces, so that no wide copy of one is made.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,28 +17,40 @@ from steelyard.analysis.intervals import effective_n, quantile_ranks, student, w
 from steelyard.analysis.model import Estimate
 
 Array = NDArray[Any]
+Entries = Iterable[tuple[Array, Array]]
+"""Pieces of (row, label) pairs."""
 Scale = tuple[float, float]
 SHARES: Scale = (0.0, 1.0)
 NOT_NEGATIVE: Scale = (0.0, math.inf)
 ANYWHERE: Scale = (-math.inf, math.inf)
+PIECE = 32_768
 _NO_SPREAD = 1e-24
 """Mean squared deviation that is only rounding: values that differ by less than 1e-12."""
 
 
 class Groups:
-    """A cut of samples: row `i` is sample `rows[i]` in group `group[i]`; a sample may be in several groups (tags)."""
+    """A cut of samples: row `i` is sample `rows[i]` in group `group[i]`.
 
-    def __init__(self, names: Sequence[str], rows: Array, group: Array, case: Array) -> None:
+    Without `rows` every sample is one row, in order; with them a sample may be in several groups (tags), and its rows
+    stand side by side. `case` is left out when no case has more than one sample. `absent` samples of a single group
+    were planned and never came.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        group: Array,
+        case: Array | None = None,
+        *,
+        rows: Array | None = None,
+        absent: int = 0,
+    ) -> None:
         self.names = list(names)
-        self.rows = rows
         self.group = group
-        self.planned = self._per_group(group)
+        self.absent = absent
+        self._rows = rows
+        self.planned = tally(group, len(self)) + absent
         self._cluster, self._cluster_group = self._clusters(case)
-        self._one_row_each = len(rows) == len(case) and bool((rows == np.arange(len(case))).all())
-        # Where each sample's rows are, for joining what is listed by sample (findings, bands).
-        self._by_sample = rows if self._one_row_each else np.argsort(rows, kind="stable")
-        self._n_rows = np.bincount(rows, minlength=len(case))
-        self._first_row = np.cumsum(self._n_rows) - self._n_rows
 
     def __len__(self) -> int:
         return len(self.names)
@@ -49,40 +60,75 @@ class Groups:
         """True when some group holds several samples of one case."""
         return self._cluster is not None
 
-    def _per_group(self, group: Array, weights: Array | None = None) -> Array:
-        return np.bincount(group, weights, minlength=len(self.names))
-
-    def _clusters(self, case: Array) -> tuple[Array | None, Array]:
-        n_cases = int(case.max(initial=-1)) + 1
-        if np.bincount(case).max(initial=0) <= 1:
+    def _clusters(self, case: Array | None) -> tuple[Array | None, Array]:
+        if case is None or not len(case):
             return None, self.group
-        pair = self.group.astype(np.int64) * n_cases + case[self.rows]
-        pairs, cluster = np.unique(pair, return_inverse=True)
-        if len(pairs) == len(pair):
+        n_cases = int(case.max()) + 1
+        if self._rows is None:
+            of_case = np.zeros(n_cases, dtype=self.group.dtype)
+            of_case[case] = self.group
+            if all((of_case[case[piece]] == self.group[piece]).all() for piece in pieces(len(case))):
+                return case, of_case
+        pair = self.group * np.int64(n_cases) + self.of(case)
+        cells, cluster = np.unique(pair, return_inverse=True)
+        if len(cells) == len(pair):
             return None, self.group
-        return cluster, pairs // n_cases
+        return cluster.astype(np.int32), (cells // n_cases).astype(self.group.dtype)
 
-    def join(self, samples: Array) -> tuple[Array, Array]:
-        """All (entry, row) pairs for entries that are listed by sample."""
-        if self._one_row_each:
-            return np.arange(len(samples)), samples
-        times = self._n_rows[samples]
-        entry = np.repeat(np.arange(len(samples)), times)
-        offset = np.arange(len(entry)) - np.repeat(np.cumsum(times) - times, times)
-        return entry, self._by_sample[self._first_row[samples][entry] + offset]
+    def of(self, column: Array, piece: slice = slice(None)) -> Array:
+        """A column of samples as a column of rows."""
+        return column[piece] if self._rows is None else column[self._rows[piece]]
 
-    def counts(self, samples: Array, labels: Array, n_labels: int) -> Array:
+    def samples_where(self, group: int, mask: Array) -> Array:
+        """The samples of one group that `mask` marks."""
+        rows = np.flatnonzero((self.group == group) & self.of(mask))
+        return rows if self._rows is None else self._rows[rows]
+
+    def count(self, mask: Array) -> Array:
+        """How many samples of each group `mask` marks."""
+        found = np.zeros(len(self), dtype=int)
+        for piece in pieces(len(self.group)):
+            found += self._per_group(self.group[piece][self.of(mask, piece)])
+        return found
+
+    def count_cases(self, mask: Array) -> Array:
+        """How many cases of each group have a sample that `mask` marks."""
+        if self._cluster is None:
+            return self.count(mask)
+        return self._per_group(self._cluster_group[np.unique(self._cluster[self.of(mask)])])
+
+    def labelled(self, labels: Array) -> Entries:
+        """Entries of a column that holds one label a sample, below 0 where it has none."""
+        for piece in pieces(len(self.group)):
+            label = self.of(labels, piece)
+            row = np.flatnonzero(label >= 0)
+            yield row + piece.start, label[row].astype(int)
+
+    def listed(self, samples: Array, labels: Array) -> Entries:
+        """Entries of labels that are listed by sample, any number for each."""
+        for piece in pieces(len(samples)):
+            sample, label = samples[piece].astype(int), labels[piece].astype(int)
+            if self._rows is None:
+                yield sample, label
+                continue
+            wanted = sample.astype(self._rows.dtype)
+            first = np.searchsorted(self._rows, wanted)
+            times = np.searchsorted(self._rows, wanted, side="right") - first
+            offset = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+            yield np.repeat(first, times) + offset, np.repeat(label, times)
+
+    def counts(self, entries: Entries, n_labels: int) -> Array:
         """How many entries of each label each group has, as a table of groups by labels."""
-        entry, row = self.join(samples)
-        cells = self.group[row] * n_labels + labels[entry]
-        return np.bincount(cells, minlength=len(self) * n_labels).reshape(len(self), n_labels)
+        found = np.zeros(len(self) * n_labels, dtype=int)
+        for row, label in entries:
+            found += np.bincount(self.group[row].astype(int) * n_labels + label, minlength=len(found))
+        return found.reshape(len(self), n_labels)
 
     def means(self, values: Array, scale: Scale = SHARES) -> list[Estimate]:
         """The mean of every group over the samples whose value is known."""
-        known, group, found = self._known(values)
-        n = self._per_group(group)
-        mean = _ratio(self._per_group(group, found), n)
-        clusters, squares, sizes = self._spread(known, group, found - mean[group])
+        n, total = self._sums(values)
+        mean = _ratio(total, n)
+        clusters, squares, sizes = self._spread(values, mean)
         return [
             self._mean(g, float(mean[g]), int(n[g]), int(clusters[g]), float(squares[g]), float(sizes[g]), scale)
             for g in range(len(self))
@@ -113,44 +159,54 @@ class Groups:
             bounds = None if around is None else (low + around[0] * (high - low), low + around[1] * (high - low))
         return _bounded(mean, n, missing, bounds, scale)
 
-    def rates(self, samples: Array, labels: Array, n_labels: int, known: Array) -> list[list[Estimate]]:
+    def rates(
+        self, entries: Entries, n_labels: int, known: Array, absent_as: int | None = None
+    ) -> list[list[Estimate]]:
         """The share of each label in every group, among the samples that `known` marks.
 
-        Entries are (sample, label) pairs, each at most once.
+        A sample has each label at most once. Samples that never came are missing, or count as known ones with the
+        label `absent_as`, each of a case of its own.
         """
-        among = known[self.rows]
-        n = self._per_group(self.group[among])
-        entry, row = self.join(samples)
-        label = labels[entry]
-        cells = self.group[row] * n_labels + label
-        hits = np.bincount(cells, minlength=len(self) * n_labels).reshape(len(self), n_labels)
-        if self._cluster is None:
-            return [
-                [self._rate(g, int(hits[g, i]), int(n[g]), float(n[g])) for i in range(n_labels)]
-                for g in range(len(self))
-            ]
-        size = np.bincount(self._cluster[among], minlength=len(self._cluster_group))
-        clusters = self._per_group(self._cluster_group[size > 0])
-        sizes = self._per_group(self._cluster_group, (size * size).astype(float))
-        # Only clusters with a hit are listed; the others enter through the sum of squared sizes.
-        pair, hit = distinct(self._cluster[row] * n_labels + label)
-        at, cell = pair // n_labels, self._cluster_group[pair // n_labels] * n_labels + pair % n_labels
-        hit_hit = np.bincount(cell, hit * hit, minlength=hits.size).reshape(hits.shape)
-        hit_size = np.bincount(cell, hit * size[at], minlength=hits.size).reshape(hits.shape)
-        share = _ratio(hits, n[:, None])
-        squares = hit_hit - 2 * share * hit_size + share * share * sizes[:, None]
+        n = self.count(known)
+        entries = list(entries) if self.clustered else entries
+        hits = self.counts(entries, n_labels)
+        absent = 0 if absent_as is None else self.absent
+        if absent:
+            n += absent
+            hits[:, absent_as] += absent
+        worth = np.repeat(n[:, None].astype(float), n_labels, axis=1)
+        if self._cluster is not None:
+            worth = self._clustered_worth(entries, known, hits, n, absent, absent_as)
         return [
-            [
-                self._rate(
-                    g,
-                    int(hits[g, i]),
-                    int(n[g]),
-                    self._worth(float(share[g, i]), int(n[g]), int(clusters[g]), float(squares[g, i]), float(sizes[g])),
-                )
-                for i in range(n_labels)
-            ]
+            [self._rate(g, int(hits[g, i]), int(n[g]), float(worth[g, i])) for i in range(n_labels)]
             for g in range(len(self))
         ]
+
+    def _clustered_worth(
+        self, entries: Entries, known: Array, hits: Array, n: Array, absent: int, absent_as: int | None
+    ) -> Array:
+        """How many independent samples stand behind each share."""
+        assert self._cluster is not None
+        n_labels = hits.shape[1]
+        size = np.bincount(self._cluster[self.of(known)], minlength=len(self._cluster_group))
+        clusters = self._per_group(self._cluster_group[size > 0]) + absent
+        sizes = self._per_group(self._cluster_group, (size * size).astype(float)) + absent
+        # Only clusters with a hit are listed; the others enter through the sum of squared sizes.
+        found = [self._cluster[row].astype(int) * n_labels + label for row, label in entries]
+        pair, hit = distinct(np.concatenate(found)) if found else (np.empty(0, int), np.empty(0, int))
+        at = pair // n_labels
+        cell = self._cluster_group[at].astype(int) * n_labels + pair % n_labels
+        hit_hit = np.bincount(cell, hit * hit, minlength=hits.size).reshape(hits.shape)
+        hit_size = np.bincount(cell, hit * size[at], minlength=hits.size).reshape(hits.shape)
+        if absent:
+            hit_hit[:, absent_as] += absent
+            hit_size[:, absent_as] += absent
+        share = _ratio(hits, n[:, None])
+        squares = hit_hit - 2 * share * hit_size + share * share * sizes[:, None]
+        worth = np.zeros(hits.shape)
+        for g, i in np.ndindex(hits.shape):
+            worth[g, i] = _worth(share[g, i], n[g], clusters[g], squares[g, i], sizes[g])
+        return worth
 
     def _rate(self, g: int, hits: int, n: int, worth: float) -> Estimate:
         missing = int(self.planned[g]) - n
@@ -158,78 +214,114 @@ class Groups:
             return Estimate(None, 0, missing)
         return _bounded(hits / n, n, missing, wilson(hits / n, worth), SHARES)
 
-    @staticmethod
-    def _worth(share: float, n: int, clusters: int, squares: float, sizes: float) -> float:
-        return effective_n(share, n, clusters, squares, sizes) if clusters > 1 else 0.0
-
     def quantiles(self, values: Array, points: Sequence[float]) -> list[list[Estimate]]:
         """Quantiles of every group, interpolated as numpy does; 0 and 1 are the extremes and have no interval."""
-        known, group, found = self._known(values)
-        n = self._per_group(group)
-        together = found[np.argsort(_narrow(group, len(self)), kind="stable")]
-        ranked = [np.sort(each) for each in np.split(together, np.cumsum(n)[:-1])]
+        ranked = self._ranked(values)
         columns = []
         for point in points:
-            value = np.array([_at(each, point) for each in ranked])
-            worth = self._quantile_worth(known, group, found, value, n, inner=0 < point < 1)
-            columns.append([self._quantile(g, ranked[g], point, value[g], worth[g]) for g in range(len(self))])
+            found = [_at(each, point) for each in ranked]
+            worth = self._quantile_worth(values, ranked, np.array(found), inner=0 < point < 1)
+            columns.append([self._quantile(g, ranked[g], point, found[g], worth[g]) for g in range(len(self))])
         return [[column[g] for column in columns] for g in range(len(self))]
 
-    def _quantile_worth(
-        self, known: Array, group: Array, found: Array, value: Array, n: Array, *, inner: bool
-    ) -> Array:
+    def _ranked(self, values: Array) -> list[Array]:
+        """The known values of every group, sorted."""
+        together = values.copy() if self._rows is None else values[self._rows]
+        if len(self) > 1:
+            together = together[np.argsort(_narrow(self.group, len(self)), kind="stable")]
+        ranked = np.split(together, np.cumsum(tally(self.group, len(self)))[:-1])
+        for each in ranked:
+            each.sort()
+        # Those that are not known are sorted to the end.
+        return [each[: np.searchsorted(each, np.nan)] for each in ranked]
+
+    def _quantile_worth(self, values: Array, ranked: list[Array], found: Array, *, inner: bool) -> list[int]:
         """How many independent values each group is worth at this quantile (Woodruff's method)."""
+        n = [len(each) for each in ranked]
         if self._cluster is None or not inner:
             return n
-        below = (found <= value[group]).astype(float)
-        share = _ratio(self._per_group(group, below), n)
-        clusters, squares, sizes = self._spread(known, group, below - share[group])
-        worth = [
-            self._worth(float(share[g]), int(n[g]), int(clusters[g]), float(squares[g]), float(sizes[g])) if n[g] else 0
+        share = np.array([np.searchsorted(each, at, side="right") for each, at in zip(ranked, found, strict=True)])
+        share = _ratio(share, np.array(n))
+        clusters, squares, sizes = self._spread(values, share, below=found)
+        return [
+            math.floor(_worth(share[g], n[g], clusters[g], squares[g], sizes[g]) + 1e-9) if n[g] else 0
             for g in range(len(self))
         ]
-        return np.floor(np.array(worth) + 1e-9).astype(int)
 
     def _quantile(self, g: int, ranked: Array, point: float, value: float, worth: int) -> Estimate:
         n = len(ranked)
         missing = int(self.planned[g]) - n
         if n == 0:
             return Estimate(None, 0, missing)
-        ranks = quantile_ranks(int(worth), point) if 0 < point < 1 else None
+        ranks = quantile_ranks(worth, point) if 0 < point < 1 else None
         if ranks is None:
-            return Estimate(float(value), n, missing)
-        low = (ranks[0] - 1) * n // int(worth)
-        high = n - 1 - (int(worth) - ranks[1]) * n // int(worth)
-        return _bounded(float(value), n, missing, (float(ranked[low]), float(ranked[high])), ANYWHERE)
+            return Estimate(value, n, missing)
+        low = (ranks[0] - 1) * n // worth
+        high = n - 1 - (worth - ranks[1]) * n // worth
+        return _bounded(value, n, missing, (float(ranked[low]), float(ranked[high])), ANYWHERE)
 
     def totals(self, values: Array) -> list[Estimate]:
         """The sum of every group over the samples whose value is known; a plain count has no interval."""
-        _, group, found = self._known(values)
-        n, total = self._per_group(group), self._per_group(group, found)
+        n, total = self._sums(values)
         return [
             Estimate(float(total[g]) if n[g] else None, int(n[g]), int(self.planned[g] - n[g]))
             for g in range(len(self))
         ]
 
-    def _known(self, values: Array) -> tuple[Array, Array, Array]:
-        """Which rows have a value, their groups, and the values."""
-        found = values[self.rows]
-        known = ~np.isnan(found)
-        return known, self.group[known], found[known]
+    def _per_group(self, group: Array, weights: Array | None = None) -> Array:
+        return np.bincount(group, weights, minlength=len(self))
 
-    def _spread(self, known: Array, group: Array, deviations: Array) -> tuple[Array, Array, Array]:
-        """Per group: the number of clusters, the sum of their squared deviations, the sum of their squared sizes."""
+    def _known(self, values: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Pieces of the rows that have a value: the rows, their groups, the values."""
+        for piece in pieces(len(self.group)):
+            found = self.of(values, piece)
+            known = np.flatnonzero(~np.isnan(found))
+            yield known + piece.start, self.group[piece][known], found[known].astype(float)
+
+    def _sums(self, values: Array) -> tuple[Array, Array]:
+        n, total = np.zeros(len(self), dtype=int), np.zeros(len(self))
+        for _, group, found in self._known(values):
+            n += self._per_group(group)
+            total += self._per_group(group, found)
+        return n, total
+
+    def _spread(self, values: Array, centre: Array, below: Array | None = None) -> tuple[Array, Array, Array]:
+        """Per group: the number of clusters, the sum of their squared deviations, the sum of their squared sizes.
+
+        Deviations from `centre` are those of the values or, with `below`, of whether they are at most that.
+        """
+        n, squares = np.zeros(len(self), dtype=int), np.zeros(len(self))
+        n_clusters = 0 if self._cluster is None else len(self._cluster_group)
+        size, deviation = np.zeros(n_clusters, dtype=np.int32), np.zeros(n_clusters)
+        for row, group, found in self._known(values):
+            apart = (found if below is None else found <= below[group]) - centre[group]
+            if self._cluster is None:
+                n += self._per_group(group)
+                squares += self._per_group(group, apart * apart)
+            else:
+                np.add.at(size, self._cluster[row], 1)
+                np.add.at(deviation, self._cluster[row], apart)
         if self._cluster is None:
-            n = self._per_group(group)
-            return n, self._per_group(group, deviations * deviations), n
-        cluster = self._cluster[known]
-        size = np.bincount(cluster, minlength=len(self._cluster_group))
-        deviation = np.bincount(cluster, deviations, minlength=len(self._cluster_group))
+            return n, squares, n
         return (
             self._per_group(self._cluster_group[size > 0]),
             self._per_group(self._cluster_group, deviation * deviation),
-            self._per_group(self._cluster_group, (size * size).astype(float)),
+            self._per_group(self._cluster_group, size.astype(float) ** 2),
         )
+
+
+def pieces(n: int) -> Iterator[slice]:
+    """Slices that together are all of `n`."""
+    return (slice(start, min(start + PIECE, n)) for start in range(0, n, PIECE))
+
+
+def tally(codes: Array, n: int) -> Array:
+    """How often each of `n` codes occurs; negative ones are nothing."""
+    found = np.zeros(n, dtype=int)
+    for piece in pieces(len(codes)):
+        present = codes[piece]
+        found += np.bincount(present[present >= 0].astype(int), minlength=n)
+    return found
 
 
 def distinct(codes: Array) -> tuple[Array, Array]:
@@ -247,6 +339,10 @@ def _at(ranked: Array, point: float) -> float:
     below = math.floor(place)
     low, high = float(ranked[below]), float(ranked[min(below + 1, len(ranked) - 1)])
     return low + (high - low) * (place - below)
+
+
+def _worth(share: float, n: int, clusters: int, squares: float, sizes: float) -> float:
+    return effective_n(float(share), int(n), int(clusters), float(squares), float(sizes)) if clusters > 1 else 0.0
 
 
 def _ratio(numerator: Array, denominator: Array) -> Array:

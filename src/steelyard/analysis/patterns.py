@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import Array, Groups, distinct
+from steelyard.analysis.groups import Array, Groups, distinct, pieces
 from steelyard.analysis.model import Estimate, Pattern, Priority, Slice
 from steelyard.analysis.table import FORMAT, Table, code_of
 
@@ -32,6 +31,7 @@ class _Trouble:
     groups: Groups
     group: int
     wrong: Array
+    """A bit for each sample."""
 
     @property
     def rank(self) -> tuple[int, float, str]:
@@ -60,13 +60,16 @@ def find_patterns(table: Table, groups: dict[str, Groups], suite: dict[str, Any]
 def _components(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
     """Components below the mark at which their value counts as wrong, in answers that could be read."""
     marks = {each["name"]: each.get("wrong_below", 0.5) for each in suite.get("components") or ()}
-    for name, values in table.components.items():
+    for name in table.components:
         if name not in marks:
             continue
-        known = table.scored & ~np.isnan(values)
+        known, wrong = np.zeros(table.n, dtype=bool), np.zeros(table.n, dtype=bool)
         low, high = table.scales[name]
-        # Rounded as when it was weighed, so that every low value here is a finding there.
-        wrong = known & (np.round((values - low) / (high - low), 12) < marks[name])
+        for piece in pieces(table.n):
+            values = table.component(name, piece)
+            known[piece] = table.scored[piece] & ~np.isnan(values)
+            # Rounded as when it was weighed, so that every low value here is a finding there.
+            wrong[piece] = known[piece] & (np.round((values - low) / (high - low), 12) < marks[name])
         for cut in _cuts(groups, f"{name} below {100 * marks[name]:.4g} %"):
             yield from _troubles(table, cut, wrong, known)
 
@@ -93,8 +96,8 @@ def _cuts(groups: dict[str, Groups], what: str) -> Iterator[_Cut]:
 
 
 def _not_passing(table: Table, groups: dict[str, Groups]) -> Iterator[_Trouble]:
-    known = ~np.isnan(table.passed)
-    wrong = known & (table.passed < 1)
+    passed = table.passed()
+    known, wrong = passed >= 0, passed == 0
     for factor in ("difficulty", "variant", "tag"):
         if factor in groups:
             cut = _Cut(groups[factor], f"{factor} ", ": ", " do not pass", parts_only=True)
@@ -103,24 +106,17 @@ def _not_passing(table: Table, groups: dict[str, Groups]) -> Iterator[_Trouble]:
 
 def _troubles(table: Table, cut: _Cut, wrong: Array, known: Array) -> Iterator[_Trouble]:
     groups = cut.groups
-    n = np.bincount(groups.group[known[groups.rows]], minlength=len(groups))
-    bad = wrong[groups.rows]
-    count = np.bincount(groups.group[bad], minlength=len(groups))
-    cases = count
-    if groups.clustered:
-        n_ids = len(table.case_ids)
-        pair, _ = distinct(groups.group[bad] * n_ids + table.case[groups.rows[bad]])
-        cases = np.bincount(pair // n_ids, minlength=len(groups))
+    n, count, cases = groups.count(known), groups.count(wrong), groups.count_cases(wrong)
+    bits = np.packbits(wrong)
     for g in np.flatnonzero(cases >= 2):
         if not (cut.parts_only and groups.planned[g] == table.n):
             words = cut.before + groups.names[g] + cut.between
-            yield _Trouble(int(count[g]), int(n[g]), int(cases[g]), words, cut.after, groups, int(g), wrong)
+            yield _Trouble(int(count[g]), int(n[g]), int(cases[g]), words, cut.after, groups, int(g), bits)
 
 
 def _pattern(trouble: _Trouble, table: Table) -> Pattern:
-    groups = trouble.groups
-    samples = groups.rows[(groups.group == trouble.group) & trouble.wrong[groups.rows]]
-    ids = [table.case_ids[i] for i in distinct(table.case[samples])[0].tolist()]
+    wrong = np.unpackbits(trouble.wrong, count=table.n).view(bool)
+    cases, _ = distinct(table.case[trouble.groups.samples_where(trouble.group, wrong)])
     numbers = f"{trouble.count} of {trouble.n}"
     if trouble.n_cases < trouble.count:
         numbers += f" samples, {trouble.n_cases} cases"
@@ -129,7 +125,7 @@ def _pattern(trouble: _Trouble, table: Table) -> Pattern:
     return Pattern(
         sentence=trouble.before + numbers + trouble.after,
         count=trouble.count,
-        cases=tuple(heapq.nsmallest(MOST_CASES, ids)),
+        cases=tuple(table.case_ids[i] for i in cases[:MOST_CASES].tolist()),
         n=trouble.n,
         n_cases=trouble.n_cases,
     )
@@ -159,17 +155,17 @@ def find_priorities(table: Table, overall: Slice, suite: dict[str, Any]) -> list
 def _gains(table: Table, suite: dict[str, Any]) -> dict[str, float]:
     """For each weighed component, the sum over samples of what perfection in it would add to their scores."""
     weights = {each["name"]: float(each["weight"]) for each in suite.get("components") or ()}
-    shares = {}
-    total = np.zeros(table.n)
-    for name, values in table.components.items():
-        low, high = table.scales[name]
-        if weights.get(name, 0) > 0:
-            shares[name] = np.where(table.scored, (values - low) / (high - low), np.nan)
-            total += np.where(np.isnan(shares[name]), 0.0, weights[name])
-    return {
-        name: float(np.nansum(weights[name] * (1 - share) / np.maximum(total, weights[name])))
-        for name, share in shares.items()
-    }
+    names = [name for name in table.components if weights.get(name, 0) > 0]
+    gains = dict.fromkeys(names, 0.0)
+    for piece in pieces(table.n):
+        scored = table.scored[piece]
+        values = {name: np.where(scored, table.component(name, piece), np.nan) for name in names}
+        total = sum((np.where(np.isnan(values[name]), 0.0, weights[name]) for name in names), np.zeros(len(scored)))
+        for name in names:
+            low, high = table.scales[name]
+            lacking = (high - values[name]) / (high - low)
+            gains[name] += float(np.nansum(weights[name] * lacking / np.maximum(total, weights[name])))
+    return gains
 
 
 def _priority(what: str, component: str, average: Estimate, scale: tuple[float, float], gain: float) -> Priority:

@@ -6,20 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import NOT_NEGATIVE, Array, Groups, distinct
+from steelyard.analysis.groups import NOT_NEGATIVE, Array, Groups, tally
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.patterns import find_patterns, find_priorities
-from steelyard.analysis.table import Table, build_table, canonical_order, cut
+from steelyard.analysis.table import Table, cut
 from steelyard.store.base import Columns
 
 _LATENCIES = {"p50": 0.5, "p95": 0.95, "min": 0.0, "max": 1.0}
+_TOTALS = ("tokens_in", "tokens_out", "cost")
 
 
 def summarise(columns: Columns, suite: dict[str, Any]) -> Summary:
-    """The summary of a run; `suite` is the suite as the run's header describes it."""
-    order, rank = canonical_order(columns)
-    table = build_table(columns, suite, order)
-    groups = cut(columns, suite, order, rank)
+    """The summary of a run; `suite` is the suite as the run's header describes it.
+
+    Samples that were planned and never came are missing from every figure of the whole run.
+    """
+    absent = max(0, int(suite.get("n_planned") or 0) - columns.n)
+    table = Table(columns, suite)
+    groups = cut(columns, suite, absent)
     slices = {factor: _slices(factor, each, table) for factor, each in groups.items()}
     overall = slices.pop("")[0]
     patterns, n_patterns = find_patterns(table, groups, suite)
@@ -29,8 +33,8 @@ def summarise(columns: Columns, suite: dict[str, Any]) -> Summary:
         slices=slices,
         patterns=patterns,
         priorities=find_priorities(table, overall, suite),
-        failures=_tally(columns.failure, columns.failures),
-        rungs=_tally(columns.rung, columns.rungs),
+        failures=_frequent(columns.failure, columns.failures),
+        rungs=_frequent(columns.rung, columns.rungs),
         tokens_in=overall.totals["tokens_in"],
         tokens_out=overall.totals["tokens_out"],
         cost=overall.totals["cost"],
@@ -44,18 +48,20 @@ def summarise(columns: Columns, suite: dict[str, Any]) -> Summary:
 
 
 def _slices(factor: str, groups: Groups, table: Table) -> list[Slice]:
-    n_outcomes = len(table.outcomes)
-    outcomes = groups.counts(np.arange(table.n), table.outcome, n_outcomes)
-    average = groups.means(table.score)
-    median = groups.quantiles(table.score, [0.5])
-    pass_rate = _rates(groups, table.passed, ["passed"])
-    bands = _rates(groups, np.where(table.band < 0, np.nan, table.band), table.bands, first=0)
-    components = {name: groups.means(values, table.scales[name]) for name, values in table.components.items()}
-    findings = groups.counts(table.finding_sample, table.finding_code, len(table.codes))
-    finding_rates = _finding_rates(groups, table)
+    n_outcomes, n_codes = len(table.outcomes), len(table.codes)
+    outcomes = groups.counts(groups.labelled(table.outcome), n_outcomes)
+    average = groups.means(table.score())
+    median = groups.quantiles(table.score(), [0.5])
+    passed = table.passed()
+    pass_rate = groups.rates(groups.labelled(passed - 1), 1, passed >= 0)
+    band = table.band()
+    bands = groups.rates(groups.labelled(band), len(table.bands), band >= 0)
+    components = {name: groups.means(table.component(name), table.scales[name]) for name in table.components}
+    findings = groups.counts(groups.listed(table.finding_sample, table.finding_code), n_codes)
+    finding_rates = groups.rates(groups.listed(*table.findings_once()), n_codes, table.conclusive)
     outcome_rates = _outcome_rates(groups, table)
     latency = _latency(groups, table)
-    totals = {name: groups.totals(values) for name, values in table.totals.items()}
+    totals = {name: groups.totals(table.reported(name)) for name in _TOTALS}
     return [
         Slice(
             factor=factor,
@@ -77,42 +83,30 @@ def _slices(factor: str, groups: Groups, table: Table) -> list[Slice]:
     ]
 
 
-def _rates(groups: Groups, codes: Array, labels: list[str], first: int = 1) -> list[list[Estimate]]:
-    """Shares of the labels `first`, `first` + 1, ... among samples whose code is known."""
-    known = ~np.isnan(codes)
-    samples = np.flatnonzero(known & (codes >= first))
-    return groups.rates(samples, codes[samples].astype(int) - first, len(labels), known)
-
-
-def _finding_rates(groups: Groups, table: Table) -> list[list[Estimate]]:
-    n_codes = max(1, len(table.codes))
-    pair, _ = distinct(table.finding_sample * n_codes + table.finding_code)
-    return groups.rates(pair // n_codes, pair % n_codes, len(table.codes), table.conclusive)
-
-
 def _outcome_rates(groups: Groups, table: Table) -> dict[str, list[Estimate]]:
-    everything = np.ones(table.n, dtype=bool)
-    kinds = {
-        "scored": (table.scored, everything),
-        "malformed": (table.conclusive & ~table.scored, table.conclusive),
-        "inconclusive": (~table.conclusive, everything),
-    }
+    scored, malformed, inconclusive = range(3)
+    kind = np.full(table.n, inconclusive, dtype=np.int8)
+    kind[table.scored] = scored
+    kind[table.malformed] = malformed
+    of_all = groups.rates(groups.labelled(kind), 3, kind >= 0, absent_as=inconclusive)
+    of_conclusive = groups.rates(groups.labelled(kind), 3, table.conclusive)
     return {
-        kind: [row[0] for row in _rates(groups, np.where(known, hit.astype(float), np.nan), [kind])]
-        for kind, (hit, known) in kinds.items()
+        "scored": [row[scored] for row in of_all],
+        "malformed": [row[malformed] for row in of_conclusive],
+        "inconclusive": [row[inconclusive] for row in of_all],
     }
 
 
 def _latency(groups: Groups, table: Table) -> dict[str, list[Estimate]]:
-    points = groups.quantiles(table.latency, list(_LATENCIES.values()))
+    latency = table.latency()
+    points = groups.quantiles(latency, list(_LATENCIES.values()))
     found = {name: [row[i] for row in points] for i, name in enumerate(_LATENCIES)}
-    return found | {"mean": groups.means(table.latency, NOT_NEGATIVE)}
+    return found | {"mean": groups.means(latency, NOT_NEGATIVE)}
 
 
-def _tally(codes: Array, names: list[str]) -> dict[str, int]:
+def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
     """How often each name occurs, most frequent first."""
-    present = codes[codes >= 0].astype(int)
-    counts = np.bincount(present, minlength=len(names))
+    counts = tally(codes, len(names))
     return {
         names[i]: int(counts[i]) for i in sorted(range(len(names)), key=lambda i: (-counts[i], names[i])) if counts[i]
     }

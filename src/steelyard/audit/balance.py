@@ -7,6 +7,7 @@ from itertools import islice
 
 from steelyard.audit.gate_check import gate_complaints
 from steelyard.audit.probes import NULL, TRUTH, Probe, ProbeMaker
+from steelyard.records import Outcome
 from steelyard.scoring.weigh import Weigher
 from steelyard.suite.case import Case
 from steelyard.suite.load import strict as with_strict_rules
@@ -30,6 +31,8 @@ class ProbeResult:
     average: float
     highest: float
     lowest: float
+    n_malformed: int
+    """How many of them were not even weighed, because the suite's schema turned them away."""
     passed: tuple[str, ...]
     """Ids of the cases it passed; for the truth, of those it did not pass."""
     limit: float
@@ -96,6 +99,7 @@ def _weigh(
         average=average,
         highest=max(scores),
         lowest=lowest,
+        n_malformed=sum(one.outcome is Outcome.MALFORMED for one in weighed),
         passed=passed,
         limit=limit,
         holds=complaint is None,

@@ -50,7 +50,7 @@ def _print(result: AuditResult) -> None:
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         table.add_column("probe", no_wrap=True)
         table.add_column("what it answers")
-        for name in ("average", "highest", "passes", "limit"):
+        for name in ("malformed", "average", "highest", "passes", "limit"):
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("", no_wrap=True)
         for probe in (one for one in result.probes if one.rule == rule):
@@ -59,6 +59,7 @@ def _print(result: AuditResult) -> None:
             table.add_row(
                 Text(probe.probe),
                 Text(probe.about),
+                str(probe.n_malformed),
                 f"{probe.average:.1%}",
                 f"{probe.highest:.1%}",
                 str(passes),

@@ -15,7 +15,7 @@ from steelyard.suite.case import Case
 
 _BETWEEN_NAMES = re.compile(r"[,;/|\n•·&+]|\b(?:or|and|und|et|y|oder|ou)\b", re.IGNORECASE)
 _NAMED = "\0"
-_DENIALS = frozenset({"not", "isn", "wasn", "neither", "nor", "unlike", "never", "no"})
+_DENIALS = frozenset({"not", "isn", "wasn", "neither", "nor", "unlike", "never"})
 
 
 def naming(text: str, accepted: Sequence[str], *, max_others: int, max_extra_words: int) -> float:

@@ -58,8 +58,8 @@ def read_numeral(numeral: str, *, decimal: str | None) -> float:
         mark = "," if comma >= 0 else "."
         if digits.count(mark) > 1 or _separates_thousands(digits, mark, decimal):
             return float(digits.replace(mark, ""))
-    other = "." if mark == "," else ","
-    return float(digits.replace(other, "").replace(mark, ".", 1))
+    whole, _, part = digits.rpartition(mark)
+    return float(f"{whole.replace(',', '').replace('.', '')}.{part}")
 
 
 def factor_of(multiplier: str | None) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 from rapidfuzz import fuzz
@@ -12,13 +14,32 @@ from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.normalise import as_phrases, as_text, has_phrase, normalise
 from steelyard.suite.case import Case
 
+Likeness = Callable[[str, str], float]
 
-def likeness(one: str, other: str) -> float:
-    """How alike two texts are, 0..1, letter case not regarded: the normalised indel similarity."""
+
+def letter_pairs(one: str, other: str) -> float:
+    """How alike two texts are, 0..1: Dice's coefficient over pairs of neighbouring letters, case and spaces left out.
+
+    This is what the npm package `string-similarity`, by far the best-known `stringSimilarity`, computes.
+    """
+    one, other = "".join(one.lower().split()), "".join(other.lower().split())
+    if one == other:
+        return 1.0
+    if len(one) < 2 or len(other) < 2:
+        return 0.0
+    shared = Counter(pairwise(one)) & Counter(pairwise(other))
+    return 2 * shared.total() / (len(one) + len(other) - 2)
+
+
+def edits(one: str, other: str) -> float:
+    """How alike two texts are, 0..1, letter case not regarded: rapidfuzz's normalised indel similarity."""
     return fuzz.ratio(one.lower(), other.lower()) / 100.0
 
 
-def keyword_or_fuzzy(actual: str, expected: str, keywords: Sequence[str]) -> float:
+_LIKENESS: Final[dict[str, Likeness]] = {"letter_pairs": letter_pairs, "edits": edits}
+
+
+def keyword_or_fuzzy(actual: str, expected: str, keywords: Sequence[str], likeness: Likeness = letter_pairs) -> float:
     """The published rule as written: 1 for the same name, else the better of keywords found inside and likeness.
 
     Defined beyond it: an answer without a letter or a digit earns 0, and no keywords make a keyword score of 0.
@@ -32,7 +53,13 @@ def keyword_or_fuzzy(actual: str, expected: str, keywords: Sequence[str]) -> flo
 
 
 def keyword_or_fuzzy_strict(
-    actual: str, expected: str, keywords: Sequence[str], *, floor: float, min_precision: float
+    actual: str,
+    expected: str,
+    keywords: Sequence[str],
+    likeness: Likeness = letter_pairs,
+    *,
+    floor: float,
+    min_precision: float,
 ) -> float:
     """The strict rule: keywords as whole words, weighed down in proportion when most words are about something else.
 
@@ -75,6 +102,10 @@ class KeywordsOrFuzzy(Scorer):
 
     expected: str = Field(description="Path to the true name in the case.")
     keywords: str | None = Field(default=None, description="Path to the list of keywords in the case.")
+    likeness: Literal["letter_pairs", "edits"] = Field(
+        default="letter_pairs",
+        description="Alike by shared pairs of letters, or by how few edits lead from one to the other.",
+    )
     strict: bool = Field(default=False, description="Weigh by the strict rule.")
     floor: float = Field(
         default=0.6, ge=0, lt=1, description="Strict rule: likeness up to this earns nothing; above it is rescaled."
@@ -90,9 +121,10 @@ class KeywordsOrFuzzy(Scorer):
         name, keywords = as_text(expected), self._keywords(case)
         got = as_text(self.seen(answer))
         if self.strict:
-            value = keyword_or_fuzzy_strict(got, name, keywords, floor=self.floor, min_precision=self.min_precision)
+            limits = {"floor": self.floor, "min_precision": self.min_precision}
+            value = keyword_or_fuzzy_strict(got, name, keywords, _LIKENESS[self.likeness], **limits)
         else:
-            value = keyword_or_fuzzy(got, name, keywords)
+            value = keyword_or_fuzzy(got, name, keywords, _LIKENESS[self.likeness])
         return Reading(value, name, got, _found(got, keywords) if keywords and value < 1 else "")
 
     def truth(self, case: Case) -> Any:

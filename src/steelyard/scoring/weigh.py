@@ -26,6 +26,8 @@ UNKNOWN_WORDS: Final = (
 
 _PRECISION: Final = 12
 """Decimals that count: 0.7 + 0.05 reaches 0.75 however the sum was rounded on the way."""
+_ROUNDING: Final = 10.0**-_PRECISION
+_FRACTIONS: Final = (0.0, 1.0)
 _LONGEST_QUOTE: Final = 300
 _MOST_UNKNOWN_WORDS: Final = 12
 
@@ -51,8 +53,8 @@ class Weigher:
         schema = suite.answer.schema
         self._validator = SchemaValidator(schema) if self._is_json and schema is not None else None
         self.components = tuple((component, placed(component, suite)) for component in suite.components)
-        self._passing = suite.passing
-        self._bands = suite.bands
+        self._pass_at = None if suite.passing is None else round(suite.passing.at_least, _PRECISION)
+        self._bands = [(band.name, round(band.at_least, _PRECISION)) for band in suite.bands]
         self._severity = {kind.code: kind.severity for kind in suite.taxonomy}
 
     def weigh(self, text: str, case: Case) -> Weighed:
@@ -76,13 +78,13 @@ class Weigher:
             scores.append(Score(component.name, value, component.weight, note=reading.note))
             if value is None:
                 continue
-            low, high = component.scale
-            share = min(1.0, max(0.0, (value - low) / (high - low)))
+            within = component.scale == _FRACTIONS and 0.0 <= value <= 1.0
+            share = value if within else _share(value, component.scale)
             earned += component.weight * share
             weight += component.weight
             if reading.findings:
                 findings.extend(reading.findings)
-            elif round(share, _PRECISION) < component.wrong_below:
+            elif share < component.wrong_below - _ROUNDING:
                 findings.append(self._finding(component, scorer.answer, reading))
         if weight <= 0:
             raise SuiteError(_nothing_to_weigh(case))
@@ -113,10 +115,13 @@ class Weigher:
         )
 
     def _passed(self, score: float) -> bool | None:
-        return None if self._passing is None else score >= round(self._passing.at_least, _PRECISION)
+        return None if self._pass_at is None else score >= self._pass_at
 
     def _band(self, score: float) -> str | None:
-        return next((band.name for band in self._bands if score >= round(band.at_least, _PRECISION)), None)
+        for name, at_least in self._bands:
+            if score >= at_least:
+                return name
+        return None
 
 
 def placed(component: Component, suite: SuiteModel) -> Any:
@@ -153,6 +158,11 @@ def _unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Read
         note = "says that it is unknown" if said else "the truth is unknown, and the answer does not say so"
         return Reading(1.0 if said else 0.0, expected="unknown, said in words", got=got, note=note)
     raise SuiteError([Mistake(f"case {case.id}: {_no_policy(component)}", file=case.source)])
+
+
+def _share(value: float, scale: tuple[float, float]) -> float:
+    low, high = scale
+    return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
 def _no_policy(component: Component) -> str:

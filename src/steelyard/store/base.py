@@ -26,12 +26,14 @@ class Key:
 class Columns:
     """A run's samples as columns, in the order they were planned; memory is bounded by numbers, not by answers.
 
-    Text columns hold codes into their list of names (-1 is "none"); a score that does not exist is NaN.
+    Text columns hold codes into their list of names (-1 is "none"); a score that does not exist is NaN. Columns are of
+    the narrowest type that holds their values exactly: widen them before arithmetic.
     """
 
     n: int
     case: np.ndarray
-    case_ids: list[str]
+    case_ids: Sequence[str]
+    """Each once, in order: a smaller code is an earlier id."""
     variant: np.ndarray
     variants: list[str]
     repeat: np.ndarray

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,17 +19,38 @@ from steelyard.store.text import from_stored
 PIECE = 1_000
 """Rows read at a time: few enough to stay in the processor's cache, which is twice as fast as 20,000."""
 
+_SIZE = "SELECT count(*) FROM samples WHERE run = ?"
 _SAMPLES = """
-SELECT seq, case_id, variant, repeat, outcome, score, passed, band, category, difficulty, rung, layout, scores
+SELECT seq, repeat, score, passed, variant, outcome, band, category, difficulty, rung, layout, scores
 FROM samples WHERE run = ? ORDER BY seq
 """
+_TEXTS = ("variant", "outcome", "band", "category", "difficulty", "rung")
+_CASES = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
 _OWNERS = "SELECT DISTINCT attempt_run FROM samples WHERE run = ?"
 _ATTEMPTS = """
 SELECT seq, CASE WHEN failure_kind IS NULL THEN latency END, tokens_in, tokens_out, cost, failure_kind
 FROM attempts WHERE run = ? ORDER BY seq
 """
+_MEASURED = ("latency", "tokens_in", "tokens_out", "cost")
 _FINDINGS = "SELECT seq, code FROM findings WHERE run = ? ORDER BY seq, position"
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? ORDER BY seq, position"
+
+_WHOLE = (np.int8, np.int16, np.int32, np.int64)
+_REAL = (np.float16, np.float32, np.float64)
+
+
+class _Column:
+    """Values in the narrowest type that holds all of them exactly; what was not put is absent (-1 or NaN)."""
+
+    def __init__(self, n: int, kinds: Sequence[type] = _WHOLE) -> None:
+        self._wider = list(kinds[1:])
+        self.values = np.full(n, np.nan if kinds is _REAL else -1, dtype=kinds[0])
+
+    def put(self, where: slice | np.ndarray, piece: np.ndarray) -> None:
+        with np.errstate(over="ignore"):
+            while not np.array_equal(piece.astype(self.values.dtype), piece, equal_nan=True):
+                self.values = self.values.astype(self._wider.pop(0))
+        self.values[where] = piece
 
 
 class _Names:
@@ -44,122 +66,137 @@ class _Names:
         fresh = [text for text in dict.fromkeys(texts) if text not in known]
         known.update(zip(fresh, range(len(self.texts), len(self.texts) + len(fresh)), strict=True))
         self.texts.extend(from_stored(text) for text in fresh if text is not None)
-        return np.array([known[text] for text in texts], dtype=np.int32)
+        return np.array([known[text] for text in texts], dtype=np.int64)
 
 
-class _Pieces:
-    """Arrays that arrive in pieces and leave as one."""
+class _PackedTexts(Sequence[str]):
+    """Many texts end to end in one block, a fifth of the memory of so many strings."""
 
-    def __init__(self, *names: str) -> None:
-        self._pieces: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    def __init__(self) -> None:
+        self._block = bytearray()
+        self._ends = array("Q", [0])
 
-    def add(self, name: str, piece: np.ndarray) -> None:
-        self._pieces[name].append(piece)
+    def extend(self, stored: Sequence[str]) -> None:
+        for text in stored:
+            self._block += text.encode()
+            self._ends.append(len(self._block))
 
-    def whole(self, name: str, dtype: type) -> np.ndarray:
-        pieces = self._pieces.pop(name)
-        return np.concatenate(pieces) if pieces else np.empty(0, dtype=dtype)
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        return from_stored(self._block[self._ends[at] : self._ends[at + 1]].decode())
 
 
 def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
     """The columns of a run, as `base.Columns` describes them."""
-    components = [component["name"] for component in suite.get("components", ())]
+    n = session.execute(_SIZE, (run,))[0][0]
     layouts = layouts_of(session, run)
-    for layout in layouts.values():
-        components.extend(name for name, _weight in layout if name not in components)
-    names = {column: _Names() for column in ("case_id", "variant", "category", "difficulty", "rung")}
+    declared = [component["name"] for component in suite.get("components", ())]
+    components = dict.fromkeys([*declared, *(name for layout in layouts.values() for name, _weight in layout)])
+    names = {column: _Names() for column in _TEXTS}
     names["outcome"] = _Names([outcome.value for outcome in Outcome])
     names["band"] = _Names([band["name"] for band in suite.get("bands", ())])
-    pieces = _Pieces("seq", "repeat", "score", "passed", *names, *(f"component {name}" for name in components))
+    whole = {column: _Column(n) for column in ("repeat", "passed", *_TEXTS)}
+    score, parts = _Column(n, _REAL), {name: _Column(n, _REAL) for name in components}
+    # As wide as what is looked up in it, which numpy would otherwise widen again and again.
+    places = np.empty(n, dtype=np.int64)
+    start = 0
     for rows in session.stream(_SAMPLES, (run,), PIECE):
-        _take_samples(rows, names, pieces, layouts, components)
-    seq = pieces.whole("seq", np.int64)
-    columns = Columns(
-        n=len(seq),
-        case=pieces.whole("case_id", np.int32),
-        case_ids=names["case_id"].texts,
-        variant=pieces.whole("variant", np.int32),
+        piece = slice(start, start + len(rows))
+        seq, repeat, scores, passed, *texts, layout, values = zip(*rows, strict=True)
+        places[piece] = seq
+        whole["repeat"].put(piece, np.array(repeat))
+        whole["passed"].put(piece, np.array([-1 if one is None else one for one in passed]))
+        score.put(piece, np.array(scores, dtype=float))
+        for column, found in zip(_TEXTS, texts, strict=True):
+            whole[column].put(piece, names[column].codes(found))
+        _put_parts(parts, piece, layouts, layout, values)
+        start = piece.stop
+    case, case_ids = _cases(session, run, places)
+    tag_sample, tag, tags = _listed(session, _TAGS, run, places)
+    finding_sample, finding_code, finding_codes = _listed(session, _FINDINGS, run, places)
+    return Columns(
+        n=n,
+        case=case,
+        case_ids=case_ids,
+        **{column: each.values for column, each in whole.items()},
         variants=names["variant"].texts,
-        repeat=pieces.whole("repeat", np.int32),
-        outcome=pieces.whole("outcome", np.int32),
         outcomes=names["outcome"].texts,
-        score=pieces.whole("score", float),
-        passed=pieces.whole("passed", np.int8),
-        band=pieces.whole("band", np.int32),
+        score=score.values,
         bands=names["band"].texts,
-        category=pieces.whole("category", np.int32),
         categories=names["category"].texts,
-        difficulty=pieces.whole("difficulty", np.int32),
         difficulties=names["difficulty"].texts,
-        tag_sample=np.empty(0, dtype=np.int64),
-        tag=np.empty(0, dtype=np.int32),
-        tags=[],
-        components={name: pieces.whole(f"component {name}", float) for name in components},
-        rung=pieces.whole("rung", np.int32),
         rungs=names["rung"].texts,
+        tag_sample=tag_sample,
+        tag=tag,
+        tags=tags,
+        components={name: each.values for name, each in parts.items()},
+        finding_sample=finding_sample,
+        finding_code=finding_code,
+        finding_codes=finding_codes,
+        **_attempts(session, run, places),
     )
-    columns.tag_sample, columns.tag, columns.tags = _listed(session, _TAGS, run, seq)
-    columns.finding_sample, columns.finding_code, columns.finding_codes = _listed(session, _FINDINGS, run, seq)
-    _take_attempts(session, run, seq, columns)
-    return columns
 
 
-def _take_samples(
-    rows: list[Row], names: dict[str, _Names], pieces: _Pieces, layouts: dict[int, Layout], components: list[str]
+def _put_parts(
+    parts: dict[str, _Column], piece: slice, layouts: dict[int, Layout], used: Sequence[int], scores: Sequence[str]
 ) -> None:
-    (seq, case_id, variant, repeat, outcome, score, passed, band, category, difficulty, rung, layout, scores) = zip(
-        *rows, strict=True
-    )
-    pieces.add("seq", np.array(seq, dtype=np.int64))
-    pieces.add("repeat", np.array(repeat, dtype=np.int32))
-    pieces.add("score", np.array(score, dtype=float))
-    pieces.add("passed", np.array([-1 if p is None else p for p in passed], dtype=np.int8))
-    texts = {
-        "case_id": case_id,
-        "variant": variant,
-        "outcome": outcome,
-        "band": band,
-        "category": category,
-        "difficulty": difficulty,
-        "rung": rung,
-    }
-    for name, values in texts.items():
-        pieces.add(name, names[name].codes(values))
-    values_of = {name: np.full(len(rows), np.nan) for name in components}
-    layout_codes = np.array(layout)
-    for number in np.unique(layout_codes):
-        where = np.flatnonzero(layout_codes == number)
+    """Put the values of components, which are stored as one list a sample in the order its layout says."""
+    numbers = np.array(used)
+    for number in set(used):
+        where = np.flatnonzero(numbers == number)
         parsed = json.loads("[" + ",".join([scores[position] for position in where]) + "]")
         matrix = np.array(parsed, dtype=float).reshape(len(where), -1)
-        for position, (name, _weight) in enumerate(layouts[int(number)]):
-            values_of[name][where] = matrix[:, position]
-    for name, column in values_of.items():
-        pieces.add(f"component {name}", column)
+        for position, (name, _weight) in enumerate(layouts[number]):
+            parts[name].put(piece.start + where, matrix[:, position])
+
+
+def _cases(session: Session, run: int, seq: np.ndarray) -> tuple[np.ndarray, _PackedTexts]:
+    """The code of every sample's case; the database gives them sorted, so that nothing need be looked up."""
+    codes, ids = _Column(len(seq)), _PackedTexts()
+    last = None
+    for rows in session.stream(_CASES, (run,), PIECE):
+        texts, seqs = zip(*rows, strict=True)
+        fresh = [text != before for text, before in zip(texts, (last, *texts), strict=False)]
+        codes.put(np.searchsorted(seq, np.array(seqs)), len(ids) - 1 + np.cumsum(fresh))
+        ids.extend([text for text, new in zip(texts, fresh, strict=True) if new])
+        last = texts[-1]
+    return codes.values, ids
 
 
 def _listed(session: Session, sql: str, run: int, seq: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Positions of samples and codes of the texts listed for them."""
-    names, pieces = _Names(), _Pieces("seq", "code")
+    names, places, codes = _Names(), array("I"), array("I")
     for rows in session.stream(sql, (run,), PIECE):
         seqs, texts = zip(*rows, strict=True)
-        pieces.add("seq", np.array(seqs, dtype=np.int64))
-        pieces.add("code", names.codes(texts))
-    where = np.searchsorted(seq, pieces.whole("seq", np.int64))
-    return where, pieces.whole("code", np.int32), names.texts
+        places.frombytes(np.searchsorted(seq, np.array(seqs)).astype(np.uint32).tobytes())
+        codes.frombytes(names.codes(texts).astype(np.uint32).tobytes())
+    narrow = np.min_scalar_type(len(names.texts))
+    return np.asarray(places), np.asarray(codes).astype(narrow), names.texts
 
 
-def _take_attempts(session: Session, run: int, seq: np.ndarray, columns: Columns) -> None:
+def _attempts(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
     """Numbers of the attempts, which a rescored run shares with an earlier one that may hold more of them."""
-    numbers = np.full((4, len(seq)), np.nan)
-    failure, names = np.full(len(seq), -1, dtype=np.int32), _Names()
-    owners = [row[0] for row in session.execute(_OWNERS, (run,))]
-    for owner in owners:
+    measured = {column: _Column(len(seq), _REAL) for column in _MEASURED}
+    failure, names = _Column(len(seq)), _Names()
+    for (owner,) in session.execute(_OWNERS, (run,)):
         for rows in session.stream(_ATTEMPTS, (owner,), PIECE):
             seqs, *values, kinds = zip(*rows, strict=True)
-            found = np.array(seqs, dtype=np.int64)
+            found = np.array(seqs)
             where = np.searchsorted(seq, found)
             here = (where < len(seq)) & (seq[np.minimum(where, len(seq) - 1)] == found)
-            numbers[:, where[here]] = np.array(values, dtype=float)[:, here]
-            failure[where[here]] = names.codes(kinds)[here]
-    columns.latency, columns.tokens_in, columns.tokens_out, columns.cost = numbers
-    columns.failure, columns.failures = failure, names.texts
+            for column, numbers in zip(measured.values(), values, strict=True):
+                column.put(where[here], np.array(numbers, dtype=float)[here])
+            failure.put(where[here], names.codes(kinds)[here])
+    return {column: each.values for column, each in measured.items()} | {
+        "failure": failure.values,
+        "failures": names.texts,
+    }

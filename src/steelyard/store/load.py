@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from steelyard.records import Finding, Sample
 from steelyard.store.database import Row, Session, in_pieces, placeholders
@@ -37,14 +37,9 @@ _FINDINGS = f"SELECT seq, {', '.join(FINDING_COLUMNS[3:])} FROM findings WHERE r
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
 _IN_ORDER = " ORDER BY seq, position"
 
-_CASE_PAGE = """
-SELECT k.case_id, k.case_hash, c.content FROM (
-    SELECT DISTINCT case_id, case_hash FROM samples
-    WHERE run = ? AND case_id >= ? AND (case_id > ? OR case_hash > ?) ORDER BY case_id, case_hash LIMIT ?
-) k
-JOIN cases c ON c.id = k.case_id AND c.hash = k.case_hash
-ORDER BY k.case_id, k.case_hash
-"""
+_CASE_KEYS = (
+    "SELECT case_id, case_hash FROM samples WHERE run = ? GROUP BY case_id, case_hash ORDER BY case_id, case_hash"
+)
 _N_SAMPLE = len(SAMPLE_COLUMNS)
 
 
@@ -60,10 +55,13 @@ def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample,
     return _complete(session, run, rows), rows[-1][1] if rows else seq
 
 
-def case_page_after(session: Session, run: int, key: tuple[str, str]) -> list[tuple[str, str, str]]:
-    """The next of the run's cases, each once, as stored: id, hash and content, ordered by id and hash."""
-    rows = session.execute(_CASE_PAGE, (run, key[0], *key, PAGE))
-    return [(case_id, case_hash, content) for case_id, case_hash, content in rows]
+def case_contents(session: Session, run: int) -> Iterator[str]:
+    """Each of the run's cases once, in its stored spelling, ordered by id and hash."""
+    for keys in session.stream(_CASE_KEYS, (run,), PAGE):
+        ids = sorted({case_id for case_id, _hash in keys})
+        rows = session.execute(f"SELECT id, hash, content FROM cases WHERE id IN ({placeholders(ids)})", ids)  # noqa: S608
+        contents = {(case_id, case_hash): from_stored(content) for case_id, case_hash, content in rows}
+        yield from (contents[key] for key in keys)
 
 
 def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sample, Case]]:

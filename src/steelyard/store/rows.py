@@ -93,7 +93,7 @@ def header_from(row: Row) -> RunHeader:
 def case_row(case: Case) -> tuple[str, str, str]:
     """A case's id, its hash, which is `digest` of its data, and the data in its one spelling."""
     spelling = canonical(case.as_data())
-    return to_stored(case.id), hashlib.sha256(spelling).hexdigest()[:16], to_stored(spelling.decode())
+    return to_stored(case.id), hashlib.sha256(spelling).hexdigest()[:16], to_stored(spelling.decode("utf-8", "surrogatepass"))
 
 
 def case_from(content: str) -> Case:
@@ -177,7 +177,11 @@ def finite_or_none(value: float | None) -> float | None:
 
 def _values(scores: Sequence[Score]) -> str:
     values = [score.value for score in scores]
-    return f"[{','.join(['null' if v is None or not isfinite(v) else repr(float(v)) for v in values])}]"
+    # Plain numbers are written alike by Python and JSON; None, nan, inf, True, False and numpy's numbers are not.
+    written = repr(values)
+    if "n" not in written and "e" not in written:
+        return written
+    return to_json([None if value is None or not isfinite(value) else float(value) for value in values])
 
 
 def _details(scores: Sequence[Score]) -> str | None:

@@ -14,11 +14,11 @@ from steelyard.errors import SnapshotError
 from steelyard.records import RunHeader
 from steelyard.store.database import Duplicate, Session
 from steelyard.store.ids import find_run
-from steelyard.store.load import case_page_after, page_after
+from steelyard.store.load import case_contents, page_after
 from steelyard.store.snapshot_form import FORMAT, VERSION, ContentDigest, run_data, sample_data
 from steelyard.store.snapshot_reader import SnapshotReader, keep_snapshot
 from steelyard.store.sql import SqlStore
-from steelyard.store.text import from_stored, to_json, to_stored
+from steelyard.store.text import to_json, to_stored
 
 
 def write_snapshot(store: SqlStore, run_id: str, path: str | Path) -> None:
@@ -72,11 +72,7 @@ def _written(record: Any, digest: ContentDigest) -> str:
 
 
 def _cases(session: Session, run: int) -> Iterator[Any]:
-    key = ("", "")
-    while page := case_page_after(session, run, key):
-        for _case_id, _case_hash, content in page:
-            yield json.loads(from_stored(content))
-        key = page[-1][:2]
+    return (json.loads(content) for content in case_contents(session, run))
 
 
 def _samples(session: Session, run: int) -> Iterator[Any]:

@@ -71,7 +71,7 @@ class SqlStore:
         if not samples:
             return
         rows = {case.id: case_row(case) for case in cases}
-        hashes = [rows[sample.case_id][1] for sample in samples]
+        hashes = [rows[sample.case_id][1] for sample in samples]  # KeyError: a sample came without its case
         try:
             with self.database.writing() as session:
                 run = self._open_run(session, run_id)
@@ -176,7 +176,12 @@ class SqlStore:
 
     def _already_kept(self, run_id: str, samples: Sequence[Sample]) -> StoreError:
         kept = self.done(run_id, [sample.case_id for sample in samples])
-        twice = [sample.key for sample in samples if sample.key in kept] or [samples[0].key]
+        twice = [sample.key for sample in samples if sample.key in kept]
+        if not twice:
+            return StoreError(
+                f"two samples of run {run_id} have the same case, variant and repeat, or the same place in the plan: "
+                "nothing of this batch was kept"
+            )
         return StoreError(
             f"run {run_id} already holds the sample for {describe_key(twice[0])}"
             f"{f' and {len(twice) - 1} more' if len(twice) > 1 else ''}: nothing of this batch was kept"

@@ -69,7 +69,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",",
 
 def canonical(data: Any) -> bytes:
     """The one spelling of plain data that is hashed: sorted keys, no spaces, UTF-8."""
-    return _ENCODER.encode(data).encode()
+    return _ENCODER.encode(data).encode("utf-8", "surrogatepass")
 
 
 def digest(data: Any) -> str:

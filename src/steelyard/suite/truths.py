@@ -50,6 +50,7 @@ class TruthCheck:
 
     def __init__(self, components: tuple[Component, ...], mapping: Mapping) -> None:
         self._components = [_watch(component) for component in components]
+        self._all_skip = bool(components) and all(component.when_unknown == "skip" for component in components)
         self._sources = [_Asked(s.path, s.get, ("cases", "map", *s.spec)) for s in mapping.sources]
         self._open_sources = list(self._sources)
         self._record_names: set[str] = set()
@@ -81,6 +82,16 @@ class TruthCheck:
             except Exception as error:  # noqa: BLE001 - a scorer of a plug-in may raise anything
                 told = f"{type(error).__name__}: {error}"
                 report(record.mistake(f"case {case.id}: the scorer of {component.name} breaks on its truth: {told}"))
+
+        if self._all_skip and self._nothing_to_weigh(case):
+            report(
+                record.mistake(
+                    f"case {case.id}: nothing to weigh: it has no truth for any component, and all are skipped"
+                )
+            )
+
+    def _nothing_to_weigh(self, case: Case) -> bool:
+        return all(component.knows_truth and component.scorer.truth(case) is None for component in self._components)
 
     def _look(self, component: _Component, case: Case, record: Record, report: Report) -> None:
         if component.check is not None and (wrong := component.check(case)):

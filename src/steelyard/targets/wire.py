@@ -169,12 +169,12 @@ def failure_of(error: Exception, url: URL) -> TargetFailure:
 
 def _not_connected(error: Exception, place: str) -> TargetFailure:
     match error:
+        case aiohttp.ClientSSLError() | ssl.SSLError():
+            return TargetFailure("tls", f"no trusted connection to {place}: {error}", retry=False)
         case aiohttp.ClientConnectorDNSError():
             return TargetFailure("dns", f"the name in {place} cannot be resolved")
         case aiohttp.ClientConnectorError() if isinstance(error.os_error, ConnectionRefusedError):
             return TargetFailure("refused", f"{place} refuses connections: is the service running there?")
-        case aiohttp.ClientSSLError() | ssl.SSLError():
-            return TargetFailure("tls", f"no trusted connection to {place}: {error}", retry=False)
         case aiohttp.ClientConnectorError():
             return TargetFailure("unreachable", f"{place} cannot be reached: {error.os_error.strerror or error}")
         case _:

@@ -1,0 +1,138 @@
+"""The audit on suites made to be caught, and on every built-in one."""
+
+import json
+
+import pytest
+import yaml
+from parts.command import steelyard
+
+from steelyard.audit.balance import AS_WRITTEN, STRICT, audit
+from steelyard.suite.discover import list_suites
+from steelyard.suite.load import load_suite
+
+CASES = [
+    {"id": f"c{n}", "input": {"text": f"question {n}"}, "expected": {"name": name, "words": name.split(), "low": low}}
+    for n, (name, low) in enumerate([("oak table", 100), ("silver spoon", 300), ("glass lamp", 900)])
+]
+SCHEMA = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string", "minLength": 1}, "price": {"type": "string"}},
+}
+
+
+def write(folder, *, cases=CASES, **more):
+    (folder / "cases.json").write_text(json.dumps(cases))
+    suite = {
+        "suite": "probed",
+        "cases": {"files": "cases.json"},
+        "target": {"python": "m:f"},
+        "answer": {"schema": SCHEMA},
+        "score": {"name": {"exact": {"expected": "expected.name"}}},
+        "pass": "score >= 75 %",
+        "gates": ["pass_rate >= 50 %"],
+        **more,
+    }
+    (folder / "suite.yaml").write_text(yaml.safe_dump(suite, sort_keys=False))
+    return load_suite(folder / "suite.yaml")
+
+
+def by_name(result, rule=AS_WRITTEN):
+    return {probe.probe: probe for probe in result.probes if probe.rule == rule}
+
+
+def test_a_sound_suite_passes_and_every_null_probe_earns_nothing(tmp_path):
+    result = audit(write(tmp_path))
+    assert result.complaints == []
+    probes = by_name(result)
+    assert {"empty", "{}", "nulls", "constant", "echo", "echo fields", "keywords", "another", "truth"} <= set(probes)
+    for name, probe in probes.items():
+        assert probe.average == (1.0 if name == "truth" else 0.0), name
+
+
+def test_a_rule_that_pays_for_an_empty_answer_is_caught(tmp_path):
+    # No word is asked for, so every text, the empty one too, holds "all" of them.
+    cases = [case | {"expected": case["expected"] | {"pattern": ".*"}} for case in CASES]
+    suite = write(
+        tmp_path, cases=cases, answer={"format": "text"}, score={"name": {"regex": {"pattern": "^.*$", "example": "x"}}}
+    )
+    result = audit(suite)
+    assert not by_name(result)["constant"].holds
+    assert by_name(result)["constant"].passed == ("c0", "c1", "c2")
+    assert any(complaint.startswith("constant (as written): 100.0%") for complaint in result.complaints)
+
+
+def test_stuffing_is_caught_as_written_and_closed_by_the_strict_rule(tmp_path):
+    score = {"name": {"keywords_or_fuzzy": {"expected": "expected.name", "keywords": "expected.words"}}}
+    result = audit(write(tmp_path, score=score))
+    as_written, strict = by_name(result)["keywords"], by_name(result, STRICT)["keywords"]
+    # All six keywords are in the answer, so every case's two are.
+    assert as_written.average == 1.0
+    assert not as_written.holds
+    # 2 of 6 words are to the point: precision 1/3 over the 1/2 asked for.
+    assert strict.average == pytest.approx(2 / 3)
+    assert any("keywords (as written)" in complaint for complaint in result.complaints)
+
+
+def test_an_answer_from_nothing_to_infinity_is_caught_as_written_and_worth_nothing_strictly(tmp_path):
+    cases = [case | {"expected": case["expected"] | {"high": case["expected"]["low"] * 2}} for case in CASES]
+    score = {
+        "price": {"money_range": {"low": "expected.low", "high": "expected.high", "unit": "dollars"}, "weight": 1},
+    }
+    result = audit(write(tmp_path, cases=cases, score=score))
+    assert by_name(result)["widest"].average == 1.0
+    assert not by_name(result)["widest"].holds
+    assert by_name(result, STRICT)["widest"].average < 0.01
+    assert by_name(result, STRICT)["widest"].holds
+
+
+def test_the_question_given_back_is_caught_when_it_holds_the_answer(tmp_path):
+    cases = [case | {"input": {"text": case["expected"]["name"]}} for case in CASES]
+    result = audit(write(tmp_path, cases=cases))
+    assert by_name(result)["echo fields"].average == 1.0
+    assert any(complaint.startswith("echo fields") for complaint in result.complaints)
+
+
+def test_a_truth_that_does_not_earn_full_marks_is_caught(tmp_path):
+    # The schema does not let the truth through: a name of at most 10 letters.
+    schema = SCHEMA | {"properties": {"name": {"type": "string", "maxLength": 10}}}
+    result = audit(write(tmp_path, answer={"schema": schema}))
+    assert not by_name(result)["truth"].holds
+    assert any("c1 0.0%" in complaint for complaint in result.complaints)
+
+
+def test_a_minimum_n_that_no_run_can_reach_is_caught(tmp_path):
+    result = audit(write(tmp_path, gates=["pass_rate >= 50 % with n >= 4"]))
+    assert result.complaints == [
+        "gate 'pass_rate >= 50 % with n >= 4' can never be decided: it asks for n >= 4, and there are at most 3"
+    ]
+
+
+def test_a_run_that_could_never_be_invalid_is_caught(tmp_path):
+    result = audit(write(tmp_path, limits={"max_inconclusive": "100 %"}))
+    assert any("max_inconclusive" in complaint for complaint in result.complaints)
+
+
+def test_a_gate_that_lets_empty_answers_through_is_caught(tmp_path):
+    suite = write(
+        tmp_path,
+        answer={"format": "text"},
+        score={"name": {"regex": {"pattern": "^.*$", "example": "x"}}},
+    )
+    assert any("lets a system through that answers nothing" in complaint for complaint in audit(suite).complaints)
+
+
+def test_the_command_fails_with_exit_code_1_and_says_why(tmp_path):
+    write(tmp_path, gates=["pass_rate >= 50 % with n >= 4"])
+    done = steelyard("audit", "suite.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "AUDIT FAILED" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", [listing.name for listing in list_suites()])
+def test_every_built_in_suite_passes_its_audit(name):
+    result = audit(load_suite(name))
+    assert result.complaints == []
+    assert result.n_audited == result.n_cases
+    assert not any(probe.passed for probe in result.probes)
