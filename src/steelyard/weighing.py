@@ -71,7 +71,11 @@ def run(
         run_id=header.id,
         cache=options.cache,
     )
-    ending = _in_own_loop(_drive(engine, target, progress, resumed=resumed is not None))
+    try:
+        ending = _in_own_loop(_drive(engine, target, progress, resumed=resumed is not None))
+    except UserMistake:
+        store.update_run(replace(header, state=RunState.INTERRUPTED))
+        raise
     return finish(store, header, ending.health, finished=ending.stopped is None), ending
 
 

@@ -84,7 +84,13 @@ class TestEffectiveN:
 
 def groups_of(n_groups: int, cases: int, repeats: int) -> Groups:
     rows = np.arange(n_groups * cases * repeats)
-    return Groups([str(g) for g in range(n_groups)], rows, rows // (cases * repeats), rows // repeats)
+    case = rows // repeats if repeats > 1 else None
+    return Groups([str(g) for g in range(n_groups)], rows // (cases * repeats), case)
+
+
+def rates_of(groups: Groups, hits: np.ndarray) -> list:
+    found = groups.rates(groups.labelled(hits.astype(int) - 1), 1, np.ones(len(hits), bool))
+    return [row[0] for row in found]
 
 
 def coverage(estimates: list, truth: float) -> float:
@@ -99,9 +105,7 @@ class TestCoverage:
 
     def test_of_rates(self) -> None:
         hits = np.random.default_rng(1).random(RUNS * 60) < 0.8
-        groups = groups_of(RUNS, 60, 1)
-        rates = groups.rates(np.flatnonzero(hits), np.zeros(hits.sum(), int), 1, np.ones(len(hits), bool))
-        assert 0.92 <= coverage([row[0] for row in rates], 0.8) <= 0.98
+        assert 0.92 <= coverage(rates_of(groups_of(RUNS, 60, 1), hits), 0.8) <= 0.98
 
     def test_of_means(self) -> None:
         values = np.random.default_rng(2).beta(4, 2, RUNS * 40)
@@ -122,9 +126,8 @@ class TestCoverage:
     def test_of_rates_when_each_case_is_asked_five_times(self) -> None:
         rng = np.random.default_rng(5)
         hits = rng.random(RUNS * 200) < np.repeat(rng.beta(2, 1, RUNS * 40), 5)
-        entries = (np.flatnonzero(hits), np.zeros(hits.sum(), int), 1, np.ones(len(hits), bool))
-        assert 0.92 <= coverage([row[0] for row in groups_of(RUNS, 40, 5).rates(*entries)], 2 / 3) <= 0.98
-        assert coverage([row[0] for row in groups_of(RUNS, 200, 1).rates(*entries)], 2 / 3) < 0.9
+        assert 0.92 <= coverage(rates_of(groups_of(RUNS, 40, 5), hits), 2 / 3) <= 0.98
+        assert coverage(rates_of(groups_of(RUNS, 200, 1), hits), 2 / 3) < 0.9
 
     def test_of_medians_when_each_case_is_asked_five_times(self) -> None:
         rng = np.random.default_rng(6)

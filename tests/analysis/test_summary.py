@@ -78,6 +78,45 @@ class TestWhatCounts:
         assert of_scores(0.5).passing == "score >= 75 %"
 
 
+class TestSamplesThatNeverCame:
+    def test_they_are_missing_from_every_figure_of_the_whole_run(self) -> None:
+        overall = summary_of(
+            Made("a", 1.0, parts={"name": 1.0}, cost=0.5), Made("b", None, "target_failed"), n_planned=5
+        ).overall
+        assert (overall.n_planned, overall.outcomes) == (5, {"scored": 1, "target_failed": 1})
+        for estimate in (
+            *(overall.average, overall.median, overall.pass_rate, overall.components["name"], overall.bands["Good"]),
+            *(overall.finding_rates["NAME"], overall.latency["p50"], overall.totals["cost"]),
+        ):
+            assert (estimate.n, estimate.n_missing) in [(1, 4), (2, 3)]
+        assert overall.average.value == 1.0
+
+    def test_they_are_inconclusive(self) -> None:
+        rates = summary_of(Made("a", 1.0), Made("b", 0.0, "malformed"), n_planned=5).overall.outcome_rates
+        # Wilson for 3 of 5 and for 1 of 5, as statsmodels' proportion_confint gives it.
+        assert (rates["inconclusive"].value, rates["inconclusive"].n) == (0.6, 5)
+        assert (rates["inconclusive"].low, rates["inconclusive"].high) == pytest.approx((0.23072, 0.88238), abs=1e-5)
+        assert (rates["scored"].value, rates["scored"].n, rates["scored"].n_missing) == (0.2, 5, 0)
+        assert (rates["malformed"].value, rates["malformed"].n, rates["malformed"].n_missing) == (0.5, 2, 3)
+
+    def test_slices_do_not_know_of_them(self) -> None:
+        summary = summary_of(Made("a", 1.0, category="x"), Made("b", 1.0, category="y"), n_planned=4)
+        assert [(each.n_planned, each.average.n_missing) for each in summary.slices["category"]] == [(1, 0), (1, 0)]
+
+    def test_with_repeats_each_counts_as_a_case_of_its_own(self) -> None:
+        made = [Made(case, 1.0, repeat=i) for case in ("a", "b") for i in range(2)]
+        inconclusive = summary_of(*made, n_planned=6).overall.outcome_rates["inconclusive"]
+        # Clusters of 2, 2, 1 and 1 with hits 0, 0, 1, 1 of a share of 1/3: squares 2 (2/3)^2 + 2 (2/3)^2 = 16/9;
+        # worth (2/9) 36 (4 - 1) / (4 * 16/9) = 27/8, and Wilson for 1/3 of 3.375 trials follows.
+        low, high = stats.binomtest(1, 3).proportion_ci(method="wilson")
+        assert (inconclusive.value, inconclusive.n) == (pytest.approx(1 / 3), 6)
+        assert low < inconclusive.low
+        assert inconclusive.high < high
+
+    def test_a_run_with_more_than_was_planned_lacks_nothing(self) -> None:
+        assert summary_of(Made("a", 1.0), Made("b", 1.0), n_planned=1).overall.n_planned == 2
+
+
 class TestIntervals:
     def test_a_mean_has_students_interval_cut_to_the_scale(self) -> None:
         scores = [0.9, 0.8, 0.4, 0.7, 0.95]

@@ -1,12 +1,14 @@
 """The audit on suites made to be caught, and on every built-in one."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
-from parts.command import steelyard
 
+from parts.command import steelyard
 from steelyard.audit.balance import AS_WRITTEN, STRICT, audit
+from steelyard.scoring.base import Reading, Scorer
 from steelyard.suite.discover import list_suites
 from steelyard.suite.load import load_suite
 
@@ -50,16 +52,27 @@ def test_a_sound_suite_passes_and_every_null_probe_earns_nothing(tmp_path):
         assert probe.average == (1.0 if name == "truth" else 0.0), name
 
 
+class Generous(Scorer):
+    """Full marks for whatever comes: the kind of scorer that the audit is there to catch."""
+
+    def read(self, answer, case):
+        return Reading(1.0)
+
+    def truth(self, case):
+        return "x"
+
+
+def generous(folder):
+    suite = write(folder, answer={"format": "text"})
+    return replace(suite, components=(replace(suite.components[0], scorer=Generous()),))
+
+
 def test_a_rule_that_pays_for_an_empty_answer_is_caught(tmp_path):
-    # No word is asked for, so every text, the empty one too, holds "all" of them.
-    cases = [case | {"expected": case["expected"] | {"pattern": ".*"}} for case in CASES]
-    suite = write(
-        tmp_path, cases=cases, answer={"format": "text"}, score={"name": {"regex": {"pattern": "^.*$", "example": "x"}}}
-    )
-    result = audit(suite)
-    assert not by_name(result)["constant"].holds
-    assert by_name(result)["constant"].passed == ("c0", "c1", "c2")
-    assert any(complaint.startswith("constant (as written): 100.0%") for complaint in result.complaints)
+    result = audit(generous(tmp_path))
+    empty = by_name(result)["empty"]
+    assert not empty.holds
+    assert empty.passed == ("c0", "c1", "c2")
+    assert any(complaint.startswith("empty (as written): 100.0%") for complaint in result.complaints)
 
 
 def test_stuffing_is_caught_as_written_and_closed_by_the_strict_rule(tmp_path):
@@ -77,7 +90,7 @@ def test_stuffing_is_caught_as_written_and_closed_by_the_strict_rule(tmp_path):
 def test_an_answer_from_nothing_to_infinity_is_caught_as_written_and_worth_nothing_strictly(tmp_path):
     cases = [case | {"expected": case["expected"] | {"high": case["expected"]["low"] * 2}} for case in CASES]
     score = {
-        "price": {"money_range": {"low": "expected.low", "high": "expected.high", "unit": "dollars"}, "weight": 1},
+        "price": {"money_range": {"low": "expected.low", "high": "expected.high", "unit": "units"}, "weight": 1},
     }
     result = audit(write(tmp_path, cases=cases, score=score))
     assert by_name(result)["widest"].average == 1.0
@@ -114,12 +127,8 @@ def test_a_run_that_could_never_be_invalid_is_caught(tmp_path):
 
 
 def test_a_gate_that_lets_empty_answers_through_is_caught(tmp_path):
-    suite = write(
-        tmp_path,
-        answer={"format": "text"},
-        score={"name": {"regex": {"pattern": "^.*$", "example": "x"}}},
-    )
-    assert any("lets a system through that answers nothing" in complaint for complaint in audit(suite).complaints)
+    complaints = audit(generous(tmp_path)).complaints
+    assert "gate 'pass_rate >= 50 %' lets a system through that answers nothing" in complaints
 
 
 def test_the_command_fails_with_exit_code_1_and_says_why(tmp_path):

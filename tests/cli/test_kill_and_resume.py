@@ -6,10 +6,10 @@ import time
 from collections import Counter
 
 import pytest
+
 from parts.command import start_steelyard, steelyard
 from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
-
 from steelyard.records import RunState
 from steelyard.store.open import open_store
 

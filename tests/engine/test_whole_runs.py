@@ -2,15 +2,17 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
-from parts.loopback import Loopback, cut_mid_body, error, garbage, json_answer, slow, throttle
-from parts.small_suite import http_target, write_suite
 
+from parts.loopback import Loopback, chat_answer, cut_mid_body, error, garbage, json_answer, slow, throttle
+from parts.small_suite import http_target, write_suite
 from steelyard import weighing
 from steelyard.engine.options import RunOptions, Selection
 from steelyard.errors import UserMistake
 from steelyard.records import Outcome, RunState, Verdict
+from steelyard.scoring.base import Scorer
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
 
@@ -93,7 +95,9 @@ def test_a_server_error_is_asked_again_and_then_scored(server, store, tmp_path):
     assert sample.attempt.tries == 3
 
 
-@pytest.mark.parametrize("trouble", [error(404), error(500), garbage(), cut_mid_body()], ids=["404", "500", "garbage", "cut"])
+@pytest.mark.parametrize(
+    "trouble", [error(404), error(500), garbage(), cut_mid_body()], ids=["404", "500", "garbage", "cut"]
+)
 def test_a_failed_target_is_inconclusive_never_a_zero_and_the_run_is_invalid(trouble, server, store, tmp_path):
     server.on("/ask", trouble)
     suite = load_suite(write_suite(tmp_path / "s", n=4, target=http_target(server.base_url)))
@@ -217,11 +221,59 @@ def test_a_suspect_run_cannot_pass(server, store, tmp_path):
     assert "identical" in header.suspect[0]
 
 
-def test_a_spending_limit_without_a_price_is_a_mistake(server, store, tmp_path):
+def test_a_spending_limit_without_a_price_is_a_mistake_and_the_paid_answer_is_kept(server, store, tmp_path):
     server.on("/ask", right)
     suite = load_suite(write_suite(tmp_path / "s", n=3, target=http_target(server.base_url)))
     with pytest.raises(UserMistake, match="price"):
         weighing.run(suite, store, RunOptions(max_cost=1.0))
+    (header,) = store.runs()
+    assert header.state is RunState.INTERRUPTED
+    # The first call under a limit goes alone, so exactly one answer was paid for.
+    assert len(samples_of(store, header)) == len(server.requests) == 1
+
+
+def test_a_spending_limit_stops_in_time_and_the_rest_can_be_resumed(server, store, tmp_path):
+    # 1,000 tokens in and none out at 100 a million: 0.1 a call.
+    server.on("/v1/chat/completions", chat_answer('{"word": "x"}', tokens=(1000, 0)))
+    target = {
+        "chat": {"model": "m", "base_url": server.base_url + "/v1", "price": {"input": 100, "output": 0}, "user": "hi"}
+    }
+    suite = load_suite(write_suite(tmp_path / "s", n=20, target=target))
+    header, ending = weighing.run(suite, store, RunOptions(max_cost=0.55, concurrency=4))
+    assert "spending limit" in ending.stopped
+    assert header.verdict is Verdict.INVALID
+    assert 4 <= len(server.requests) <= 5
+    header, ending = weighing.run(suite, store, RunOptions(resume=header.id, max_cost=10))
+    assert ending.stopped is None
+    assert len(server.requests) == 20
+
+
+class Breaks(Scorer):
+    """Raises on every answer."""
+
+    expected: str = "expected.word"
+
+    def read(self, answer, case):
+        raise ZeroDivisionError("no scale")
+
+    def truth(self, case):
+        return "x"
+
+
+def test_a_scorer_that_raises_is_a_broken_scale_and_the_answer_is_kept(server, store, tmp_path):
+    server.on("/ask", right)
+    suite = load_suite(write_suite(tmp_path / "s", n=2, target=http_target(server.base_url)))
+    broken = replace(suite, components=(replace(suite.components[0], scorer=Breaks()),))
+    header, ending = weighing.run(broken, store)
+    assert ending.counts.failed == 2
+    assert header.verdict is Verdict.INVALID
+    for sample in samples_of(store, header).values():
+        assert (sample.outcome, sample.score) == (Outcome.JUDGE_FAILED, None)
+        assert "ZeroDivisionError: no scale" in sample.findings[0].evidence
+        assert sample.attempt.text
+    mended = weighing.rescore(suite, store, header)
+    assert len(server.requests) == 2
+    assert mended.verdict is Verdict.PASS
 
 
 def test_rescoring_asks_for_nothing_and_leaves_the_first_run_alone(server, store, tmp_path):

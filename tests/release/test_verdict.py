@@ -14,7 +14,11 @@ from steelyard.release.verdict import decide, exit_code
 
 
 def decision(made: list[Made], gates: list[str], **options: Any) -> Decision:
-    described = suite(gates=gates, max_inconclusive=options.pop("max_inconclusive", 0.05))
+    described = suite(
+        gates=gates,
+        max_inconclusive=options.pop("max_inconclusive", 0.05),
+        n_planned=options.pop("n_planned", len(made)),
+    )
     return decide(
         summarise(columns(made), described), described, **({"state": RunState.ENDED, "suspect": ()} | options)
     )
@@ -65,6 +69,26 @@ def test_too_many_inconclusive_samples_make_a_run_invalid_with_or_without_gates(
 def test_exactly_the_allowed_share_is_allowed() -> None:
     assert decision(run(19, 0, 1), ["pass_rate >= 90 %"]).verdict is Verdict.PASS
     assert decision(run(9, 0, 1), ["pass_rate >= 90 %"], max_inconclusive=0.1).verdict is Verdict.PASS
+
+
+def test_samples_that_never_came_are_as_inconclusive_as_failed_ones() -> None:
+    found = decision(run(3), ["pass_rate >= 90 %"], n_planned=4)
+    assert found.verdict is Verdict.INVALID
+    assert found.reasons == ("1 of 4 planned samples is missing (25.0 %), more than the 5 % allowed",)
+    assert decision(run(19), ["pass_rate >= 90 %"], n_planned=20).verdict is Verdict.PASS
+
+
+def test_failed_and_absent_samples_are_added_up() -> None:
+    # Either alone is 5 % of 20, which is allowed.
+    found = decision(run(18, 0, 1), ["pass_rate >= 90 %"], n_planned=20)
+    assert found.reasons == (
+        "1 of 20 samples is inconclusive and 1 of 20 planned samples is missing (10.0 %), more than the 5 % allowed",
+    )
+
+
+def test_a_run_of_which_nothing_came_is_invalid_whatever_is_allowed() -> None:
+    found = decision([], ["pass_rate >= 90 %"], max_inconclusive=1.0, n_planned=3)
+    assert found.reasons == ("nothing was weighed: 3 samples, 0 of them inconclusive, 3 that never came",)
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.INTERRUPTED])

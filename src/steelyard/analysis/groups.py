@@ -176,23 +176,29 @@ class Groups:
             hits[:, absent_as] += absent
         worth = np.repeat(n[:, None].astype(float), n_labels, axis=1)
         if self._cluster is not None:
-            worth = self._clustered_worth(entries, known, hits, n, absent, absent_as)
+            worth = self._clustered_worth(self._cluster, entries, known, hits, n, absent, absent_as)
         return [
             [self._rate(g, int(hits[g, i]), int(n[g]), float(worth[g, i])) for i in range(n_labels)]
             for g in range(len(self))
         ]
 
     def _clustered_worth(
-        self, entries: Entries, known: Array, hits: Array, n: Array, absent: int, absent_as: int | None
+        self,
+        cluster: Array,
+        entries: Entries,
+        known: Array,
+        hits: Array,
+        n: Array,
+        absent: int,
+        absent_as: int | None,
     ) -> Array:
         """How many independent samples stand behind each share."""
-        assert self._cluster is not None
         n_labels = hits.shape[1]
-        size = np.bincount(self._cluster[self.of(known)], minlength=len(self._cluster_group))
+        size = np.bincount(cluster[self.of(known)], minlength=len(self._cluster_group))
         clusters = self._per_group(self._cluster_group[size > 0]) + absent
         sizes = self._per_group(self._cluster_group, (size * size).astype(float)) + absent
         # Only clusters with a hit are listed; the others enter through the sum of squared sizes.
-        found = [self._cluster[row].astype(int) * n_labels + label for row, label in entries]
+        found = [cluster[row].astype(int) * n_labels + label for row, label in entries]
         pair, hit = distinct(np.concatenate(found)) if found else (np.empty(0, int), np.empty(0, int))
         at = pair // n_labels
         cell = self._cluster_group[at].astype(int) * n_labels + pair % n_labels
@@ -205,7 +211,7 @@ class Groups:
         squares = hit_hit - 2 * share * hit_size + share * share * sizes[:, None]
         worth = np.zeros(hits.shape)
         for g, i in np.ndindex(hits.shape):
-            worth[g, i] = _worth(share[g, i], n[g], clusters[g], squares[g, i], sizes[g])
+            worth[g, i] = _worth(float(share[g, i]), int(n[g]), int(clusters[g]), float(squares[g, i]), float(sizes[g]))
         return worth
 
     def _rate(self, g: int, hits: int, n: int, worth: float) -> Estimate:
@@ -244,7 +250,9 @@ class Groups:
         share = _ratio(share, np.array(n))
         clusters, squares, sizes = self._spread(values, share, below=found)
         return [
-            math.floor(_worth(share[g], n[g], clusters[g], squares[g], sizes[g]) + 1e-9) if n[g] else 0
+            math.floor(_worth(float(share[g]), n[g], int(clusters[g]), float(squares[g]), float(sizes[g])) + 1e-9)
+            if n[g]
+            else 0
             for g in range(len(self))
         ]
 
@@ -342,7 +350,7 @@ def _at(ranked: Array, point: float) -> float:
 
 
 def _worth(share: float, n: int, clusters: int, squares: float, sizes: float) -> float:
-    return effective_n(float(share), int(n), int(clusters), float(squares), float(sizes)) if clusters > 1 else 0.0
+    return effective_n(share, n, clusters, squares, sizes) if clusters > 1 else 0.0
 
 
 def _ratio(numerator: Array, denominator: Array) -> Array:

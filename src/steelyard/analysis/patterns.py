@@ -149,7 +149,8 @@ def find_priorities(table: Table, overall: Slice, suite: dict[str, Any]) -> list
         gain = malformed.value * malformed.n / n
         found.append(_priority("Mend the format of answers", FORMAT, _complement(malformed), (0.0, 1.0), gain))
     worth = [priority for priority in found if priority.gain >= _WORTH_SAYING]
-    return sorted(worth, key=lambda priority: (-priority.gain, priority.component))
+    # Rounded, so that equal gains do not change places with the order in which samples were added up.
+    return sorted(worth, key=lambda priority: (-round(priority.gain, 12), priority.component))
 
 
 def _gains(table: Table, suite: dict[str, Any]) -> dict[str, float]:

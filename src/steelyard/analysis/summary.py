@@ -84,15 +84,15 @@ def _slices(factor: str, groups: Groups, table: Table) -> list[Slice]:
 
 
 def _outcome_rates(groups: Groups, table: Table) -> dict[str, list[Estimate]]:
-    scored, malformed, inconclusive = range(3)
-    kind = np.full(table.n, inconclusive, dtype=np.int8)
-    kind[table.scored] = scored
-    kind[table.malformed] = malformed
-    of_all = groups.rates(groups.labelled(kind), 3, kind >= 0, absent_as=inconclusive)
-    of_conclusive = groups.rates(groups.labelled(kind), 3, table.conclusive)
+    scored, inconclusive = 0, 1
+    ending = np.full(table.n, -1, dtype=np.int8)
+    ending[table.scored] = scored
+    ending[~table.conclusive] = inconclusive
+    of_all = groups.rates(groups.labelled(ending), 2, np.ones(table.n, dtype=bool), absent_as=inconclusive)
+    malformed = groups.rates(groups.labelled(table.malformed.view(np.int8) - 1), 1, table.conclusive)
     return {
         "scored": [row[scored] for row in of_all],
-        "malformed": [row[malformed] for row in of_conclusive],
+        "malformed": [row[0] for row in malformed],
         "inconclusive": [row[inconclusive] for row in of_all],
     }
 

@@ -121,9 +121,7 @@ class Table:
 
 def cut(columns: Columns, suite: dict[str, Any], absent: int) -> dict[str, Groups]:
     """The groups of every factor that the run uses; `""` is the whole run, of which `absent` samples never came."""
-    # The table of cases is counted on the narrow column: a run of a million cases has no room for a wide one.
-    several = len(columns.case_ids) < columns.n
-    case = columns.case if several else None
+    case = columns.case if len(columns.case_ids) < columns.n else None
     found = {"": Groups([""], np.zeros(columns.n, dtype=np.int8), case, absent=absent)}
     for factor, codes, names in (
         ("category", columns.category, columns.categories),

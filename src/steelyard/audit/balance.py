@@ -7,8 +7,9 @@ from itertools import islice
 
 from steelyard.audit.gate_check import gate_complaints
 from steelyard.audit.probes import NULL, TRUTH, Probe, ProbeMaker
+from steelyard.errors import UserMistake
 from steelyard.records import Outcome
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.weigh import Weighed, Weigher
 from steelyard.suite.case import Case
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.model import SuiteModel
@@ -75,7 +76,7 @@ def _rules(suite: SuiteModel) -> list[tuple[str, SuiteModel]]:
 def _weigh(
     suite: SuiteModel, weigher: Weigher, probe: Probe, cases: list[Case], rule: str
 ) -> tuple[ProbeResult, str | None]:
-    weighed = [weigher.weigh(probe.answer(at), case) for at, case in enumerate(cases)]
+    weighed = [_weigh_one(weigher, probe.answer(at), case, probe) for at, case in enumerate(cases)]
     scores = [one.score or 0.0 for one in weighed]
     is_truth = probe.kind == TRUTH
     passed = tuple(case.id for case, one in zip(cases, weighed, strict=True) if bool(one.passed) != is_truth)
@@ -105,6 +106,17 @@ def _weigh(
         holds=complaint is None,
     )
     return found, complaint and f"{probe.name} ({rule}): {complaint}"
+
+
+def _weigh_one(weigher: Weigher, answer: str, case: Case, probe: Probe) -> Weighed:
+    try:
+        return weigher.weigh(answer, case)
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise UserMistake(
+            f"a scorer of the suite breaks on {probe.about} (case {case.id}): {told}."
+            " Mend it: a scorer must be able to read any answer"
+        ) from error
 
 
 def _truth_complaint(cases: list[Case], scores: list[float], limit: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -32,5 +34,11 @@ def end_with(
 
         print_report(report, console())
     if stopped is not None:
-        click.echo(f"Not finished: go on with: steelyard run {header.suite_path} --resume {header.id}", err=True)
+        click.echo(f"Not finished ({stopped}). Go on with:\n  {_same_command(header.id)}", err=True)
     return _INTERRUPTED if interrupted else exit_code(header.verdict)
+
+
+def _same_command(run_id: str) -> str:
+    """The command line as it was given, going on with the run: target and settings must be the same."""
+    kept = [word for word in sys.argv[1:] if word not in ("--resume", run_id) and not word.startswith("--resume=")]
+    return shlex.join(["steelyard", *kept, "--resume", run_id])

@@ -46,8 +46,14 @@ def command(suite: str | None, limit: int, store_url: str | None, as_json: bool)
         table.add_column(name, no_wrap=True)
     table.add_column("samples planned", justify="right")
     for run in runs:
-        table.add_row(run.id, run.state.value, run.verdict.value if run.verdict else "no gates", str(run.n_planned))
+        table.add_row(run.id, run.state.value, _verdict(run), str(run.n_planned))
     console().print(table)
+
+
+def _verdict(run: RunHeader) -> str:
+    if run.verdict is not None:
+        return run.verdict.value
+    return "no gates" if run.ended_at else "-"
 
 
 def _row(run: RunHeader) -> dict[str, Any]:

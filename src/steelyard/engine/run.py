@@ -102,7 +102,9 @@ class Engine:
             planned = next(asks, None)
             if planned is None:
                 return
-            writer.put(await self._sample(*planned, lane))
+            completed = await self._sample(*planned, lane)
+            writer.put(completed)
+            self._insist_on_price(completed.sample.attempt)
             await self._give_way(writer)
 
     async def _give_way(self, writer: Writer) -> None:
@@ -121,7 +123,6 @@ class Engine:
             called = await self._caller.call(ask, lane)
         finally:
             self._purse.ended(None if called is None or called.attempt.cached else called.attempt.cost)
-        self._insist_on_price(called.attempt)
         sample = weigh_attempt(self._weigher, ask.case, ask.variant.name, ask.repeat, called.attempt)
         sample.position = position
         self._health.watch(sample)

@@ -52,13 +52,22 @@ def _why_invalid(summary: Summary, allowed: float, state: RunState) -> tuple[str
     reasons = []
     if state is not RunState.ENDED:
         reasons.append(f"the run has not finished: it is {state.value}")
+    planned = overall.n_planned
+    absent = planned - sum(overall.outcomes.values())
     failed = sum(n for outcome, n in overall.outcomes.items() if not Outcome(outcome).conclusive)
-    if overall.n_planned == 0 or failed == overall.n_planned or overall.average.n == 0:
-        reasons.append(f"nothing was weighed: {overall.n_planned} samples, {failed} of them inconclusive")
-    elif failed > allowed * overall.n_planned + 1e-9:
-        found = f"{failed} of {overall.n_planned} samples are inconclusive ({failed / overall.n_planned:.1%})"
-        reasons.append(f"{found}, more than the {100 * allowed:g} % allowed".replace("%)", " %)"))
+    if overall.average.n == 0:
+        never = f", {absent} that never came" if absent else ""
+        reasons.append(f"nothing was weighed: {planned} samples, {failed} of them inconclusive{never}")
+    elif failed + absent > allowed * planned + 1e-9:
+        found = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
+        found += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
+        share = f"{100 * (failed + absent) / planned:.1f} %"
+        reasons.append(f"{' and '.join(found)} ({share}), more than the {100 * allowed:g} % allowed")
     return tuple(reasons)
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _reasons(gates: Sequence[GateResult], verdict: Verdict) -> tuple[str, ...]:

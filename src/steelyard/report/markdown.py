@@ -61,7 +61,7 @@ def _parts(report: Report) -> Iterator[str]:
 def _tables(report: Report) -> Iterator[str]:
     for factor in report.summary.slices:
         yield from _open(tables.slices(report, factor, _MOST_ROWS))
-    named = (tables.components, tables.patterns, tables.worst, tables.slowest, tables.failures)
+    named = (tables.components, tables.patterns, tables.worst, tables.slowest, tables.failures, tables.inconclusive)
     for table in named:
         yield from _open(table(report))
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from steelyard.analysis.model import SampleLine, Slice
+from steelyard.records import Outcome
 from steelyard.report import figures, wording
 from steelyard.report.model import Report
 
 _MOST_CASES_NAMED = 3
+_MOST_INCONCLUSIVE = 5
 
 
 class Kind(Enum):
@@ -151,6 +153,15 @@ def failures(report: Report) -> Table:
     rows = [(kind, f"{count:,}") for kind, count in sorted(report.summary.failures.items(), key=lambda item: -item[1])]
     note = "inconclusive: these weigh neither for nor against the system" if rows else ""
     return Table("Failures by kind", (_text("Kind"), Column("Samples")), rows, note)
+
+
+def inconclusive(report: Report) -> Table:
+    """The first samples that gave no reading, each with its reason."""
+    lines = [detail.line for detail in report.details if not Outcome(detail.line.outcome).conclusive]
+    rows = [(_name(report, line), wording.outcome_word(line.outcome), line.why) for line in lines[:_MOST_INCONCLUSIVE]]
+    columns = (_text("Case"), Column("Outcome"), _text("Why"))
+    more = len(lines) - len(rows)
+    return Table("Inconclusive", columns, rows, f"and {more:,} more" if more else "")
 
 
 def overall(report: Report) -> list[tuple[str, str]]:

@@ -69,6 +69,7 @@ class _View:
         yield from self.table(tables.worst(self.report))
         yield from self.table(tables.slowest(self.report))
         yield from self.table(tables.failures(self.report))
+        yield from self.table(tables.inconclusive(self.report))
         yield Text()
         yield self.text(wording.signature_line(self.report.header), "dim", limit=10 * _LONGEST_LINE)
 

@@ -110,12 +110,16 @@ def signature_line(header: RunHeader) -> str:
 
 
 def outcomes_sentence(report: Report) -> str:
-    """How the samples ended: `50 samples: 48 scored, 1 malformed, 1 target failed`."""
+    """How the samples ended: `49 of 50 samples: 47 scored, 1 malformed, 1 target failed, 1 never came`."""
     counts = report.summary.overall.outcomes
     known = [outcome.value for outcome in Outcome]
     names = [*known, *(name for name in counts if name not in known)]
     parts = [f"{counts[name]:,} {outcome_word(name)}" for name in names if counts.get(name)]
-    total = figures.counted(report.n_samples, "sample")
+    planned = max(report.summary.overall.n_planned, report.n_samples)
+    total = figures.counted(planned, "sample")
+    if planned > report.n_samples:
+        total = f"{report.n_samples:,} of {total}"
+        parts.append(f"{planned - report.n_samples:,} never came")
     return f"{total}: {', '.join(parts)}" if parts else total
 
 

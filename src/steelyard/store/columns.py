@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.records import Outcome
 from steelyard.store.base import Columns
-from steelyard.store.database import Row, Session
+from steelyard.store.database import Session
 from steelyard.store.load import layouts_of
 from steelyard.store.rows import Layout
 from steelyard.store.text import from_stored
@@ -44,7 +44,7 @@ class _Column:
 
     def __init__(self, n: int, kinds: Sequence[type] = _WHOLE) -> None:
         self._wider = list(kinds[1:])
-        self.values = np.full(n, np.nan if kinds is _REAL else -1, dtype=kinds[0])
+        self.values: np.ndarray = np.full(n, np.nan if kinds is _REAL else -1, dtype=kinds[0])
 
     def put(self, where: slice | np.ndarray, piece: np.ndarray) -> None:
         with np.errstate(over="ignore"):
@@ -127,14 +127,19 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         n=n,
         case=case,
         case_ids=case_ids,
-        **{column: each.values for column, each in whole.items()},
+        variant=whole["variant"].values,
         variants=names["variant"].texts,
+        repeat=whole["repeat"].values,
+        outcome=whole["outcome"].values,
         outcomes=names["outcome"].texts,
         score=score.values,
+        passed=whole["passed"].values,
+        band=whole["band"].values,
         bands=names["band"].texts,
+        category=whole["category"].values,
         categories=names["category"].texts,
+        difficulty=whole["difficulty"].values,
         difficulties=names["difficulty"].texts,
-        rungs=names["rung"].texts,
         tag_sample=tag_sample,
         tag=tag,
         tags=tags,
@@ -142,6 +147,8 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         finding_sample=finding_sample,
         finding_code=finding_code,
         finding_codes=finding_codes,
+        rung=whole["rung"].values,
+        rungs=names["rung"].texts,
         **_attempts(session, run, places),
     )
 
@@ -153,7 +160,7 @@ def _put_parts(
     numbers = np.array(used)
     for number in set(used):
         where = np.flatnonzero(numbers == number)
-        parsed = json.loads("[" + ",".join([scores[position] for position in where]) + "]")
+        parsed = json.loads("[" + ",".join([scores[position] for position in where.tolist()]) + "]")
         matrix = np.array(parsed, dtype=float).reshape(len(where), -1)
         for position, (name, _weight) in enumerate(layouts[number]):
             parts[name].put(piece.start + where, matrix[:, position])

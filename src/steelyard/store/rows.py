@@ -93,7 +93,11 @@ def header_from(row: Row) -> RunHeader:
 def case_row(case: Case) -> tuple[str, str, str]:
     """A case's id, its hash, which is `digest` of its data, and the data in its one spelling."""
     spelling = canonical(case.as_data())
-    return to_stored(case.id), hashlib.sha256(spelling).hexdigest()[:16], to_stored(spelling.decode("utf-8", "surrogatepass"))
+    return (
+        to_stored(case.id),
+        hashlib.sha256(spelling).hexdigest()[:16],
+        to_stored(spelling.decode("utf-8", "surrogatepass")),
+    )
 
 
 def case_from(content: str) -> Case:

@@ -1,0 +1,185 @@
+"""Every command as a person types it, in a process of its own."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from parts.command import steelyard
+from parts.loopback import Loopback, chat_answer, error
+from parts.small_suite import write_suite
+from steelyard.cli.group import COMMANDS
+
+
+@pytest.fixture
+def suite(tmp_path):
+    return write_suite(tmp_path / "my", n=8)
+
+
+def ok(done, code=0):
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def test_suites_lists_what_is_built_in(tmp_path):
+    assert "antiques" in ok(steelyard("suites", cwd=tmp_path))
+    listed = json.loads(ok(steelyard("suites", "--json", cwd=tmp_path)))
+    assert {key: listed[0][key] for key in ("name", "cases")} == {"name": "antiques", "cases": 50}
+
+
+def test_a_built_in_suite_runs_on_its_recorded_answers_and_its_failed_gate_is_exit_code_1(tmp_path):
+    printed = ok(steelyard("run", "antiques", cwd=tmp_path), code=1)
+    assert "FAIL" in printed
+    assert "n 50" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    ok(steelyard("run", "antiques", "--target", "better", cwd=tmp_path), code=0)
+
+
+def test_strict_weighs_the_same_answers_by_the_strict_rules(tmp_path):
+    ok(steelyard("run", "antiques", cwd=tmp_path), code=1)
+    ok(steelyard("rescore", "LAST", "--strict", cwd=tmp_path), code=1)
+    plain, strict = (json.loads(ok(steelyard("report", name, "--json", cwd=tmp_path))) for name in ("LAST~1", "LAST"))
+    assert strict["run"]["rescored_from"] == plain["run"]["id"]
+    assert strict["overall"]["average"]["value"] < plain["overall"]["average"]["value"]
+    assert strict["run"]["signature"]["scorers"] != plain["run"]["signature"]["scorers"]
+    assert strict["run"]["signature"]["truth"] == plain["run"]["signature"]["truth"]
+
+
+def test_a_chat_model_is_weighed_by_naming_model_and_address(tmp_path):
+    answer = {"name": "Chair", "maker": None, "era": "1900", "estimatedValueMin": 1, "estimatedValueMax": 2}
+    with Loopback() as server:
+        server.on("/v1/chat/completions", chat_answer(json.dumps(answer)))
+        done = steelyard(
+            *("run", "antiques", "--target", "chat", "--model", "qwen2.5", "--base-url", server.base_url + "/v1"),
+            *("--limit", 3, "--json"),
+            cwd=tmp_path,
+        )
+        sent = server.requests[0].json
+    report = json.loads(ok(done, code=1))
+    assert sent["model"] == "qwen2.5"
+    assert report["run"]["target"]["model"] == "qwen2.5"
+    assert report["overall"]["outcomes"] == {"scored": 3}
+
+
+def test_repeats_selection_limit_and_snapshot(suite, tmp_path):
+    done = steelyard(
+        "run", suite, "-n", 5, "--only", "category=even", "--limit", 2, "--save", "out.json", "--json", cwd=tmp_path
+    )
+    report = json.loads(ok(done))
+    assert report["overall"]["n_planned"] == 10
+    snapshot = json.loads((tmp_path / "out.json").read_text())
+    assert snapshot["format"] == "steelyard-snapshot"
+    assert len(snapshot["samples"]) == 10
+
+
+def test_reports_in_every_form(suite, tmp_path):
+    ok(steelyard("run", suite, cwd=tmp_path))
+    ok(steelyard("report", "LAST", "--md", "r.md", "--junit", "j.xml", "--html", "r.html", cwd=tmp_path))
+    assert (tmp_path / "r.md").read_text().count("n 8") > 0
+    assert len(ET.parse(tmp_path / "j.xml").findall(".//testcase")) >= 8
+    page = (tmp_path / "r.html").read_text()
+    assert "<html" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+
+
+def test_gate_is_an_exit_code_and_other_gates_can_be_asked_for(suite, tmp_path):
+    ok(steelyard("run", suite, cwd=tmp_path))
+    assert "PASS" in ok(steelyard("gate", "LAST", cwd=tmp_path))
+    ok(steelyard("gate", "LAST", "--gate", "latency.p95 >= 1000 s", cwd=tmp_path), code=1)
+    ok(steelyard("gate", "LAST", "--gate", "average >= 50 % with n >= 9", cwd=tmp_path), code=4)
+    wrong = steelyard("gate", "LAST", "--gate", "pass_rat >= 90 %", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "pass_rate" in wrong.stderr
+
+
+def test_a_run_without_gates_decides_nothing(tmp_path):
+    path = write_suite(tmp_path / "my", n=2, gates=[])
+    ok(steelyard("run", path, cwd=tmp_path), code=0)
+    assert steelyard("gate", cwd=tmp_path).returncode == 2
+
+
+def test_an_invalid_run_is_exit_code_3(tmp_path):
+    with Loopback() as server:
+        server.on("/ask", error(500))
+        path = write_suite(tmp_path / "my", n=3, target={"http": {"url": server.base_url + "/ask"}})
+        done = steelyard("run", path, "--retries", 0, cwd=tmp_path)
+    assert "INVALID" in ok(done, code=3)
+    assert steelyard("gate", cwd=tmp_path).returncode == 3
+
+
+def test_export_and_import_give_the_identical_file(suite, tmp_path):
+    ok(steelyard("run", suite, cwd=tmp_path))
+    ok(steelyard("export", "LAST", "one.json", cwd=tmp_path))
+    ok(steelyard("import", "one.json", "--store", "other.db", cwd=tmp_path))
+    ok(steelyard("export", "LAST", "two.json", "--store", "other.db", cwd=tmp_path))
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+
+
+def test_the_starter_suite_runs_at_once_passes_its_audit_and_is_never_overwritten(tmp_path):
+    ok(steelyard("init", "mine", cwd=tmp_path))
+    assert "83.3 %" in ok(steelyard("run", "mine", cwd=tmp_path))  # 5 of 6: one case shows a finding
+    assert "Audit passed" in ok(steelyard("audit", "mine", cwd=tmp_path))
+    before = (tmp_path / "mine" / "suite.yaml").read_bytes()
+    again = steelyard("init", "mine", cwd=tmp_path)
+    assert again.returncode == 2
+    assert (tmp_path / "mine" / "suite.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "nowhere.yaml"], "nowhere.yaml"),
+        (["run", "antique"], "antiques"),
+        (["run", "antiques", "--only", "colour=red"], "category=VALUE"),
+        (["run", "antiques", "--target", "chatt"], "chat"),
+        (["run", "antiques", "--set", "colour"], "KEY=VALUE"),
+        (["run", "antiques", "-n", "0"], "0"),
+        (["rprt"], "report"),
+        (["report", "LAST"], "steelyard run"),
+        (["import", "missing.json"], "missing.json"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_with_a_hint_and_leaves_nothing_behind(arguments, said, tmp_path):
+    done = steelyard(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_a_broken_suite_runs_nothing_and_writes_nothing(tmp_path):
+    path = write_suite(tmp_path / "my", n=2, score={"word": {"exactly": {"expected": "expected.word"}}})
+    done = steelyard("run", path, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "did you mean exact" in done.stderr
+    assert not (tmp_path / ".steelyard").exists()
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_helps_and_takes_json(name, tmp_path):
+    printed = ok(steelyard(name, "--help", cwd=tmp_path))
+    assert "--json" in printed
+    assert COMMANDS[name] in " ".join(printed.split())
+
+
+def test_help_imports_nothing_heavy(tmp_path):
+    script = (
+        "import sys; sys.argv = ['steelyard', '--help']\n"
+        "from steelyard.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'pydantic', 'aiohttp', 'yaml', 'jinja2', 'rich', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_plain_progress_lines_count_scored_malformed_and_failed(suite, tmp_path):
+    done = steelyard("run", suite, cwd=tmp_path)
+    assert "words: 8/8 (8 scored, 0 malformed, 0 failed)" in done.stderr
