@@ -163,6 +163,13 @@ def test_how_many_other_names_are_allowed_is_a_parameter():
 
 def test_alternatives_of_a_missing_truth_are_a_mistake():
     scorer = Alternatives(expected="expected.maker", also="expected.also")
-    assert "missing at expected.maker" in scorer.check(Case("c", expected={"maker": None, "also": ["Hall"]}))
     assert "a list of names is needed" in scorer.check(Case("c", expected={"maker": "Hall", "also": {"a": 1}}))
     assert scorer.check(Case("c", expected={"maker": None, "also": []})) is None
+
+
+def test_alternatives_of_an_unknown_truth_are_no_truth():
+    scorer = Alternatives(answer="", expected="expected.maker", also="expected.also")
+    case = Case("c", expected={"maker": None, "also": ["Unknown joiner"]})
+    assert scorer.check(case) is None
+    assert scorer.read("Unknown joiner", case).value is None
+    assert scorer.truth(case) is None

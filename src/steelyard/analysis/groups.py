@@ -232,10 +232,18 @@ class Groups:
 
     def _ranked(self, values: Array) -> list[Array]:
         """The known values of every group, sorted."""
-        together = values.copy() if self._rows is None else values[self._rows]
-        if len(self) > 1:
-            together = together[np.argsort(_narrow(self.group, len(self)), kind="stable")]
-        ranked = np.split(together, np.cumsum(tally(self.group, len(self)))[:-1])
+        sizes = tally(self.group, len(self))
+        ends = np.cumsum(sizes)
+        together, free = np.empty(len(self.group)), ends - sizes
+        for piece in pieces(len(self.group)):
+            group = self.group[piece]
+            order = np.argsort(_narrow(group, len(self)), kind="stable")
+            taken = self._per_group(group)
+            together[np.repeat(free - np.cumsum(taken) + taken, taken) + np.arange(len(group))] = self.of(
+                values, piece
+            )[order]
+            free += taken
+        ranked = np.split(together, ends[:-1])
         for each in ranked:
             each.sort()
         # Those that are not known are sorted to the end.

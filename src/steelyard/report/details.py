@@ -56,11 +56,20 @@ def _why(sample: Sample) -> str:
         failure = sample.attempt.failure
         return clipped(f"{failure.kind}: {failure.message}", 200)
     if not sample.findings:
-        return ""
+        return _weakest(sample)
     first, *others = sample.findings
     codes = list(dict.fromkeys(finding.code for finding in others))
     more = [f"+{len(codes) - _MOST_CODES}"] if len(codes) > _MOST_CODES else []
     return "; ".join([_in_words(first), *codes[:_MOST_CODES], *more])
+
+
+def _weakest(sample: Sample) -> str:
+    """The component that cost most, for a sample that lost marks without a finding."""
+    if sample.score is None or sample.score >= 1:
+        return ""
+    lost = [(score.weight * (1 - score.value), score.name) for score in sample.scores if score.value is not None]
+    cost, name = max(lost, default=(0.0, ""))
+    return f"most was lost on {name}" if cost > 0 else ""
 
 
 def _in_words(finding: Finding) -> str:

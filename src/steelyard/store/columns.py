@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Sequence
+from itertools import accumulate, islice
 from typing import Any, overload
 
 import numpy as np
@@ -62,11 +63,14 @@ class _Names:
         self.codes(first)
 
     def codes(self, texts: Sequence[str | None]) -> np.ndarray:
-        known = self._known
-        fresh = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(fresh, range(len(self.texts), len(self.texts) + len(fresh)), strict=True))
-        self.texts.extend(from_stored(text) for text in fresh if text is not None)
-        return np.array([known[text] for text in texts], dtype=np.int64)
+        try:
+            return np.fromiter(map(self._known.__getitem__, texts), np.int64, len(texts))
+        except KeyError:
+            for text in dict.fromkeys(texts):
+                if text is not None and text not in self._known:
+                    self._known[text] = len(self.texts)
+                    self.texts.append(from_stored(text))
+            return self.codes(texts)
 
 
 class _PackedTexts(Sequence[str]):
@@ -77,9 +81,9 @@ class _PackedTexts(Sequence[str]):
         self._ends = array("Q", [0])
 
     def extend(self, stored: Sequence[str]) -> None:
-        for text in stored:
-            self._block += text.encode()
-            self._ends.append(len(self._block))
+        encoded = [text.encode() for text in stored]
+        self._ends.extend(islice(accumulate(map(len, encoded), initial=len(self._block)), 1, None))
+        self._block += b"".join(encoded)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
