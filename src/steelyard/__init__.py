@@ -6,13 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from steelyard import scorers
     from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
+    from steelyard.python_suite import Run, Suite
     from steelyard.records import Finding
     from steelyard.scoring.base import Reading, Scorer
-    from steelyard.suite import factories as scorers
     from steelyard.suite.case import Attachment, Case
     from steelyard.suite.load import load_suite
-    from steelyard.suite.python import Suite
     from steelyard.suite.schema import suite_schema
     from steelyard.targets.base import Ask, Reply, Surroundings, Target
 
@@ -27,6 +27,7 @@ __all__ = [
     "Mistake",
     "Reading",
     "Reply",
+    "Run",
     "Scorer",
     "SteelyardError",
     "Suite",
@@ -50,9 +51,10 @@ _HOMES = {
     "Mistake": "steelyard.errors",
     "Reading": "steelyard.scoring.base",
     "Reply": "steelyard.targets.base",
+    "Run": "steelyard.python_suite",
     "Scorer": "steelyard.scoring.base",
     "SteelyardError": "steelyard.errors",
-    "Suite": "steelyard.suite.python",
+    "Suite": "steelyard.python_suite",
     "SuiteError": "steelyard.errors",
     "Surroundings": "steelyard.targets.base",
     "Target": "steelyard.targets.base",
@@ -66,7 +68,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     # Importing steelyard must cost nothing: each name is fetched when it is first used.
     if name == "scorers":
-        value: Any = importlib.import_module("steelyard.suite.factories")
+        value: Any = importlib.import_module("steelyard.scorers")
     elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     else:

@@ -167,22 +167,19 @@ def test_a_python_file_that_is_no_suite_is_told(tmp_path, text, message):
     assert message in str(raised.value)
 
 
-def test_figures_before_the_first_run_are_a_mistake():
-    suite = Suite("s", cases=ROWS, target=greet, score={"text": scorers.same(expected="expected.text")})
-    with pytest.raises(UserMistake, match="has not been run yet"):
-        _ = suite.summary
-
-
 def test_a_suite_runs_and_has_its_figures(tmp_path):
     rows = [*ROWS, {"id": "b", "input": "bye", "expected": {"text": "Goodbye"}, "category": "x"}]
     suite = Suite(
         "s", cases=rows, target=greet, score={"text": scorers.exact(expected="expected.text")}, passing="score >= 0.9"
     )
-    header = suite.run(f"sqlite:///{tmp_path / 'runs.db'}")
+    run = suite.run(f"sqlite:///{tmp_path / 'runs.db'}")
     # One of two answers is right: average and pass rate are 1/2.
-    assert suite.summary["overall"]["average"]["value"] == 0.5
-    assert suite.summary["overall"]["pass_rate"]["value"] == 0.5
-    assert header.summary == suite.summary
+    assert run.summary.overall.average.value == 0.5
+    assert run.summary.overall.pass_rate.value == 0.5
+    assert run.verdict is None  # the suite has no gates
+    assert "50.0 % (score >= 0.9)" in str(run)
+    assert run._repr_html_().startswith("<pre>")
+    assert "score &gt;= 0.9" in run._repr_html_()
 
 
 def test_an_unknown_scorer_is_told_with_those_there_are():

@@ -51,7 +51,7 @@ def _load_yaml(path: Path) -> SuiteModel:
 
 
 def _load_python(path: Path) -> SuiteModel:
-    from steelyard.suite.python import suite_in
+    from steelyard.suite.python_file import suite_in
 
     return suite_in(path)
 

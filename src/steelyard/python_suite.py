@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import SteelyardError, UserMistake
 from steelyard.records import RunHeader
 from steelyard.suite.build import build_suite
 from steelyard.suite.case import Case
@@ -18,6 +16,8 @@ from steelyard.suite.located import Located
 from steelyard.suite.model import SuiteModel
 
 if TYPE_CHECKING:
+    from steelyard.analysis.model import Summary
+    from steelyard.report.model import Report
     from steelyard.scoring.base import Scorer
 
 
@@ -52,33 +52,60 @@ class Suite:
         home = Path(folder) if folder is not None else file.parent if file else Path.cwd()
         draft = Draft(located, home.resolve(), free_paths=True)
         self.model: SuiteModel = build_suite(draft, str(file) if file else "")
-        self._last: RunHeader | None = None
 
     def __repr__(self) -> str:
         return f"Suite({self.model.name!r}, {self.model.survey.n} cases)"
 
-    def run(self, store: str | None = None, **options: Any) -> RunHeader:
-        """Weigh the suite now and keep the run; its header has the verdict and the summary.
+    def run(self, store: str | None = None, **options: Any) -> Run:
+        """Weigh the suite now and keep the run.
 
         `store` is the address of a store, `options` are those of `RunOptions` (repeats, concurrency, cache, ...).
         """
         from steelyard.engine.options import RunOptions
+        from steelyard.report.build import build_report
         from steelyard.store.open import open_store
         from steelyard.weighing import run
 
         opened = open_store(store)
         try:
-            self._last, _ = run(self.model, opened, RunOptions(**options))
+            header, _ = run(self.model, opened, RunOptions(**options))
+            return Run(build_report(opened, header))
         finally:
             opened.close()
-        return self._last
+
+
+class Run:
+    """A weighed suite. Printed, and at the end of a notebook's cell, it is its report."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.id = report.header.id
+        self.verdict = report.decision.verdict
+        self.header: RunHeader = report.header
 
     @property
-    def summary(self) -> dict[str, Any]:
-        """The figures of the last `run()` of this object; UserMistake before the first."""
-        if self._last is None or self._last.summary is None:
-            raise UserMistake(f"suite {self.model.name} has not been run yet: call run() first")
-        return self._last.summary
+    def summary(self) -> Summary:
+        """All figures of the run, each with its n."""
+        return self.report.summary
+
+    def __repr__(self) -> str:
+        return f"Run({self.id!r}, verdict={self.verdict.value if self.verdict else None})"
+
+    def __str__(self) -> str:
+        from io import StringIO
+
+        from rich.console import Console
+
+        from steelyard.report.terminal import print_report
+
+        page = StringIO()
+        print_report(self.report, Console(file=page, width=100))
+        return page.getvalue()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def _cases(given: Any) -> Any:
@@ -94,36 +121,3 @@ def _cases(given: Any) -> Any:
 def _file_of(frame: FrameType) -> Path | None:
     name = frame.f_globals.get("__file__")
     return Path(name).resolve() if isinstance(name, str) and Path(name).exists() else None
-
-
-def suite_in(path: Path) -> SuiteModel:
-    """The suite that a Python file holds under the name `suite`; UserMistake when there is none."""
-    module = _execute(path)
-    suite = getattr(module, "suite", None)
-    if isinstance(suite, SuiteModel):
-        return suite
-    if not isinstance(suite, Suite):
-        raise UserMistake(f"{path} defines no suite: write suite = steelyard.Suite(...) at its top level")
-    return suite.model
-
-
-def _execute(path: Path) -> ModuleType:
-    name = path.stem if path.stem not in sys.modules else f"{path.stem}_suite"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UserMistake(f"{path} cannot be read as Python")
-    module = importlib.util.module_from_spec(spec)
-    home = str(path.parent.resolve())
-    # Classes in the file are looked up by their module's name, and its imports start in its own folder.
-    sys.modules[name] = module
-    sys.path.insert(0, home)
-    try:
-        spec.loader.exec_module(module)
-    except SteelyardError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise UserMistake(f"{path} failed when it was read: {type(error).__name__}: {error}") from error
-    finally:
-        if home in sys.path:
-            sys.path.remove(home)
-    return module

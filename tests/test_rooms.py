@@ -1,0 +1,80 @@
+"""Each room imports only what the design lets it know."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import steelyard
+
+SOURCE = Path(steelyard.__file__).parent
+# Modules outside the rooms that everybody may know.
+COMMON = {"errors", "records", "registry", "__version__"}
+MAY_KNOW = {
+    "answer": set(),
+    "suite": set(),
+    "targets": {"suite"},
+    "scoring": {"suite", "answer"},
+    "store": {"suite"},
+    "engine": {"suite", "targets", "scoring", "answer", "store"},
+    "analysis": {"suite", "store"},
+    "release": {"suite", "store", "analysis"},
+    "report": {"suite", "store", "analysis", "release"},
+    "audit": {"suite", "scoring", "answer", "engine", "store", "analysis", "release"},
+}
+
+
+def imports(path):
+    """The rooms and top-level modules of steelyard that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "steelyard":
+            names = [f"steelyard.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "steelyard":
+                yield (parts[1] if len(parts) > 1 else "__version__"), node.lineno
+
+
+@pytest.mark.parametrize("room", sorted(MAY_KNOW))
+def test_a_room_knows_only_what_it_may(room):
+    allowed = MAY_KNOW[room] | COMMON | {room}
+    told = [
+        f"{path.relative_to(SOURCE)}:{line}: imports {name}"
+        for path in sorted((SOURCE / room).rglob("*.py"))
+        for name, line in imports(path)
+        if name not in allowed
+    ]
+    assert told == []
+
+
+def test_every_room_is_listed():
+    rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert rooms == {*MAY_KNOW, "cli", "suites"}
+
+
+def test_suites_use_only_the_public_api():
+    told = [
+        f"{path.relative_to(SOURCE)}: {node.module}"
+        for path in sorted((SOURCE / "suites").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("steelyard.")
+    ]
+    assert told == []
+
+
+def test_the_core_names_no_domain():
+    words = ("antique", "tarot", "eames", "nav-tr")
+    told = [
+        f"{path.relative_to(SOURCE)} says {word}"
+        for path in sorted(SOURCE.rglob("*"))
+        if path.suffix in {".py", ".html", ".css", ".js", ".yaml"} and "suites" not in path.relative_to(SOURCE).parts
+        for word in words
+        if word in path.read_text().lower()
+    ]
+    assert told == []
