@@ -93,9 +93,9 @@ class TestSamplesThatNeverCame:
 
     def test_they_are_inconclusive(self) -> None:
         rates = summary_of(Made("a", 1.0), Made("b", 0.0, "malformed"), n_planned=5).overall.outcome_rates
-        # Wilson for 3 of 5 and for 1 of 5, as statsmodels' proportion_confint gives it.
+        wilson = stats.binomtest(3, 5).proportion_ci(method="wilson")
         assert (rates["inconclusive"].value, rates["inconclusive"].n) == (0.6, 5)
-        assert (rates["inconclusive"].low, rates["inconclusive"].high) == pytest.approx((0.23072, 0.88238), abs=1e-5)
+        assert (rates["inconclusive"].low, rates["inconclusive"].high) == pytest.approx((wilson.low, wilson.high))
         assert (rates["scored"].value, rates["scored"].n, rates["scored"].n_missing) == (0.2, 5, 0)
         assert (rates["malformed"].value, rates["malformed"].n, rates["malformed"].n_missing) == (0.5, 2, 3)
 
@@ -106,12 +106,10 @@ class TestSamplesThatNeverCame:
     def test_with_repeats_each_counts_as_a_case_of_its_own(self) -> None:
         made = [Made(case, 1.0, repeat=i) for case in ("a", "b") for i in range(2)]
         inconclusive = summary_of(*made, n_planned=6).overall.outcome_rates["inconclusive"]
-        # Clusters of 2, 2, 1 and 1 with hits 0, 0, 1, 1 of a share of 1/3: squares 2 (2/3)^2 + 2 (2/3)^2 = 16/9;
-        # worth (2/9) 36 (4 - 1) / (4 * 16/9) = 27/8, and Wilson for 1/3 of 3.375 trials follows.
-        low, high = stats.binomtest(1, 3).proportion_ci(method="wilson")
+        # Clusters of 2, 2, 1 and 1 are worth at least 6^2 / (4 + 4 + 1 + 1) = 3.6 samples, and by their squares
+        # 4 (2/3)^2 = 16/9 only (2/9) 36 (4 - 1) / (4 * 16/9) = 3.375: Wilson for a third of 3.6.
         assert (inconclusive.value, inconclusive.n) == (pytest.approx(1 / 3), 6)
-        assert low < inconclusive.low
-        assert inconclusive.high < high
+        assert (inconclusive.low, inconclusive.high) == pytest.approx((0.06992, 0.76883), abs=1e-5)
 
     def test_a_run_with_more_than_was_planned_lacks_nothing(self) -> None:
         assert summary_of(Made("a", 1.0), Made("b", 1.0), n_planned=1).overall.n_planned == 2

@@ -1,4 +1,4 @@
-"""Whole runs against a real HTTP server on loopback and a real SQLite file."""
+"""Whole runs against a real HTTP server on loopback, on a real SQLite file and a real PostgreSQL."""
 
 import threading
 import time
@@ -25,13 +25,6 @@ def right(seen):
 def server():
     with Loopback() as running:
         yield running
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = open_store(str(tmp_path / "runs.db"))
-    yield opened
-    opened.close()
 
 
 def samples_of(store, header):
@@ -160,7 +153,8 @@ def test_failures_are_not_kept_in_the_cache(server, store, tmp_path):
     assert len(server.requests) == 2
 
 
-def test_a_secret_that_the_server_echoes_reaches_no_file(server, store, tmp_path):
+def test_a_secret_that_the_server_echoes_reaches_no_file(server, tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
     secret = "s3cr3t-walnut-42"
 
     def echo(seen):
@@ -176,14 +170,14 @@ def test_a_secret_that_the_server_echoes_reaches_no_file(server, store, tmp_path
             assert secret.encode() not in file.read_bytes(), file
 
 
-def test_progress_shows_only_what_is_already_durable(server, store, tmp_path):
+def test_progress_shows_only_what_is_already_durable(server, store, store_url, tmp_path):
     server.on("/ask", right)
     suite = load_suite(write_suite(tmp_path / "s", n=40, target=http_target(server.base_url)))
     seen = []
 
     class Watching:
         def update(self, counts):
-            other = open_store(str(tmp_path / "runs.db"))
+            other = open_store(store_url)
             durable = sum(1 for _ in other.samples(other.runs()[0].id))
             other.close()
             seen.append((counts.done, durable))

@@ -96,6 +96,44 @@ def test_every_column_holds_its_samples_in_plan_order(store: SqlStore) -> None:
     assert columns.rung.tolist() == [0, -1, -1, 0]
 
 
+def test_cases_in_any_order_have_codes_in_the_order_of_their_ids(store: SqlStore) -> None:
+    store.create_run(header())
+    planned = [3, 1, 3, 0, 1, 3, 2]
+    cases = [case(number) for number in range(4)]
+    samples = [sample(cases[number], seq, repeat=seq) for seq, number in enumerate(planned)]
+    store.add_samples("demo-1", samples, cases)
+    columns = store.columns("demo-1")
+    assert columns.case.tolist() == planned
+    assert list(columns.case_ids) == [of.id for of in cases]
+
+
+def test_more_cases_than_are_packed_together_keep_their_ids(store: SqlStore) -> None:
+    store.create_run(header())
+    cases = [case(number, id=f"case-{number:04d}-\x00-é") for number in range(1_203)]
+    store.add_samples("demo-1", [sample(of, seq) for seq, of in enumerate(cases)], cases)
+    ids = store.columns("demo-1").case_ids
+    assert list(ids) == [of.id for of in cases]
+    assert (ids[-1], ids[499:501]) == (cases[-1].id, [cases[499].id, cases[500].id])
+
+
+def test_numbers_come_back_exactly_however_narrow_their_column_began(store: SqlStore) -> None:
+    store.create_run(header())
+    tokens = [None, 1, 2_049, 16_777_217, 2**40 + 1]
+    cases = [case(number) for number in range(len(tokens))]
+    store.add_samples(
+        "demo-1",
+        [
+            sample(of, seq, repeat=50_000 * seq, score=seq / 10, attempt=Attempt(text="", tokens_in=tokens[seq]))
+            for seq, of in enumerate(cases)
+        ],
+        cases,
+    )
+    columns = store.columns("demo-1")
+    assert same(columns.tokens_in, [NAN, *tokens[1:]])
+    assert columns.score.tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
+    assert columns.repeat.tolist() == [0, 50_000, 100_000, 150_000, 200_000]
+
+
 def test_a_run_without_samples_has_empty_columns(store: SqlStore) -> None:
     store.create_run(header())
     columns = store.columns("demo-1")

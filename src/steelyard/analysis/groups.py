@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.analysis.intervals import effective_n, quantile_ranks, student, wilson
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.pieces import Array, add_at, distinct, pieces, tally
 
-Array = NDArray[Any]
 Entries = Iterable[tuple[Array, Array]]
 """Pieces of (row, label) pairs."""
 Scale = tuple[float, float]
 SHARES: Scale = (0.0, 1.0)
 NOT_NEGATIVE: Scale = (0.0, math.inf)
 ANYWHERE: Scale = (-math.inf, math.inf)
-PIECE = 32_768
 _NO_SPREAD = 1e-24
 """Mean squared deviation that is only rounding: values that differ by less than 1e-12."""
 
@@ -69,11 +66,11 @@ class Groups:
             of_case[case] = self.group
             if all((of_case[case[piece]] == self.group[piece]).all() for piece in pieces(len(case))):
                 return case, of_case
-        pair = self.group * np.int64(n_cases) + self.of(case)
+        pair = self.of(case).astype(np.int64) * len(self) + self.group
         cells, cluster = np.unique(pair, return_inverse=True)
         if len(cells) == len(pair):
             return None, self.group
-        return cluster.astype(np.int32), (cells // n_cases).astype(self.group.dtype)
+        return cluster.astype(np.int32), (cells % len(self)).astype(self.group.dtype)
 
     def of(self, column: Array, piece: slice = slice(None)) -> Array:
         """A column of samples as a column of rows."""
@@ -95,7 +92,9 @@ class Groups:
         """How many cases of each group have a sample that `mask` marks."""
         if self._cluster is None:
             return self.count(mask)
-        return self._per_group(self._cluster_group[np.unique(self._cluster[self.of(mask)])])
+        marked = np.zeros(len(self._cluster_group), dtype=bool)
+        marked[self._cluster[self.of(mask)]] = True
+        return self._per_group(self._cluster_group[marked])
 
     def labelled(self, labels: Array) -> Entries:
         """Entries of a column that holds one label a sample, below 0 where it has none."""
@@ -147,6 +146,7 @@ class Groups:
         missing = int(self.planned[g]) - n
         if n == 0:
             return Estimate(None, 0, missing)
+        mean = _settled(mean)
         if squares > n * _NO_SPREAD and clusters > 1:
             bounds = student(mean, (clusters / (clusters - 1) * squares) ** 0.5 / n, clusters - 1)
         elif clusters < 2 or math.isinf(scale[1]):
@@ -280,7 +280,7 @@ class Groups:
         """The sum of every group over the samples whose value is known; a plain count has no interval."""
         n, total = self._sums(values)
         return [
-            Estimate(float(total[g]) if n[g] else None, int(n[g]), int(self.planned[g] - n[g]))
+            Estimate(_settled(float(total[g])) if n[g] else None, int(n[g]), int(self.planned[g] - n[g]))
             for g in range(len(self))
         ]
 
@@ -315,8 +315,8 @@ class Groups:
                 n += self._per_group(group)
                 squares += self._per_group(group, apart * apart)
             else:
-                np.add.at(size, self._cluster[row], 1)
-                np.add.at(deviation, self._cluster[row], apart)
+                add_at(size, self._cluster[row])
+                add_at(deviation, self._cluster[row], apart)
         if self._cluster is None:
             return n, squares, n
         return (
@@ -324,27 +324,6 @@ class Groups:
             self._per_group(self._cluster_group, deviation * deviation),
             self._per_group(self._cluster_group, size.astype(float) ** 2),
         )
-
-
-def pieces(n: int) -> Iterator[slice]:
-    """Slices that together are all of `n`."""
-    return (slice(start, min(start + PIECE, n)) for start in range(0, n, PIECE))
-
-
-def tally(codes: Array, n: int) -> Array:
-    """How often each of `n` codes occurs; negative ones are nothing."""
-    found = np.zeros(n, dtype=int)
-    for piece in pieces(len(codes)):
-        present = codes[piece]
-        found += np.bincount(present[present >= 0].astype(int), minlength=n)
-    return found
-
-
-def distinct(codes: Array) -> tuple[Array, Array]:
-    """The different codes, sorted, and how often each occurs (numpy's own hashes them and takes 30 times as long)."""
-    ranked = np.sort(codes)
-    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1]))) if len(ranked) else np.empty(0, int)
-    return ranked[starts], np.diff(np.append(starts, len(ranked)))
 
 
 def _at(ranked: Array, point: float) -> float:
@@ -355,6 +334,11 @@ def _at(ranked: Array, point: float) -> float:
     below = math.floor(place)
     low, high = float(ranked[below]), float(ranked[min(below + 1, len(ranked) - 1)])
     return low + (high - low) * (place - below)
+
+
+def _settled(figure: float) -> float:
+    """The figure without its last digits, which depend on what was added up first: 28.75 must not print two ways."""
+    return figure if figure.is_integer() else float(f"{figure:.12g}")
 
 
 def _worth(share: float, n: int, clusters: int, squares: float, sizes: float) -> float:

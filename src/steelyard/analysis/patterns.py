@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import Array, Groups, distinct, pieces
+from steelyard.analysis.groups import Groups
 from steelyard.analysis.model import Estimate, Pattern, Priority, Slice
+from steelyard.analysis.pieces import Array, distinct, pieces
 from steelyard.analysis.table import FORMAT, Table, code_of
 
 MOST_PATTERNS = 20
@@ -141,7 +142,8 @@ def find_priorities(table: Table, overall: Slice, suite: dict[str, Any]) -> list
     if n == 0:
         return []
     found = [
-        _priority(f"Improve {name}", name, overall.components[name], table.scales[name], gain / n)
+        # Rounded, so that equal gains do not change places with the order in which samples were added up.
+        _priority(f"Improve {name}", name, overall.components[name], table.scales[name], round(gain / n, 12))
         for name, gain in _gains(table, suite).items()
     ]
     malformed = overall.outcome_rates["malformed"]
@@ -149,8 +151,7 @@ def find_priorities(table: Table, overall: Slice, suite: dict[str, Any]) -> list
         gain = malformed.value * malformed.n / n
         found.append(_priority("Mend the format of answers", FORMAT, _complement(malformed), (0.0, 1.0), gain))
     worth = [priority for priority in found if priority.gain >= _WORTH_SAYING]
-    # Rounded, so that equal gains do not change places with the order in which samples were added up.
-    return sorted(worth, key=lambda priority: (-round(priority.gain, 12), priority.component))
+    return sorted(worth, key=lambda priority: (-priority.gain, priority.component))
 
 
 def _gains(table: Table, suite: dict[str, Any]) -> dict[str, float]:

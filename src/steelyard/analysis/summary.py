@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import NOT_NEGATIVE, Array, Groups, tally
+from steelyard.analysis.groups import NOT_NEGATIVE, Groups
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.patterns import find_patterns, find_priorities
+from steelyard.analysis.pieces import Array, tally
 from steelyard.analysis.table import Table, cut
 from steelyard.store.base import Columns
 

@@ -5,12 +5,12 @@ A malformed answer has score 0 and has not passed. An inconclusive sample has no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import Array, Groups, distinct, pieces, tally
+from steelyard.analysis.groups import Groups
+from steelyard.analysis.pieces import Array, distinct, tally, translated
 from steelyard.records import Outcome
 from steelyard.store.base import Columns
 from steelyard.suite.gates import NONE
@@ -171,14 +171,3 @@ def code_of(component: dict[str, Any]) -> str:
 def _scale(component: dict[str, Any]) -> tuple[float, float]:
     low, high = component.get("scale") or (0.0, 1.0)
     return float(low), float(high)
-
-
-def translated(codes: Array, to: Iterable[int], absent: int = -1) -> Array:
-    """Codes of one list of names as codes of another, in the narrowest type; a code below 0 becomes `absent`."""
-    # The last entry is the one that -1 points at.
-    table = np.array([*to, absent])
-    table = table.astype(np.result_type(*(np.min_scalar_type(end) for end in (-1, int(table.max())))))
-    found = np.empty(len(codes), dtype=table.dtype)
-    for piece in pieces(len(codes)):
-        found[piece] = table[codes[piece]]
-    return found

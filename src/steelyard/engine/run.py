@@ -94,6 +94,8 @@ class Engine:
         while self._stopped is None:
             while self._purse.awaits_first_price:  # noqa: ASYNC110 - only ever waits for the very first answer
                 await asyncio.sleep(0.005)
+            if self._stopped is not None:
+                return
             if not self._purse.may_spend():
                 await self._stop(
                     f"the spending limit of {self._purse.limit:g} is reached ({self._purse.spent:g} spent)"
@@ -130,10 +132,12 @@ class Engine:
 
     def _insist_on_price(self, attempt: Attempt) -> None:
         if self._purse.limit is not None and attempt.failure is None and attempt.cost is None:
-            raise UserMistake(
+            # Said before it is raised: another worker may be about to call.
+            self._stopped = (
                 "a spending limit is set, but the target does not say what a call costs:"
                 " declare `price` in its settings, or leave out the limit"
             )
+            raise UserMistake(self._stopped)
 
     def _done(self, case_ids: object) -> set[tuple[str, str, int]]:
         return self._store.done(self._run_id, case_ids)  # type: ignore[arg-type]

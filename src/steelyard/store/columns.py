@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import operator
+import zlib
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate, islice
+from itertools import compress
 from typing import Any, overload
 
 import numpy as np
@@ -22,11 +24,11 @@ PIECE = 1_000
 
 _SIZE = "SELECT count(*) FROM samples WHERE run = ?"
 _SAMPLES = """
-SELECT seq, repeat, score, passed, variant, outcome, band, category, difficulty, rung, layout, scores
+SELECT seq, case_id, repeat, score, passed, variant, outcome, band, category, difficulty, rung, layout, scores
 FROM samples WHERE run = ? ORDER BY seq
 """
 _TEXTS = ("variant", "outcome", "band", "category", "difficulty", "rung")
-_CASES = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
+_BY_CASE = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
 _OWNERS = "SELECT DISTINCT attempt_run FROM samples WHERE run = ?"
 _ATTEMPTS = """
 SELECT seq, CASE WHEN failure_kind IS NULL THEN latency END, tokens_in, tokens_out, cost, failure_kind
@@ -74,19 +76,23 @@ class _Names:
 
 
 class _PackedTexts(Sequence[str]):
-    """Many texts end to end in one block, a fifth of the memory of so many strings."""
+    """Many sorted texts, packed together: a million ids would be a hundred million bytes as strings."""
+
+    _EACH = 500
 
     def __init__(self) -> None:
-        self._block = bytearray()
-        self._ends = array("Q", [0])
+        self._packed: list[bytes] = []
+        self._loose: list[str] = []
 
     def extend(self, stored: Sequence[str]) -> None:
-        encoded = [text.encode() for text in stored]
-        self._ends.extend(islice(accumulate(map(len, encoded), initial=len(self._block)), 1, None))
-        self._block += b"".join(encoded)
+        self._loose.extend(stored)
+        while len(self._loose) >= self._EACH:
+            # No stored text contains this character.
+            self._packed.append(zlib.compress("\0".join(self._loose[: self._EACH]).encode(), 1))
+            del self._loose[: self._EACH]
 
     def __len__(self) -> int:
-        return len(self._ends) - 1
+        return len(self._packed) * self._EACH + len(self._loose)
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -95,8 +101,29 @@ class _PackedTexts(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(len(self)))]
-        at = range(len(self))[place]
-        return from_stored(self._block[self._ends[at] : self._ends[at + 1]].decode())
+        pack, at = divmod(range(len(self))[place], self._EACH)
+        texts = self._loose if pack == len(self._packed) else zlib.decompress(self._packed[pack]).decode().split("\0")
+        return from_stored(texts[at])
+
+
+class _Cases:
+    """The codes of cases whose ids come in order, so that none need be looked up; useless once one does not."""
+
+    def __init__(self, n: int) -> None:
+        self.codes = _Column(n)
+        self.ids = _PackedTexts()
+        self.in_order = True
+        self._last = ""
+
+    def take(self, where: slice | np.ndarray, ids: Sequence[str]) -> None:
+        before = (self._last, *ids[:-1])
+        self.in_order = self.in_order and all(map(operator.le, before, ids))
+        if self.in_order:
+            fresh = list(map(operator.ne, before, ids))
+            fresh[0] = fresh[0] or not len(self.ids)
+            self.codes.put(where, len(self.ids) - 1 + np.cumsum(fresh))
+            self.ids.extend(list(compress(ids, fresh)))
+            self._last = ids[-1]
 
 
 def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
@@ -112,11 +139,13 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
     score, parts = _Column(n, _REAL), {name: _Column(n, _REAL) for name in components}
     # As wide as what is looked up in it, which numpy would otherwise widen again and again.
     places = np.empty(n, dtype=np.int64)
+    cases = _Cases(n)
     start = 0
     for rows in session.stream(_SAMPLES, (run,), PIECE):
         piece = slice(start, start + len(rows))
-        seq, repeat, scores, passed, *texts, layout, values = zip(*rows, strict=True)
+        seq, case_ids, repeat, scores, passed, *texts, layout, values = zip(*rows, strict=True)
         places[piece] = seq
+        cases.take(piece, case_ids)
         whole["repeat"].put(piece, np.array(repeat))
         whole["passed"].put(piece, np.array([-1 if one is None else one for one in passed]))
         score.put(piece, np.array(scores, dtype=float))
@@ -124,13 +153,17 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
             whole[column].put(piece, names[column].codes(found))
         _put_parts(parts, piece, layouts, layout, values)
         start = piece.stop
-    case, case_ids = _cases(session, run, places)
+    if not cases.in_order:
+        cases = _Cases(n)
+        for rows in session.stream(_BY_CASE, (run,), PIECE):
+            case_ids, seq = zip(*rows, strict=True)
+            cases.take(np.searchsorted(places, np.array(seq)), case_ids)
     tag_sample, tag, tags = _listed(session, _TAGS, run, places)
     finding_sample, finding_code, finding_codes = _listed(session, _FINDINGS, run, places)
     return Columns(
         n=n,
-        case=case,
-        case_ids=case_ids,
+        case=cases.codes.values,
+        case_ids=cases.ids,
         variant=whole["variant"].values,
         variants=names["variant"].texts,
         repeat=whole["repeat"].values,
@@ -168,19 +201,6 @@ def _put_parts(
         matrix = np.array(parsed, dtype=float).reshape(len(where), -1)
         for position, (name, _weight) in enumerate(layouts[number]):
             parts[name].put(piece.start + where, matrix[:, position])
-
-
-def _cases(session: Session, run: int, seq: np.ndarray) -> tuple[np.ndarray, _PackedTexts]:
-    """The code of every sample's case; the database gives them sorted, so that nothing need be looked up."""
-    codes, ids = _Column(len(seq)), _PackedTexts()
-    last = None
-    for rows in session.stream(_CASES, (run,), PIECE):
-        texts, seqs = zip(*rows, strict=True)
-        fresh = [text != before for text, before in zip(texts, (last, *texts), strict=False)]
-        codes.put(np.searchsorted(seq, np.array(seqs)), len(ids) - 1 + np.cumsum(fresh))
-        ids.extend([text for text, new in zip(texts, fresh, strict=True) if new])
-        last = texts[-1]
-    return codes.values, ids
 
 
 def _listed(session: Session, sql: str, run: int, seq: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:

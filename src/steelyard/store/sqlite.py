@@ -76,7 +76,7 @@ class SqliteDatabase(Database):
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA cache_size = -16000")
+            connection.execute("PRAGMA cache_size = -2000")
         except sqlite3.Error:
             connection.close()
             raise
