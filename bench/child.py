@@ -7,11 +7,10 @@ import resource
 import sys
 import time
 
-from steelyard.store.open import open_store
-from steelyard.suite.load import load_suite
-
 from steelyard import weighing
 from steelyard.engine.options import RunOptions
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
 
 
 def _cpu() -> float:
