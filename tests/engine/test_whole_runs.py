@@ -79,6 +79,18 @@ def test_retry_after_is_obeyed_and_the_sample_is_not_lost(server, store, tmp_pat
     assert sample.attempt.tries == 2
 
 
+def test_a_run_ends_although_the_last_questions_are_throttled_for_good(server, store, tmp_path):
+    # Half of the questions are always turned away: whoever holds one when the others are through must get a turn.
+    def half(seen):
+        return throttle() if seen.json["number"] % 2 else right(seen)
+
+    server.on("/ask", half)
+    suite = load_suite(write_suite(tmp_path / "s", n=16, target=http_target(server.base_url)))
+    header, ending = weighing.run(suite, store, RunOptions(concurrency=8, retries=0))
+    assert (ending.counts.scored, ending.counts.failed) == (8, 8)
+    assert header.verdict is Verdict.INVALID
+
+
 def test_a_server_error_is_asked_again_and_then_scored(server, store, tmp_path):
     server.on("/ask", error(503), error(500), right)
     suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))

@@ -21,7 +21,8 @@ _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 30.0
 _LONGEST_WISH = 300.0
 """A server that asks for more than five minutes has, for this run, failed."""
-_MOST_THROTTLES = 20
+_MOST_THROTTLES = 8
+"""How often a call may be told to come back later, beside its ordinary retries."""
 BLOT = "[secret]"
 
 Cached = Callable[[str], dict[str, Any] | None]
@@ -36,7 +37,7 @@ class Called:
 
 
 class Caller:
-    """Asks the target as long as it is worth it, and never raises for the target's own failures."""
+    """Asks the target as long as it is worth it; a failure of the target is an attempt, never an exception."""
 
     def __init__(self, target: Target, limits: Limits, pace: Pace, cached: Cached | None = None) -> None:
         self._target = target
@@ -46,7 +47,7 @@ class Caller:
         self._secrets = _spellings(target.secrets())
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
-    async def call(self, ask: Ask, lane: int) -> Called:
+    async def call(self, ask: Ask) -> Called:
         """The attempt for this call: answered, from the cache, or failed for good."""
         key = self._key(ask)
         if key is not None and self._cached is not None:
@@ -55,7 +56,7 @@ class Caller:
                 # Nothing is paid for an answer that was kept.
                 spent = None if entry["cost"] is None else 0.0
                 return Called(Attempt(**(entry | {"cost": spent}), started_at=time.time(), cached=True))
-        attempt = await self._ask(ask, lane)
+        attempt = await self._ask(ask)
         if key is None or attempt.failure is not None:
             return Called(attempt)
         return Called(attempt, (key, _entry(attempt)))
@@ -67,10 +68,10 @@ class Caller:
         # The repeat index is part of the key: repeats measure spread and must never collapse into one answer.
         return None if request is None else digest({"request": request, "repeat": ask.repeat})
 
-    async def _ask(self, ask: Ask, lane: int) -> Attempt:
+    async def _ask(self, ask: Ask) -> Attempt:
         tries = throttles = 0
         while True:
-            await self._pace.enter(lane)
+            await self._pace.enter()
             started_at, started = time.time(), time.perf_counter()
             try:
                 async with asyncio.timeout(self._limits.timeout):
@@ -80,13 +81,19 @@ class Caller:
             except TargetFailure as raised:
                 failure = raised
             else:
-                await self._pace.good()
+                self._pace.good()
                 latency = time.perf_counter() - started if reply.latency is None else reply.latency
                 return self._answered(reply, started_at, latency, tries + throttles + 1)
-            tries, throttles = (tries, throttles + 1) if failure.throttled else (tries + 1, throttles)
+            finally:
+                self._pace.leave()
+            if failure.throttled:
+                throttles += 1
+                self._pace.throttled(failure.retry_after)
+            else:
+                tries += 1
             if not self._worth_asking_again(failure, tries, throttles):
                 return self._failed(failure, started_at, time.perf_counter() - started, tries + throttles)
-            await self._before_next(failure, tries, throttles)
+            await self._before_next(failure, tries + throttles)
 
     def _worth_asking_again(self, failure: TargetFailure, tries: int, throttles: int) -> bool:
         if not failure.retry or (failure.retry_after or 0.0) > _LONGEST_WISH:
@@ -95,14 +102,12 @@ class Caller:
             return False
         return tries <= self._limits.retries and throttles <= max(_MOST_THROTTLES, self._limits.retries)
 
-    async def _before_next(self, failure: TargetFailure, tries: int, throttles: int) -> None:
-        if failure.throttled:
-            await self._pace.throttled(failure.retry_after)
+    async def _before_next(self, failure: TargetFailure, calls: int) -> None:
         if failure.retry_after:
-            await asyncio.sleep(failure.retry_after)
+            await self._pace.rest(failure.retry_after)
             return
-        longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (tries + throttles - 1))
-        await asyncio.sleep(longest * self._jitter.uniform(0.5, 1.0))
+        longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (calls - 1))
+        await self._pace.rest(longest * self._jitter.uniform(0.5, 1.0))
 
     def _answered(self, reply: Reply, started_at: float, latency: float, tries: int) -> Attempt:
         return Attempt(

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 
 _CUT_QUIET = 1.0
 """Seconds in which one cut is enough: calls sent before the cut still come back throttled."""
 
 
-class Pace:
-    """Lets a worker through when it may call.
+class Closed(Exception):
+    """No further call may start: the run is stopping."""
 
-    There are `lanes` at once: half as many after a 429, one more after each full round of good answers.
+
+class Pace:
+    """Lets a call start when it may, and counts those under way.
+
+    At most `width` are under way at once: half as many after a 429, one more after each full round of good answers.
     """
 
     def __init__(
@@ -23,56 +28,91 @@ class Pace:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.concurrency = concurrency
-        self.lanes = concurrency
+        self.width = concurrency
+        self.under_way = 0
         self._gap = 1 / requests_per_second if requests_per_second else 0.0
         self._next_slot = 0.0
         self._paused_until = float("-inf")
         self._last_cut = float("-inf")
         self._good = 0
         self._clock = clock
-        self._widened = asyncio.Condition()
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._closed = asyncio.Event()
 
-    async def enter(self, lane: int) -> None:
-        """Wait until lane number `lane` may make its next call."""
-        if lane >= self.lanes:
-            async with self._widened:
-                await self._widened.wait_for(lambda: lane < self.lanes)
-        while (wait := self._paused_until - self._clock()) > 0:  # noqa: ASYNC110 - waits for a moment, which may be moved while it sleeps
-            await asyncio.sleep(wait)
+    async def enter(self) -> None:
+        """Wait until one more call may start; `leave` must follow. Closed when the run is stopping."""
+        while self.under_way >= self.width and not self._closed.is_set():
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        if self._closed.is_set():
+            raise Closed
+        self.under_way += 1
+        try:
+            await self._start_in_time()
+        except BaseException:
+            self.leave()
+            raise
+
+    async def _start_in_time(self) -> None:
+        while (wait := self._paused_until - self._clock()) > 0:
+            await self.rest(wait)
         if self._gap:
             now = self._clock()
             slot = max(now, self._next_slot)
             self._next_slot = slot + self._gap
             if slot > now:
-                await asyncio.sleep(slot - now)
+                await self.rest(slot - now)
 
-    async def good(self) -> None:
-        """A call was answered: after as many as there are lanes, open one more."""
-        if self.lanes >= self.concurrency:
+    def leave(self) -> None:
+        """A call is over, however it ended."""
+        self.under_way -= 1
+        self._wake()
+
+    async def rest(self, seconds: float) -> None:
+        """Sleep, but not longer than the run goes on: Closed when it stops meanwhile."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._closed.wait()
+        except TimeoutError:
+            return
+        raise Closed
+
+    def good(self) -> None:
+        """A call was answered: after as many as may be under way, allow one more."""
+        if self.width >= self.concurrency:
             return
         self._good += 1
-        if self._good >= self.lanes:
+        if self._good >= self.width:
             self._good = 0
-            await self._set_lanes(self.lanes + 1)
+            self.width += 1
+            self._wake()
 
-    async def throttled(self, retry_after: float | None) -> None:
-        """The server is over its limit: halve the lanes, and hold every call as long as it asked."""
+    def throttled(self, retry_after: float | None) -> None:
+        """The server is over its limit: halve the width, and hold every call as long as it asked."""
         now = self._clock()
         if retry_after:
             self._paused_until = max(self._paused_until, now + retry_after)
         if now - self._last_cut >= _CUT_QUIET:
             self._last_cut = now
             self._good = 0
-            self.lanes = max(1, self.lanes // 2)
+            self.width = max(1, self.width // 2)
 
-    async def open_all(self) -> None:
-        """Let every waiting worker go, so that it can see that the run is stopping."""
-        await self._set_lanes(self.concurrency)
+    def close(self) -> None:
+        """Start no further call, and tell everybody who waits."""
+        self._closed.set()
+        for turn in self._waiting:
+            if not turn.done():
+                turn.set_result(None)
 
-    async def _set_lanes(self, lanes: int) -> None:
-        self.lanes = lanes
-        async with self._widened:
-            self._widened.notify_all()
+    def _wake(self) -> None:
+        """Let as many go on as there is room for; each looks again for itself."""
+        room = self.width - self.under_way
+        while self._waiting and room > 0:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                room -= 1
 
 
 class Purse:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from steelyard.engine.caller import Caller
 from steelyard.engine.health import Health
-from steelyard.engine.pace import Pace, Purse
+from steelyard.engine.pace import Closed, Pace, Purse
 from steelyard.engine.plan import Plan
 from steelyard.engine.progress import Counts, Progress
 from steelyard.engine.writer import Completed, Writer
@@ -81,30 +81,31 @@ class Engine:
         return Ending(self._counts, self._health, self._stopped, interrupted=self._interrupts > 0)
 
     async def _work(self, asks: Iterator[tuple[int, Ask]], writer: Writer) -> None:
-        # One worker fewer than there are samples has nothing to do.
-        lanes = min(self._limits.concurrency, self._plan.n)
+        # One worker more than there are samples has nothing to do.
+        n_workers = min(self._limits.concurrency, self._plan.n)
         try:
             async with asyncio.TaskGroup() as group:
-                self._workers = [group.create_task(self._worker(lane, asks, writer)) for lane in range(lanes)]
+                self._workers = [group.create_task(self._worker(asks, writer)) for _ in range(n_workers)]
         except BaseExceptionGroup as raised:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
 
-    async def _worker(self, lane: int, asks: Iterator[tuple[int, Ask]], writer: Writer) -> None:
+    async def _worker(self, asks: Iterator[tuple[int, Ask]], writer: Writer) -> None:
         while self._stopped is None:
             while self._purse.awaits_first_price:  # noqa: ASYNC110 - only ever waits for the very first answer
                 await asyncio.sleep(0.005)
             if self._stopped is not None:
                 return
             if not self._purse.may_spend():
-                await self._stop(
-                    f"the spending limit of {self._purse.limit:g} is reached ({self._purse.spent:g} spent)"
-                )
+                self._stop(f"the spending limit of {self._purse.limit:g} is reached ({self._purse.spent:g} spent)")
                 return
             planned = next(asks, None)
             if planned is None:
                 return
-            completed = await self._sample(*planned, lane)
+            try:
+                completed = await self._sample(*planned)
+            except Closed:
+                return
             writer.put(completed)
             self._insist_on_price(completed.sample.attempt)
             await self._give_way(writer)
@@ -118,11 +119,11 @@ class Engine:
         while writer.backlog > _MOST_BACKLOG:  # noqa: ASYNC110 - the writer is a thread and sets no asyncio event
             await asyncio.sleep(0.01)
 
-    async def _sample(self, position: int, ask: Ask, lane: int) -> Completed:
+    async def _sample(self, position: int, ask: Ask) -> Completed:
         self._purse.started()
         called = None
         try:
-            called = await self._caller.call(ask, lane)
+            called = await self._caller.call(ask)
         finally:
             self._purse.ended(None if called is None or called.attempt.cached else called.attempt.cost)
         sample = weigh_attempt(self._weigher, ask.case, ask.variant.name, ask.repeat, called.attempt)
@@ -155,20 +156,17 @@ class Engine:
             self._counts.add(completed.sample.outcome)
         self._progress.update(self._counts)
 
-    async def _stop(self, reason: str) -> None:
+    def _stop(self, reason: str) -> None:
         if self._stopped is None:
             self._stopped = reason
             self._progress.note(reason)
-            await self._pace.open_all()
+            self._pace.close()
 
     def _interrupt(self) -> None:
         self._interrupts += 1
-        loop = asyncio.get_running_loop()
         if self._interrupts == 1:
-            self._keep = loop.create_task(
-                self._stop("interrupted: finishing the calls under way, Ctrl-C again drops them")
-            )
-            loop.call_later(_GRACE, self._drop)
+            self._stop("interrupted: finishing the calls under way, Ctrl-C again drops them")
+            asyncio.get_running_loop().call_later(_GRACE, self._drop)
         else:
             self._drop()
 

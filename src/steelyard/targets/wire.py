@@ -128,13 +128,15 @@ class Wire:
 
 def refused_by_status(status: int, text: str, retry_after: str | None = None) -> TargetFailure:
     """The failure an HTTP error status stands for."""
-    throttled = status in (429, 503)
+    wait = seconds_to_wait(retry_after)
+    # A 503 that names no time is a service that is down, not one that asks for patience.
+    throttled = status == 429 or (status == 503 and wait is not None)
     excerpt = " ".join(text[: 2 * _EXCERPT].split())[:_EXCERPT]
     return TargetFailure(
         f"http_{status}",
         f"answered {status}" + (f": {excerpt}" if excerpt else " with an empty body"),
         retry=throttled or status >= 500 or status in _WORTH_RETRYING,
-        retry_after=seconds_to_wait(retry_after),
+        retry_after=wait,
         throttled=throttled,
         status=status,
         body=text,
