@@ -9,7 +9,7 @@ import steelyard
 
 SOURCE = Path(steelyard.__file__).parent
 # Modules outside the rooms that everybody may know.
-COMMON = {"errors", "records", "registry", "__version__"}
+COMMON = {"blotting", "errors", "records", "registry", "__version__"}
 MAY_KNOW = {
     "answer": set(),
     "suite": set(),

@@ -42,6 +42,7 @@ class Suite:
     ) -> None:
         """`others` are the further keys of a suite file: about, answer, bands, findings, variants, repeats, ..."""
         caller = sys._getframe(1)
+        passing = others.pop("pass_", passing)
         data: dict[str, Any] = {"suite": name, "cases": _cases(cases), "target": target, "score": dict(score), **others}
         if passing is not None:
             data["pass"] = passing

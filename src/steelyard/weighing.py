@@ -18,6 +18,7 @@ from steelyard import __version__
 from steelyard.analysis.summary import summarise
 from steelyard.engine.health import Health
 from steelyard.engine.options import RunOptions, Selection, parse_only
+from steelyard.engine.owner import is_alive, myself
 from steelyard.engine.plan import Plan
 from steelyard.engine.progress import Progress, Silent
 from steelyard.engine.rescore import rescore as rescore_answers
@@ -58,7 +59,7 @@ def run(
     header = _header(suite, target, plan, limits, options)
     if resumed is not None:
         _insist_on_same_instrument(resumed, header)
-        header = replace(resumed, state=RunState.RUNNING)
+        header = replace(resumed, state=RunState.RUNNING, options=resumed.options | {"owner": myself()})
         store.update_run(header)
     else:
         store.create_run(header)
@@ -74,8 +75,13 @@ def run(
     try:
         ending = _in_own_loop(_drive(engine, target, progress, resumed=resumed is not None))
     except UserMistake:
-        store.update_run(replace(header, state=RunState.INTERRUPTED))
+        store.update_run(_without_owner(replace(header, state=RunState.INTERRUPTED)))
         raise
+    if suite.answer.format == "text" and ending.health.all_objects:
+        progress.note(
+            "every answer is a JSON object, but the suite reads answers as plain text: if scorers are to look inside,"
+            " add answer: {format: json}, then rescore"
+        )
     return finish(store, header, ending.health, finished=ending.stopped is None), ending
 
 
@@ -104,7 +110,7 @@ def rescore(
         suite_name=suite.name,
         suite_path=suite.path,
         created_at=now,
-        signature=signature(suite, earlier.target),
+        signature=_rescored_signature(suite, earlier),
         suite=_description(suite, limits, earlier.suite["variants"], earlier.suite["repeats"], earlier.n_planned),
         options=earlier.options | {"strict": strict},
         state=RunState.RUNNING,
@@ -140,7 +146,7 @@ def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     decision = decide(summary, header.suite, state=state, suspect=suspect)
     header = replace(
-        header,
+        _without_owner(header),
         state=state,
         ended_at=time.time(),
         suspect=suspect,
@@ -157,11 +163,20 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
         header = store.run(name)
         if header.state is RunState.ENDED:
             raise UserMistake(f"run {header.id} has ended: there is nothing to resume")
+        if is_alive(header.options.get("owner")):
+            raise UserMistake(
+                f"run {header.id} is still going on in process {header.options['owner']['pid']}:"
+                " wait for it, or stop it first"
+            )
         return header
     for header in store.runs(suite.name):
-        if header.state is not RunState.ENDED:
+        if header.state is not RunState.ENDED and not is_alive(header.options.get("owner")):
             return header
     raise UserMistake(f"no unfinished run of suite {suite.name}: start one without --resume")
+
+
+def _without_owner(header: RunHeader) -> RunHeader:
+    return replace(header, options={name: value for name, value in header.options.items() if name != "owner"})
 
 
 def _as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
@@ -207,7 +222,7 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
         signature=signature(suite, identity),
         target=identity,
         suite=_description(suite, limits, [variant.name for variant in plan.variants], plan.repeats, plan.n),
-        options=options.as_data(),
+        options=options.as_data() | {"owner": myself()},
         n_planned=plan.n,
         version=__version__,
     )
@@ -224,6 +239,11 @@ def _description(
         "n_cases": suite.survey.n,
         "n_planned": n_planned,
     }
+
+
+def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]:
+    """Truth and scorers of today; what was asked of whom is as it was then."""
+    return signature(suite, earlier.target, prompts=earlier.signature["prompts"])
 
 
 def _in_own_loop(coroutine: Any) -> Any:

@@ -207,3 +207,7 @@ def test_any_object_comes_back_as_it_was_whole_and_in_noise(value, pretty):
 def test_no_text_makes_the_ladder_raise(text):
     found = climb(text, NAMED)
     assert (found.rung is None) == bool(found.problems)
+
+
+def test_a_fence_inside_a_document_that_parses_is_part_of_that_document():
+    assert climb('{"a": "```[1]```"}', compile_schema({"type": "array"})).rung is None

@@ -72,7 +72,7 @@ def test_a_rule_that_pays_for_an_empty_answer_is_caught(tmp_path):
     empty = by_name(result)["empty"]
     assert not empty.holds
     assert empty.passed == ("c0", "c1", "c2")
-    assert any(complaint.startswith("empty (as written): 100.0%") for complaint in result.complaints)
+    assert any(complaint.startswith("empty (as written): 100.0 %") for complaint in result.complaints)
 
 
 def test_stuffing_is_caught_as_written_and_closed_by_the_strict_rule(tmp_path):
@@ -111,7 +111,7 @@ def test_a_truth_that_does_not_earn_full_marks_is_caught(tmp_path):
     schema = SCHEMA | {"properties": {"name": {"type": "string", "maxLength": 10}}}
     result = audit(write(tmp_path, answer={"schema": schema}))
     assert not by_name(result)["truth"].holds
-    assert any("c1 0.0%" in complaint for complaint in result.complaints)
+    assert any("c1 0.0 %" in complaint for complaint in result.complaints)
 
 
 def test_a_minimum_n_that_no_run_can_reach_is_caught(tmp_path):
@@ -144,4 +144,37 @@ def test_every_built_in_suite_passes_its_audit(name):
     result = audit(load_suite(name))
     assert result.complaints == []
     assert result.n_audited == result.n_cases
-    assert not any(probe.passed for probe in result.probes)
+    assert not any(probe.passed for probe in result.probes if not probe.only_shown)
+
+
+def test_a_null_answer_that_passes_is_caught_however_little_it_earns(tmp_path):
+    lax = {"null_share": "20 %", "wrong_share": "20 %"}
+    suite = write(tmp_path, answer={"format": "text"}, gates=[], audit=lax, **{"pass": "score >= 5 %"})
+    (name,) = suite.components
+    # Whatever comes earns 1 of 10 parts, less than the 20 % allowed, but more than the 5 % that pass.
+    free = replace(name, name="free", scorer=Generous(), weight=1)
+    result = audit(replace(suite, components=(free, replace(name, weight=9))))
+    assert by_name(result)["empty"].average == pytest.approx(0.1)
+    assert any(each.startswith("empty") and "passes 3 of 3 cases" in each for each in result.complaints)
+
+
+def test_the_strict_rule_is_held_to_its_own_share(tmp_path):
+    cases = [case | {"expected": case["expected"] | {"high": case["expected"]["low"] * 2}} for case in CASES]
+    score = {"price": {"money_range": {"low": "expected.low", "high": "expected.high"}}}
+    lax = {"null_share": "100 %", "wrong_share": "100 %", "null_passes": "100 %", "null_share_strict": 0}
+    result = audit(write(tmp_path, cases=cases, score=score, audit=lax, gates=[]))
+    assert 0 < by_name(result, STRICT)["widest"].average < 0.01
+    assert not by_name(result, STRICT)["widest"].holds
+    assert by_name(result)["widest"].holds
+
+
+def test_stuffing_that_the_schema_turns_away_is_tried_again_cut_to_fit(tmp_path):
+    # "oak table silver" is what 16 letters hold: both keywords of the first case, one of the second, none of the third.
+    schema = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "maxLength": 16}}}
+    score = {"name": {"keywords_or_fuzzy": {"expected": "expected.name", "keywords": "expected.words"}}}
+    probes = by_name(audit(write(tmp_path, score=score, answer={"schema": schema})))
+    assert probes["keywords"].n_malformed == 3
+    assert probes["keywords cut"].n_malformed == 0
+    assert probes["keywords cut"].highest == 1.0
+    assert probes["keywords cut"].passed == ("c0",)
+    assert probes["keywords cut"].only_shown  # the strict rule is held to the limit in its place

@@ -1,7 +1,10 @@
 """Every command as a person types it, in a process of its own."""
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +139,9 @@ def test_the_starter_suite_runs_at_once_passes_its_audit_and_is_never_overwritte
         (["run", "antiques", "--target", "chatt"], "chat"),
         (["run", "antiques", "--set", "colour"], "KEY=VALUE"),
         (["run", "antiques", "-n", "0"], "0"),
+        (["run", "antiques", "--max-inconclusive", "nan"], "not a number"),
+        (["run", "antiques", "--timeout", "inf"], "not a number"),
+        (["run", "/dev/zero"], "not a regular file"),
         (["rprt"], "report"),
         (["report", "LAST"], "steelyard run"),
         (["import", "missing.json"], "missing.json"),
@@ -173,9 +179,6 @@ def test_help_imports_nothing_heavy(tmp_path):
         "heavy = {'numpy', 'pydantic', 'aiohttp', 'yaml', 'jinja2', 'rich', 'scipy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    import subprocess
-    import sys
-
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -183,3 +186,72 @@ def test_help_imports_nothing_heavy(tmp_path):
 def test_plain_progress_lines_count_scored_malformed_and_failed(suite, tmp_path):
     done = steelyard("run", suite, cwd=tmp_path)
     assert "words: 8/8 (8 scored, 0 malformed, 0 failed)" in done.stderr
+
+
+def test_a_target_that_prints_does_not_spoil_the_json(tmp_path):
+    path = write_suite(tmp_path / "my", n=2)
+    (tmp_path / "my" / "system.py").write_text(
+        "def answer(case):\n    print('noise')\n    return {'word': 'word %d' % case.input['number']}\n"
+    )
+    done = steelyard("run", path, "--json", cwd=tmp_path)
+    assert json.loads(ok(done))["verdict"] == "PASS"
+    assert "noise" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "report", "gate"])
+def test_the_exit_code_stays_the_verdict_when_the_reader_leaves(command, suite, tmp_path):
+    ok(steelyard("run", suite, cwd=tmp_path))
+    what = suite if command == "run" else "LAST"
+    script = f"set -o pipefail; {sys.executable} -m steelyard {command} {what} | head -n 1"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_behind_the_output_is_told(suite, tmp_path):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "steelyard", "schema"], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert "no space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_rescore_finds_its_suite_from_anywhere_and_never_takes_another(suite, tmp_path):
+    store = tmp_path / "shared.db"
+    ok(steelyard("run", suite.name, "--store", store, cwd=suite.parent))
+    elsewhere = tmp_path / "elsewhere"
+    write_suite(elsewhere, n=8, name="another")
+    rescored = steelyard("rescore", "LAST", "--store", store, "--json", cwd=elsewhere)
+    assert json.loads(ok(rescored))["run"]["suite"] == "words"
+    write_suite(suite.parent, n=8, name="renamed")
+    refused = steelyard("rescore", "LAST", "--store", store, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--suite" in refused.stderr
+
+
+def test_json_answers_read_as_plain_text_are_pointed_out(tmp_path):
+    path = write_suite(tmp_path / "my", n=2, answer={"format": "text"}, gates=[])
+    assert "add answer: {format: json}" in steelyard("run", path, cwd=tmp_path).stderr
+
+
+def test_the_report_says_which_server_was_weighed(tmp_path):
+    with Loopback() as server:
+        server.on("/ask", error(404))
+        path = write_suite(tmp_path / "my", n=2, target={"http": {"url": server.base_url + "/ask"}})
+        printed = ok(steelyard("run", path, cwd=tmp_path), code=3)
+    assert f"{server.base_url}/ask" in " ".join(printed.split())
+
+
+def test_a_crash_is_never_taken_for_a_failed_gate(suite, tmp_path):
+    script = (
+        "import sys; sys.argv = ['steelyard', 'suites']\n"
+        "import steelyard.suite.discover as d\n"
+        "def broken(): raise RuntimeError('no')\n"
+        "d.list_suites = broken\n"
+        "from steelyard.cli import main; main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 3
+    assert "RuntimeError: no" in done.stderr

@@ -107,6 +107,11 @@ def test_nothing_to_resume_is_said(tmp_path):
     path = write_suite(tmp_path / "s", n=2)
     done = steelyard("run", path, "--resume", cwd=tmp_path)
     assert done.returncode == 2
+    assert "there is no store" in done.stderr
+    assert not (tmp_path / ".steelyard").exists()
+    steelyard("run", path, cwd=tmp_path)
+    done = steelyard("run", path, "--resume", cwd=tmp_path)
+    assert done.returncode == 2
     assert "no unfinished run" in done.stderr
 
 

@@ -78,3 +78,26 @@ def test_failed_calls_do_not_count_as_answers():
         attempt = Attempt(failure=Failure("refused", "no"))
         health.watch(Sample(str(number), "", 0, attempt, Outcome.TARGET_FAILED))
     assert health.complaints(None, []) == ()
+
+
+def test_one_marked_answer_in_twenty_is_suspect_and_one_in_twenty_one_is_not():
+    fine = [f"fine {n}" for n in range(20)]
+    bad = '{"error": "model missing"}'
+    assert watched([*fine[:19], bad]).complaints(None, []) != ()  # 1 of 20 = 5 %
+    assert watched([*fine, bad]).complaints(None, []) == ()  # 1 of 21 = 4.8 %
+
+
+@pytest.mark.parametrize(("now", "suspect"), [(0.0099, True), (0.0101, False)])
+def test_far_below_is_less_than_a_tenth_of_the_usual(now, suspect):
+    assert bool(watched([f"a {n}" for n in range(6)]).complaints(now, [0.1])) is suspect
+
+
+@pytest.mark.parametrize(("usual", "suspect"), [(0.02, True), (0.0199, False)])
+def test_a_usual_latency_below_20_ms_says_nothing(usual, suspect):
+    assert bool(watched([f"a {n}" for n in range(6)]).complaints(0.0001, [usual])) is suspect
+
+
+@pytest.mark.parametrize(("full", "suspect"), [(4, True), (5, False)])
+def test_more_than_half_empty_is_suspect(full, suspect):
+    # 5 empty of 9 are more than half, 5 of 10 are not.
+    assert bool(watched([""] * 5 + [f"a {n}" for n in range(full)]).complaints(None, [])) is suspect

@@ -246,7 +246,7 @@ def test_a_spending_limit_stops_in_time_and_the_rest_can_be_resumed(server, stor
     }
     suite = load_suite(write_suite(tmp_path / "s", n=20, target=target))
     header, ending = weighing.run(suite, store, RunOptions(max_cost=0.55, concurrency=4))
-    assert "spending limit" in ending.stopped
+    assert ending.stopped == "the spending limit of 0.55 leaves no room for another call"
     assert header.verdict is Verdict.INVALID
     assert 4 <= len(server.requests) <= 5
     header, ending = weighing.run(suite, store, RunOptions(resume=header.id, max_cost=10))

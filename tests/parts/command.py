@@ -7,7 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-_ENV = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8", "COLUMNS": "80"}
+_ENV = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ} | {
+    "PATH": os.environ["PATH"],
+    "HOME": os.environ.get("HOME", "/"),
+    "LANG": "C.UTF-8",
+    "COLUMNS": "80",
+}
 
 
 def steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -115,7 +115,7 @@ def test_a_suspect_run_says_why_before_any_figure():
         ({"options": {"strict": True}}, "strict: weighed by the strict rules"),
         ({"rescored_from": "20260101-1"}, "rescored from run 20260101-1"),
         ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples"),
-        ({"state": RunState.RUNNING, "n_planned": 80}, "still running: 50 of 80 planned samples so far"),
+        ({"state": RunState.RUNNING, "n_planned": 80}, "still running, or killed: 50 of 80 planned samples so far"),
     ],
 )
 def test_what_kind_of_run_it_was_is_said(changes, note):

@@ -173,3 +173,24 @@ def test_alternatives_of_an_unknown_truth_are_no_truth():
     assert scorer.check(case) is None
     assert scorer.read("Unknown joiner", case).value is None
     assert scorer.truth(case) is None
+
+
+def test_the_strict_parameter_turns_the_strict_name_rule_on():
+    # Both keywords, but 2 words to the point of 8 are 0.25: half of the 0.5 that full marks need.
+    case = Case("c", expected={"name": "Large oak table", "keywords": ["oak", "table"]})
+    answer = {"name": "oak table chair lamp rug vase clock mirror"}
+    plain = KeywordsOrFuzzy(answer="name", expected="expected.name", keywords="expected.keywords")
+    assert plain.read(answer, case).value == 1.0
+    assert plain.model_copy(update={"strict": True}).read(answer, case).value == 0.5
+
+
+def test_a_keyword_inside_another_word_counts_as_published_and_not_strictly():
+    # "oak" stands inside "soaked": as published 2 of 2; strictly 1 of 2, and 1 of 2 words to the point is enough.
+    name, keywords = "Writing piece with leather top", ["oak", "desk"]
+    assert keyword_or_fuzzy("soaked desk", name, keywords) == 1.0
+    assert keyword_or_fuzzy_strict("soaked desk", name, keywords, floor=0.6, min_precision=0.5) == 0.5
+
+
+def test_marks_without_a_letter_earn_nothing_however_alike():
+    # Letter pairs of "--" and "a--b" alone would give 2 * 1 / (1 + 3) = 0.5.
+    assert keyword_or_fuzzy("--", "a--b", []) == 0.0

@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -172,11 +173,6 @@ def test_a_declared_scale_is_brought_to_fractions():
     assert weighed.scores[0].value == 4.0
 
 
-@pytest.mark.parametrize(("value", "score"), [(1.5, 1.0), (-3.0, 0.0)])
-def test_a_value_outside_its_scale_cannot_carry_the_score_out_of_it(value, score):
-    assert weigh({"name": "x"}, CASE, suite(Component("odd", Fixed(at_value=value)))).score == score
-
-
 def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
     own = (Finding("A", "x"), Finding("B", "y"))
     of = suite(Component("parts", Fixed(at_value=0.1, findings=own)))
@@ -210,3 +206,15 @@ def test_the_parts_of_a_perfect_answer_follow_the_policy():
     assert truth_parts(Component("maker", scorer), scorer, CASE) == {"maker": "Hall"}
     assert truth_parts(Component("maker", scorer, when_unknown="skip"), scorer, unknown) == {}
     assert truth_parts(Component("maker", scorer, when_unknown="say_unknown"), scorer, unknown) == {"maker": "unknown"}
+
+
+@pytest.mark.parametrize(("words", "said"), [(12, True), (13, False)])
+def test_unknown_is_said_in_at_most_twelve_words(words, said):
+    assert says_unknown("unknown " + "word " * (words - 1)) is said
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.5, -0.1])
+def test_a_scorer_that_leaves_its_scale_is_a_broken_scale_not_a_score(value):
+    of = replace(FOUR, components=(Component("odd", Fixed(at_value=value)),))
+    with pytest.raises(ValueError, match="not on its scale"):
+        weigh({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)

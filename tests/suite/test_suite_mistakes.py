@@ -202,3 +202,25 @@ def test_a_suite_is_found_by_file_folder_and_name(write):
 def test_a_folder_without_a_suite_is_told(tmp_path):
     with pytest.raises(UserMistake, match=r"holds no suite\.yaml"):
         load_suite(tmp_path)
+
+
+def test_a_pass_rule_that_every_answer_meets_is_a_mistake(write):
+    (told,) = mistakes(write({"pass": "score >= 0"}))
+    assert "every answer, the empty one too, would pass" in told
+
+
+def test_a_weight_without_end_is_a_mistake(write):
+    score = {"text": {"same": {"expected": "expected.text"}, "weight": float("inf")}}
+    assert len(mistakes(write({"score": score}))) == 1
+
+
+@pytest.mark.parametrize(("sign", "word"), [(";", "semicolons"), ("\t", "tabs")])
+def test_a_table_that_is_not_separated_by_commas_is_told(write, sign, word):
+    table = f"id{sign}input{sign}expected.text\na{sign}q{sign}t\n"
+    told = mistakes(write({"cases": "c.csv"}, files={"c.csv": table}))
+    assert f"c.csv:1: the headings are separated by {word}, not by commas: save the file with commas" in told
+
+
+def test_a_tab_and_a_wrong_indentation_are_named(write):
+    assert "the line begins with a tab: indent with spaces" in mistakes(write("suite: s\ncases:\n\tfiles: c.json\n"))[0]
+    assert "is the line indented like its neighbours?" in mistakes(write("suite: s\ncases:\n  a: 1\n b: 2\n"))[0]

@@ -121,10 +121,10 @@ def _pattern(trouble: _Trouble, table: Table) -> Pattern:
     numbers = f"{trouble.count} of {trouble.n}"
     if trouble.n_cases < trouble.count:
         numbers += f" samples, {trouble.n_cases} cases"
-    if trouble.n < SMALL_N:
-        numbers += ", small n"
+    doubt = ", small n" if trouble.n < SMALL_N else ""
+    after = trouble.after.removesuffix(")") + doubt + ")" if trouble.after.endswith(")") else trouble.after + doubt
     return Pattern(
-        sentence=trouble.before + numbers + trouble.after,
+        sentence=trouble.before + numbers + after,
         count=trouble.count,
         cases=tuple(table.case_ids[i] for i in cases[:MOST_CASES].tolist()),
         n=trouble.n,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from steelyard.audit.gate_check import gate_complaints
-from steelyard.audit.probes import NULL, TRUTH, Probe, ProbeMaker
+from steelyard.audit.probes import STUFFED, TRUTH, WRONG, Probe, ProbeMaker
 from steelyard.errors import UserMistake
 from steelyard.records import Outcome
 from steelyard.scoring.weigh import Weighed, Weigher
@@ -39,6 +39,8 @@ class ProbeResult:
     limit: float
     """The most that `average` may be; for the truth, the least that `lowest` may be."""
     holds: bool
+    only_shown: bool = False
+    """True where a strict rule exists beside this one and is held to the limits in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,12 @@ def audit(suite: SuiteModel) -> AuditResult:
 
 
 def _rules(suite: SuiteModel) -> list[tuple[str, SuiteModel]]:
-    has_strict = any(component.scorer.has_strict and not component.scorer.strict for component in suite.components)
     rules = [(AS_WRITTEN, suite)]
-    return [*rules, (STRICT, with_strict_rules(suite))] if has_strict else rules
+    return [*rules, (STRICT, with_strict_rules(suite))] if _has_strict(suite) else rules
+
+
+def _has_strict(suite: SuiteModel) -> bool:
+    return any(component.scorer.has_strict and not component.scorer.strict for component in suite.components)
 
 
 def _weigh(
@@ -83,12 +88,13 @@ def _weigh(
     limit = _limit(suite, probe, rule)
     average, lowest = sum(scores) / len(scores), min(scores)
     complaint = None
+    only_shown = probe.kind == STUFFED and rule == AS_WRITTEN and _has_strict(suite)
     if is_truth:
         if lowest < limit or (passed and suite.passing is not None):
             complaint = _truth_complaint(cases, scores, limit)
-    else:
+    elif not only_shown:
         if average > limit:
-            complaint = f"{average:.1%} of full marks for {probe.about}; at most {limit:.1%} is allowed"
+            complaint = f"{average * 100:.1f} % of full marks for {probe.about}; at most {limit * 100:g} % is allowed"
         elif len(passed) > suite.audit.null_passes * len(cases):
             complaint = f"{probe.about} passes {len(passed)} of {len(cases)} cases: {', '.join(passed[:5])}"
     found = ProbeResult(
@@ -104,6 +110,7 @@ def _weigh(
         passed=passed,
         limit=limit,
         holds=complaint is None,
+        only_shown=only_shown,
     )
     return found, complaint and f"{probe.name} ({rule}): {complaint}"
 
@@ -121,15 +128,15 @@ def _weigh_one(weigher: Weigher, answer: str, case: Case, probe: Probe) -> Weigh
 
 def _truth_complaint(cases: list[Case], scores: list[float], limit: float) -> str:
     worst = sorted(zip(scores, (case.id for case in cases), strict=True))[:5]
-    listed = ", ".join(f"{case_id} {score:.1%}" for score, case_id in worst)
-    return f"the truth itself must earn {limit:.0%} and pass; lowest: {listed}"
+    listed = ", ".join(f"{case_id} {score * 100:.1f} %" for score, case_id in worst)
+    return f"the truth itself must earn {limit * 100:g} % and pass; lowest: {listed}"
 
 
 def _limit(suite: SuiteModel, probe: Probe, rule: str) -> float:
     limits = suite.audit
     if probe.kind == TRUTH:
         return limits.truth_share
-    if probe.kind != NULL:
+    if probe.kind == WRONG:
         return limits.wrong_share
     if rule == STRICT and limits.null_share_strict is not None:
         return limits.null_share_strict

@@ -11,9 +11,11 @@ from steelyard.audit.filling import filled, nulls, put
 from steelyard.scoring.weigh import Weigher, truth_parts
 from steelyard.suite.case import Case
 from steelyard.suite.model import SuiteModel
+from steelyard.suite.paths import split_path
 
 NULL = "null"
 WRONG = "wrong"
+STUFFED = "stuffed"
 TRUTH = "truth"
 _CONSTANT = "unknown"
 
@@ -22,8 +24,8 @@ _CONSTANT = "unknown"
 class Probe:
     """A way to answer every case without the skill that the suite means to weigh.
 
-    `kind` is "null" (knows nothing), "wrong" (right for another case) or "truth". `answer` gives the raw text for the
-    case at a position.
+    `kind` is "null" (knows nothing), "stuffed" (knows the words of some cases), "wrong" (right for another case) or
+    "truth". `answer` gives the raw text for the case at a position.
     """
 
     name: str
@@ -59,6 +61,8 @@ class ProbeMaker:
             yield Probe("echo fields", "the question in every text field", NULL, self._echo)
         if stuffed := self._stuffed():
             yield Probe("keywords", "every keyword of every case", NULL, lambda _: stuffed)
+            if (fitting := self._stuffed(cut=True)) != stuffed and fitting:
+                yield Probe("keywords cut", "as many keywords as the schema lets in", STUFFED, lambda _: fitting)
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
         if len(set(self._truths)) > 1:
@@ -79,13 +83,22 @@ class ProbeMaker:
         others = (self._truths[(at + step) % n] for step in range(1, n))
         return next(text for text in others if text != self._truths[at])
 
-    def _stuffed(self) -> str | None:
+    def _stuffed(self, *, cut: bool = False) -> str | None:
         parts: dict[str, Any] = {}
         for _, scorer in self._scorers:
             words = {word: None for case in self._cases for word in scorer.keywords_of(case)}
             if words:
-                parts[scorer.answer or ""] = " ".join(words)
+                text = " ".join(words)
+                parts[scorer.answer or ""] = text[: self._room(scorer.answer or "")] if cut else text
         return self._built(parts) if parts else None
+
+    def _room(self, path: str) -> int | None:
+        """How long the schema lets a text at this place be; None when it does not say."""
+        here: Any = self._schema or {}
+        for step in split_path(path):
+            here = here.get("properties", {}).get(step, {}) if isinstance(here, dict) else {}
+        room = here.get("maxLength") if isinstance(here, dict) else None
+        return room if isinstance(room, int) else None
 
     def _widest(self) -> str | None:
         parts: dict[str, Any] = {}

@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import traceback
+
+import click
 
 from steelyard.cli.group import steelyard
 from steelyard.errors import SteelyardError
 
+WRONG_USAGE = 2
+INVALID = 3
 INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line; deliberate errors become one clear message and their exit code."""
+    # Not click's own way of ending: its exit code for Ctrl-C and for a reader that has left is 1, which here means
+    # that a gate failed.
     try:
-        steelyard(standalone_mode=True)
-    except SteelyardError as error:
-        print(f"steelyard: {error}", file=sys.stderr)  # noqa: T201 - the command line's own voice
+        sys.exit(steelyard.main(standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except SteelyardError as error:
+        _say(f"steelyard: {error}")
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # The reader (head, less) has gone; leave without a second complaint at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            _crash()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say("steelyard: the output could not be written: no space left")
+        sys.exit(WRONG_USAGE)
+    except Exception:  # noqa: BLE001 - the last line of defence
+        _crash()
+
+
+def _crash() -> None:
+    # Python's own exit code for a crash is 1, too. A crash is no reading.
+    traceback.print_exc()
+    _say("steelyard: this is a defect of Steelyard, not of your suite; what was weighed is kept")
+    sys.exit(INVALID)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201 - the command line's own voice

@@ -11,7 +11,7 @@ import click
 from steelyard.cli.shared_options import as_json
 
 if TYPE_CHECKING:
-    from steelyard.audit.balance import AuditResult
+    from steelyard.audit.balance import AuditResult, ProbeResult
 
 
 @click.command("audit")
@@ -39,8 +39,9 @@ def _print(result: AuditResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.audit.probes import TRUTH
+    from steelyard.audit.probes import NULL, TRUTH
     from steelyard.cli.show import console
+    from steelyard.report.figures import percent
 
     out = console()
     if result.n_audited < result.n_cases:
@@ -50,7 +51,7 @@ def _print(result: AuditResult) -> None:
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         table.add_column("probe", no_wrap=True)
         table.add_column("what it answers")
-        for name in ("malformed", "average", "highest", "passes", "limit"):
+        for name in ("average", "highest", "passes", "limit"):
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("", no_wrap=True)
         for probe in (one for one in result.probes if one.rule == rule):
@@ -59,15 +60,34 @@ def _print(result: AuditResult) -> None:
             table.add_row(
                 Text(probe.probe),
                 Text(probe.about),
-                str(probe.n_malformed),
-                f"{probe.average:.1%}",
-                f"{probe.highest:.1%}",
+                percent(probe.average),
+                percent(probe.highest),
                 str(passes),
-                f"{'>=' if truth else '<='} {probe.limit:.0%}",
-                "ok" if probe.holds else "FAILS",
+                f"{'>=' if truth else '<='} {probe.limit * 100:g} %",
+                _word(probe),
             )
         out.print(table)
         out.print()
     for complaint in result.complaints:
         out.print(Text(f"- {complaint}"))
-    out.print("AUDIT FAILED" if result.complaints else "Audit passed: what knows nothing earns (next to) nothing.")
+    if result.complaints:
+        out.print("AUDIT FAILED")
+        return
+    most = max((probe for probe in result.probes if probe.kind == NULL), key=lambda probe: probe.average)
+    if most.average:
+        earned = f"{percent(most.average)} ({most.probe}, {most.rule})"
+        out.print(f"Audit passed. What knows nothing earns at most {earned}.")
+    else:
+        out.print("Audit passed. What knows nothing earns nothing.")
+    if any(probe.only_shown for probe in result.probes):
+        out.print("shown: the strict rule is held to this limit in place of the rule as written.")
+    if any(probe.n_malformed == probe.n for probe in result.probes):
+        out.print("not read: the suite's schema turned every such answer away; no scorer saw it.")
+
+
+def _word(probe: ProbeResult) -> str:
+    if not probe.holds:
+        return "FAILS"
+    if probe.n_malformed == probe.n:
+        return "not read"
+    return "shown" if probe.only_shown else "ok"

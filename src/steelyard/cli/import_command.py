@@ -19,9 +19,12 @@ def command(file: Path, store_url: str | None, as_json: bool) -> None:
     Importing the same snapshot again changes nothing; another run under the same name is refused.
     """
     from steelyard.cli.show import print_json
+    from steelyard.errors import UserMistake
     from steelyard.store.open import open_store
     from steelyard.store.snapshot import read_snapshot
 
+    if not file.is_file():
+        raise UserMistake(f"there is no snapshot at {file}")
     store = open_store(store_url)
     try:
         run_id = read_snapshot(store, file)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 
 import click
 
-from steelyard.cli.shared_options import as_json, chosen_settings, max_inconclusive, store_url, target_options
+from steelyard.cli.shared_options import Finite, as_json, chosen_settings, max_inconclusive, store_url, target_options
 
 
 @click.command("run")
@@ -23,13 +24,13 @@ from steelyard.cli.shared_options import as_json, chosen_settings, max_inconclus
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Weigh at most this many cases.")
 @click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
 @click.option("--concurrency", metavar="N", type=click.IntRange(min=1), help="Calls under way at once, at most.")
-@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), help="Time for one call.")
+@click.option("--timeout", metavar="SECONDS", type=Finite(min=0, min_open=True), help="Time for one call.")
 @click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
-@click.option("--rps", metavar="N", type=click.FloatRange(min=0, min_open=True), help="Requests a second, at most.")
+@click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
 @click.option(
     "--max-cost",
     metavar="AMOUNT",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Finite(min=0, min_open=True),
     help="Stop before spending more than this.",
 )
 @max_inconclusive
@@ -98,9 +99,10 @@ def command(
     chosen = chosen_settings(model, base_url, settings)
     if target is not None or chosen:
         loaded = with_target(loaded, target, chosen)
-    store = open_store(store_url)
+    store = open_store(store_url, create=resume is None)
     try:
-        with progress_of(loaded.name, quiet=False) as progress:
+        # Whatever the system under test prints must not get into the report.
+        with progress_of(loaded.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
             header, ending = weighing.run(loaded, store, options, progress)
         if save is not None:
             from steelyard.store.snapshot import write_snapshot

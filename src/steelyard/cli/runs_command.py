@@ -37,7 +37,7 @@ def command(suite: str | None, limit: int, store_url: str | None, as_json: bool)
         print_json([_row(run) for run in runs])
         return
     if not runs:
-        click.echo("no runs yet: steelyard run SUITE makes one")
+        click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
         return
     from rich.table import Table
 

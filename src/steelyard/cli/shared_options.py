@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import click
+
+
+class Finite(click.FloatRange):
+    """A number in a range; "nan" and "inf" are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead of text.")
 store_url = click.option(
@@ -18,7 +30,7 @@ run_name = click.argument("run", metavar="RUN", default="LAST")
 max_inconclusive = click.option(
     "--max-inconclusive",
     metavar="SHARE",
-    type=click.FloatRange(0, 1),
+    type=Finite(0, 1),
     help="Share of failed calls, 0 to 1, above which the run is INVALID. [default: as the suite says, 0.05]",
 )
 

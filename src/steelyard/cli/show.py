@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -24,14 +25,36 @@ _EVERY = 5.0
 
 def print_json(data: Any) -> None:
     """Print plain data as JSON on standard output."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    with _reader_may_leave():
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def console() -> Console:
     """The console for reports: standard output."""
     from rich.console import Console
 
-    return Console()
+    class Patient(Console):
+        """Goes silent when the reader (head, less) leaves: the exit code must still be the verdict's."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            _to_nowhere()
+
+    return Patient()
+
+
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _to_nowhere()
+
+
+def _to_nowhere() -> None:
+    """Let everything that is still written to standard output vanish, at exit too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.blotting import Blotter
 from steelyard.engine.pace import Pace
 from steelyard.errors import TargetFailure
 from steelyard.records import Attempt, Failure
@@ -23,7 +23,8 @@ _LONGEST_WISH = 300.0
 """A server that asks for more than five minutes has, for this run, failed."""
 _MOST_THROTTLES = 8
 """How often a call may be told to come back later, beside its ordinary retries."""
-BLOT = "[secret]"
+_MOST_TOKENS = 2**53
+_LARGEST_AMOUNT = 1e15
 
 Cached = Callable[[str], dict[str, Any] | None]
 
@@ -44,7 +45,7 @@ class Caller:
         self._limits = limits
         self._pace = pace
         self._cached = cached
-        self._secrets = _spellings(target.secrets())
+        self._blot = Blotter(target.secrets())
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
     async def call(self, ask: Ask) -> Called:
@@ -82,7 +83,8 @@ class Caller:
                 failure = raised
             else:
                 self._pace.good()
-                latency = time.perf_counter() - started if reply.latency is None else reply.latency
+                told = _amount(reply.latency)
+                latency = time.perf_counter() - started if told is None else told
                 return self._answered(reply, started_at, latency, tries + throttles + 1)
             finally:
                 self._pace.leave()
@@ -111,38 +113,38 @@ class Caller:
 
     def _answered(self, reply: Reply, started_at: float, latency: float, tries: int) -> Attempt:
         return Attempt(
-            text=self._blotted(reply.text),
+            text=self._blot(reply.text),
             status=reply.status,
             latency=latency,
             started_at=started_at,
             tries=tries,
-            tokens_in=reply.tokens_in,
-            tokens_out=reply.tokens_out,
-            cost=reply.cost,
-            model=reply.model,
+            tokens_in=_count(reply.tokens_in),
+            tokens_out=_count(reply.tokens_out),
+            cost=_amount(reply.cost),
+            model=None if reply.model is None else self._blot(reply.model),
         )
 
     def _failed(self, failure: TargetFailure, started_at: float, latency: float, tries: int) -> Attempt:
         return Attempt(
-            text=None if failure.body is None else self._blotted(failure.body),
+            text=None if failure.body is None else self._blot(failure.body),
             status=failure.status,
             latency=latency,
             started_at=started_at,
             tries=tries,
-            failure=Failure(failure.kind, self._blotted(str(failure))),
+            failure=Failure(failure.kind, self._blot(str(failure))),
         )
 
-    def _blotted(self, text: str) -> str:
-        for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, BLOT)
-        return text
+
+def _count(value: int | None) -> int | None:
+    """A number of tokens; None for what cannot be one, whatever the target said."""
+    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
 
 
-def _spellings(secrets: list[str]) -> list[str]:
-    """Each secret as it is and as it looks inside JSON text."""
-    plain = [secret for secret in secrets if secret]
-    return list(dict.fromkeys(plain + [json.dumps(secret)[1:-1] for secret in plain]))
+def _amount(value: float | None) -> float | None:
+    """Money or seconds; None for what is not a number from 0 up."""
+    if not isinstance(value, int | float) or not 0 <= value <= _LARGEST_AMOUNT:
+        return None
+    return float(value)
 
 
 def _entry(attempt: Attempt) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class Health:
         self._empty = 0
         self._marked = 0
         self._mark = ""
+        self._objects = 0
         self._with_tokens = 0
         self._without_output = 0
         self._texts: set[int] = set()
@@ -43,6 +44,7 @@ class Health:
         text = attempt.text.strip()
         self._answers += 1
         self._empty += not text
+        self._objects += text.startswith("{") and text.endswith("}")
         if len(self._texts) < 2:
             self._texts.add(hash(text))
         if len(self._cases) < 2:
@@ -53,6 +55,11 @@ class Health:
         if mark := _ERROR_MARKS.search(text, 0, 20_000):
             self._marked += 1
             self._mark = self._mark or mark.group(0)[:40]
+
+    @property
+    def all_objects(self) -> bool:
+        """True when every answer looks like a JSON object."""
+        return self._answers > 0 and self._objects == self._answers
 
     def complaints(self, typical_latency: float | None, usual: list[float]) -> tuple[str, ...]:
         """Why the run is suspect, in words; empty when nothing looks wrong.

@@ -59,7 +59,7 @@ def rescore(
 
 
 def _question(case: Case) -> str:
-    return digest([case.input, [attachment.place for attachment in case.attachments]])
+    return digest([case.input, [attachment.digest or attachment.place for attachment in case.attachments]])
 
 
 def _keep(

@@ -30,6 +30,7 @@ _LONGEST_HOLD = 0.02
 """Seconds that workers may keep the loop without giving way."""
 _GRACE = 10.0
 """Seconds that calls under way get to finish after the first Ctrl-C."""
+_CAUGHT = (signal.SIGINT, signal.SIGTERM)
 BROKEN_SCALE = "SCALE"
 """The code of a finding that says that a scorer itself broke."""
 
@@ -97,7 +98,7 @@ class Engine:
             if self._stopped is not None:
                 return
             if not self._purse.may_spend():
-                self._stop(f"the spending limit of {self._purse.limit:g} is reached ({self._purse.spent:g} spent)")
+                self._stop(f"the spending limit of {self._purse.limit:g} leaves no room for another call")
                 return
             planned = next(asks, None)
             if planned is None:
@@ -147,8 +148,9 @@ class Engine:
         for sample, _ in self._store.samples(self._run_id):
             self._counts.add(sample.outcome)
             self._health.watch(sample)
-            if sample.attempt.cost is not None:
-                self._purse.spent += sample.attempt.cost
+            if sample.attempt.cost is not None and not sample.attempt.cached:
+                self._purse.started()
+                self._purse.ended(sample.attempt.cost)
         self._progress.update(self._counts)
 
     def _kept(self, group: list[Completed]) -> None:
@@ -171,6 +173,8 @@ class Engine:
             self._drop()
 
     def _drop(self) -> None:
+        # From here on a further Ctrl-C ends the process: a target that ignores being cancelled must not hold it up.
+        _release_signals()
         for worker in self._workers:
             worker.cancel()
 
@@ -227,11 +231,16 @@ def _signals(interrupt: object) -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
-    caught = (signal.SIGINT, signal.SIGTERM)
-    for number in caught:
+    for number in _CAUGHT:
         loop.add_signal_handler(number, interrupt)  # type: ignore[arg-type]
     try:
         yield
     finally:
-        for number in caught:
+        _release_signals()
+
+
+def _release_signals() -> None:
+    if threading.current_thread() is threading.main_thread():
+        loop = asyncio.get_running_loop()
+        for number in _CAUGHT:
             loop.remove_signal_handler(number)

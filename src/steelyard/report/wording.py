@@ -93,7 +93,7 @@ def target_name(header: RunHeader) -> str:
     kind = str(target.get("kind", ""))
     settings = target.get("settings")
     described = {**settings, **target} if isinstance(settings, dict) else target
-    for key in ("name", "model", "file", "url", "command", "function", "base_url"):
+    for key in ("name", "model", "file", "address", "command", "function"):
         value = described.get(key)
         if value and value != kind:
             words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -167,7 +167,7 @@ def _unfinished(report: Report) -> str:
     done = f"{report.n_samples:,} of {figures.counted(header.n_planned, 'planned sample')}"
     if header.state is RunState.INTERRUPTED:
         return f"interrupted: {done}; resume it to get the rest"
-    return f"still running: {done} so far"
+    return f"still running, or killed: {done} so far; when nothing runs any more, go on with run --resume {header.id}"
 
 
 def _rescored(header: RunHeader) -> str:

@@ -161,8 +161,12 @@ def _unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Read
 
 
 def _share(value: float, scale: tuple[float, float]) -> float:
+    """The value as a fraction of its scale; ValueError, and so a broken scale, for what is not on it."""
     low, high = scale
-    return min(1.0, max(0.0, (value - low) / (high - low)))
+    share = (value - low) / (high - low)
+    if not -_ROUNDING <= share <= 1.0 + _ROUNDING:
+        raise ValueError(f"gave {value}, which is not on its scale from {low:g} to {high:g}")
+    return min(1.0, max(0.0, share))
 
 
 def _no_policy(component: Component) -> str:

@@ -64,7 +64,7 @@ _CASE = _record(
         "category": _or_null(_TEXT),
         "difficulty": _or_null(_TEXT),
         "tags": _TEXTS,
-        "attachments": {"type": "array", "items": _record({"place": _TEXT, "media_type": _TEXT})},
+        "attachments": {"type": "array", "items": _record({"place": _TEXT, "media_type": _TEXT, "digest": _TEXT})},
         "why": _TEXT,
     },
     about="One question with its ground truth.",

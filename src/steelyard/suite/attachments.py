@@ -34,7 +34,7 @@ def read_attachments(value: Any, folder: Path) -> tuple[Attachment, ...]:
 
 
 def _attachment(item: Any, folder: Path) -> Attachment:
-    if isinstance(item, dict) and isinstance(item.get("place"), str) and set(item) <= {"place", "media_type"}:
+    if isinstance(item, dict) and isinstance(item.get("place"), str) and set(item) <= {"place", "media_type", "digest"}:
         place, media_type = item["place"], item.get("media_type")
     elif isinstance(item, str):
         place, media_type = item, None
@@ -54,19 +54,16 @@ def _attachment(item: Any, folder: Path) -> Attachment:
         raise ValueError(
             f"attachment {place} is of no known media type: write {{place: {place}, media_type: image/jpeg}}"
         )
-    return Attachment(place, media_type)
+    return Attachment(place, media_type, "" if remote else _digest_of(place, folder))
 
 
-def attachment_digest(attachment: Attachment, folder: Path) -> str:
-    """A hash of the file's bytes, or of the address when the target fetches it itself."""
-    if attachment.is_url:
-        return hashlib.sha256(attachment.place.encode()).hexdigest()
-    path = inside(folder, attachment.place)
+def _digest_of(place: str, folder: Path) -> str:
+    path = inside(folder, place)
     try:
         about = path.stat()
         return _file_digest(str(path), about.st_mtime_ns, about.st_size)
     except OSError as error:
-        raise ValueError(f"attachment {attachment.place} cannot be read: {error.strerror or error}") from None
+        raise ValueError(f"attachment {place} cannot be read: {error.strerror or error}") from None
 
 
 @lru_cache(maxsize=4096)
@@ -75,4 +72,4 @@ def _file_digest(path: str, _changed: int, _size: int) -> str:
     with Path(path).open("rb") as stream:
         while chunk := stream.read(_CHUNK):
             hashing.update(chunk)
-    return hashing.hexdigest()
+    return hashing.hexdigest()[:16]

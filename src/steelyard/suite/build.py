@@ -63,7 +63,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         components=components,
         about=part.about,
         answer=answer,
-        passing=None if part.pass_ is None else Threshold(passing(part.pass_), part.pass_.strip()),
+        passing=None if part.pass_ is None else Threshold(passing(part.pass_), _rule(part.pass_)),
         bands=bands,
         gates=tuple(part.gates),
         variants=variants,
@@ -170,3 +170,8 @@ def _check_gates(
         wrong = check_gate(gate, components=names, codes=codes, bands=ratings, slices=slices)
         if wrong:
             draft.tell(wrong, ("gates", at))
+
+
+def _rule(text: str) -> str:
+    """The pass rule as it is printed beside every pass rate: a bare share is the score's."""
+    return text.strip() if "score" in text else f"score >= {text.strip()}"

@@ -14,6 +14,8 @@ class Attachment:
 
     place: str
     media_type: str
+    digest: str = ""
+    """Of the file's bytes, so that another picture under the same name is another question; "" for a URL."""
 
     @property
     def is_url(self) -> bool:
@@ -45,7 +47,9 @@ class Case:
             "category": self.category,
             "difficulty": self.difficulty,
             "tags": list(self.tags),
-            "attachments": [{"place": a.place, "media_type": a.media_type} for a in self.attachments],
+            "attachments": [
+                {"place": a.place, "media_type": a.media_type, "digest": a.digest} for a in self.attachments
+            ],
             "why": self.why,
         }
 

@@ -64,7 +64,9 @@ class AnswerPart(_Part):
 class ComponentPart(_Part):
     """What a component may say besides its scorer."""
 
-    weight: float = Field(default=1.0, gt=0, description="How much it counts, relative to the other components.")
+    weight: float = Field(
+        default=1.0, gt=0, allow_inf_nan=False, description="How much it counts, relative to the other components."
+    )
     when_unknown: Literal["skip", "say_unknown"] | None = Field(
         default=None,
         description="For cases without a truth: `skip` takes the weight out, `say_unknown` asks the answer to say so.",

@@ -5,6 +5,7 @@ Parsing and checking only; `release.gates` evaluates them on a run.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -168,6 +169,8 @@ def _threshold(text: str, metric: Metric, number: Decimal, unit: str) -> float:
     if unit and unit not in allowed.split():
         fit = f"allowed: {allowed.replace(' ', ', ')}" if allowed else "it takes a plain number"
         raise ValueError(f"gate {text!r}: {metric.name} is not measured in {unit}; {fit}")
+    if not math.isfinite(float(number)):
+        raise ValueError(f"gate {text!r}: {number} is beyond every number that can be measured")
     if number < 0:
         raise ValueError(f"gate {text!r}: {number} is below 0, which {metric.name} never is")
     if unit == "%":

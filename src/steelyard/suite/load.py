@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from steelyard import registry
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.suite.build import build_suite
 from steelyard.suite.declared_targets import prompts_of, settle
@@ -14,7 +15,7 @@ from steelyard.suite.draft import Draft
 from steelyard.suite.inside import text_of
 from steelyard.suite.located import Located, read_yaml
 from steelyard.suite.model import SuiteModel, TargetSpec
-from steelyard.suite.spelling import meant
+from steelyard.suite.spelling import listed, meant
 
 SUITE_FILE = "suite.yaml"
 
@@ -22,32 +23,37 @@ SUITE_FILE = "suite.yaml"
 def load_suite(place: str | Path) -> SuiteModel:
     """The suite at a path or of a name; SuiteError with every mistake in it and its cases."""
     path = Path(place)
+    name = None
     if path.is_dir() and not (path / SUITE_FILE).exists() and isinstance(place, str):
-        path = find_suite(place) or path
+        known = find_suite(place)
+        name, path = (place, known) if known else (None, path)
     elif not path.exists():
         known = find_suite(str(place))
         if known is None:
             hint = meant(str(place), suite_names()) or ": see `steelyard suites`"
             raise UserMistake(f"there is no suite at {place}, and none of that name{hint}")
-        path = known
+        name, path = str(place), known
     if path.is_dir():
         path = path / SUITE_FILE
         if not path.exists():
             raise UserMistake(f"{path.parent} holds no {SUITE_FILE}: `steelyard init` writes one")
     if path.suffix == ".py":
         return _load_python(path)
-    return _load_yaml(path)
+    return _load_yaml(path, name or str(path.resolve()))
 
 
-def _load_yaml(path: Path) -> SuiteModel:
+def _load_yaml(path: Path, found_as: str) -> SuiteModel:
+    """The suite in the file; `found_as` finds it again, from wherever."""
     name = path.name
+    if not path.is_file():
+        raise UserMistake(f"{path} is not a regular file")
     try:
         located = read_yaml(text_of(path, name), name)
     except SuiteError:
         raise
     except ValueError as error:
         raise SuiteError([Mistake(str(error))]) from None
-    return build_suite(Draft(located, path.parent.resolve()), str(path))
+    return build_suite(Draft(located, path.parent.resolve()), found_as)
 
 
 def _load_python(path: Path) -> SuiteModel:
@@ -81,6 +87,11 @@ def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None
     for spec in (suite.target, *suite.targets.values()):
         if spec.kind == name:
             return name, spec
+    if name not in registry.names("targets"):
+        known = [*suite.targets, *registry.names("targets")]
+        own = f"; the suite's own: {listed(list(suite.targets))}" if suite.targets else ""
+        kinds = f"; kinds: {listed(registry.names('targets'))}"
+        raise UserMistake(f"there is no target {name!r}{meant(name, known) or own + kinds}")
     return name, None
 
 

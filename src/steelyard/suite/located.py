@@ -72,12 +72,24 @@ def read_yaml(text: str, file: str) -> Located:
         data = reader.document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        message = f"not readable as YAML: {error.problem or error.context}"
+        message = f"not readable as YAML: {error.problem or error.context}{_hint(text, error)}"
         raise SuiteError([Mistake(message, file, mark.line + 1 if mark else None)]) from None
     except (yaml.YAMLError, ValueError) as error:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SuiteError([Mistake(f"not readable as YAML: {told}", file)]) from None
     return Located(data, file, reader.lines, reader.mistakes)
+
+
+def _hint(text: str, error: yaml.MarkedYAMLError) -> str:
+    """What a person probably did, for the two mistakes that YAML explains worst."""
+    mark = error.problem_mark
+    lines = text.splitlines()
+    line = lines[mark.line] if mark and mark.line < len(lines) else ""
+    if line[: len(line) - len(line.lstrip())].count("\t"):
+        return "; the line begins with a tab: indent with spaces"
+    if "expected key" in (error.problem or "") or "block end" in (error.problem or ""):
+        return "; is the line indented like its neighbours?"
+    return ""
 
 
 class _Reader:

@@ -29,13 +29,19 @@ def share(value: Any) -> float:
 def passing(text: Any) -> float:
     """The fraction in `score >= 75 %` (or a bare share); ValueError with a sentence when it is neither."""
     if isinstance(text, str) and (rule := _PASSING.fullmatch(text.strip())):
-        return share(rule.group(1))
+        return _can_fail(share(rule.group(1)))
     try:
-        return share(text)
+        return _can_fail(share(text))
     except ValueError as error:
         if isinstance(text, str) and not _SHARE.fullmatch(text.strip()):
             raise ValueError(f"{shown(text)} is not a pass rule: write score >= 0.75 or score >= 75 %") from None
         raise error
+
+
+def _can_fail(fraction: float) -> float:
+    if fraction <= 0:
+        raise ValueError("every answer, the empty one too, would pass: write a share above 0")
+    return fraction
 
 
 def _bounded(fraction: float, text: str, percent: bool) -> float:

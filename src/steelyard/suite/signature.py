@@ -9,18 +9,19 @@ from steelyard.suite.describe import describe_component
 from steelyard.suite.model import SuiteModel
 
 
-def signature(suite: SuiteModel, target_identity: dict[str, Any]) -> dict[str, Any]:
+def signature(suite: SuiteModel, target_identity: dict[str, Any], *, prompts: str | None = None) -> dict[str, Any]:
     """Short hashes by name, the target and its model, and all of it as one line of text.
 
     A change of the cases changes only `cases`, of the truth only `truth`, and so on; `text` changes with any of them.
-    What the target says of its prompts is left out of `target`, since `prompts` covers them.
+    What the target says of its prompts is left out of `target`, since `prompts` covers them. Answers that were asked
+    for earlier carry the hash of the `prompts` of then.
     """
     parts = {
         "suite": suite.name,
         "cases": suite.survey.cases_digest,
         "truth": suite.survey.truth_digest,
         "scorers": digest(_scoring(suite)),
-        "prompts": digest(_prompts(suite)),
+        "prompts": prompts or digest(_prompts(suite)),
         "schema": digest([suite.answer.format, suite.answer.schema]),
         "target": digest({name: value for name, value in target_identity.items() if name != "prompts"}),
     }

@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from steelyard.errors import Mistake
-from steelyard.suite.attachments import attachment_digest
 from steelyard.suite.case import Case
 from steelyard.suite.cases import FileCases, ListCases
 from steelyard.suite.draft import Draft
@@ -69,7 +68,7 @@ def survey_cases(source: FileCases | ListCases, components: tuple[Component, ...
     for record, case in source.walk(few.add):
         seen[record.file] = seen.get(record.file, 0) + 1 if isinstance(source, FileCases) else 1
         truths.see_record(record)
-        if case is not None and _count(case, record, tally, draft, few):
+        if case is not None and _count(case, record, tally, few):
             truths.see(case, record, few.add)
     _tell_empty(source, seen, few)
     _tell_twins(source, tally.ids, few)
@@ -89,10 +88,10 @@ def survey_cases(source: FileCases | ListCases, components: tuple[Component, ...
     )
 
 
-def _count(case: Case, record: Record, tally: _Tally, draft: Draft, few: _Few) -> bool:
+def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:
     """Take a case into the tally; False (and a mistake) when it holds what cannot be kept."""
     try:
-        attached = [(a.media_type, attachment_digest(a, draft.folder)) for a in case.attachments]
+        attached = [(a.media_type, a.digest or a.place) for a in case.attachments]
         asked = _spell([case.id, case.input, attached]).encode()
         groups = "\0".join((case.category or "", case.difficulty or "", *sorted(case.tags))).encode()
         truth = _spell([case.id, case.expected]).encode()

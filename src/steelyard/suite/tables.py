@@ -27,6 +27,10 @@ def read_csv(path: Path, name: str, _at: str, report: Report) -> Iterator[Record
             headings = next(rows, None)
             if headings is None:
                 return
+            if other := _other_separator(headings):
+                message = f"the headings are separated by {other}, not by commas: save the file with commas"
+                report(Mistake(message, name, 1))
+                return
             columns = _columns(headings, name, report)
             if columns is None:
                 return
@@ -39,6 +43,14 @@ def read_csv(path: Path, name: str, _at: str, report: Report) -> Iterator[Record
                     yield Record(_nested(columns, cells), name, rows.line_num)
         except csv.Error as error:
             report(Mistake(f"not readable as CSV: {error}", name, rows.line_num))
+
+
+def _other_separator(headings: list[str]) -> str | None:
+    """What separates the headings when it is not the comma: the mark of a spreadsheet saved another way."""
+    if len(headings) != 1:
+        return None
+    signs = {";": "semicolons", "\t": "tabs", "|": "bars"}
+    return next((word for sign, word in signs.items() if sign in headings[0]), None)
 
 
 def read_parquet(path: Path, name: str, _at: str, report: Report) -> Iterator[Record]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from yarl import URL
 
+from steelyard.blotting import Blotter
 from steelyard.errors import Mistake, SuiteError, TargetFailure
 from steelyard.suite.case import digest
 from steelyard.targets.base import Ask, Reply, Surroundings
@@ -148,6 +149,7 @@ class ChatTarget:
             key = read_variable(self._settings.token, self._surroundings, "target chat")
             self._secrets.append(key)
             headers["Authorization"] = f"Bearer {key}"
+        self._wire.blot = Blotter(self._secrets)
         return headers
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from yarl import URL
 
+from steelyard.blotting import Blotter
 from steelyard.errors import Mistake, SuiteError, TargetFailure
 from steelyard.suite.case import digest
 from steelyard.suite.paths import MISSING, Getter, compile_path
@@ -42,6 +43,7 @@ class HttpTarget:
             token = read_variable(settings.token, surroundings, "target http")
             self._secrets.append(token)
             self._fixed_headers["Authorization"] = f"Bearer {token}"
+        self._wire.blot = Blotter(self._secrets)
         self._take = _Taker(settings)
 
     async def __aenter__(self) -> Self:

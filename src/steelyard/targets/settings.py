@@ -12,6 +12,7 @@ from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.suite.inside import text_inside
 from steelyard.targets.base import Surroundings
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_NAME = re.compile(
     r"auth|api[-_]?key|access[-_]?key|subscription[-_]?key|token|cookie|secret|passw|credential|signature|^key$|[-_]key$",
     re.I,
@@ -58,6 +59,11 @@ class TextFile(BaseModel):
 def read_variable(name: str, surroundings: Surroundings, what: str) -> str:
     """The variable's value; UserMistake naming it when it is not set or empty."""
     value = surroundings.env.get(name, "")
+    if not _VARIABLE.fullmatch(name):
+        raise UserMistake(
+            f"{what}: what stands there is not the name of an environment variable; if it is the key itself,"
+            " take it out of the file, export it, and write the variable's name"
+        )
     if not value.strip():
         state = "empty" if name in surroundings.env else "not set"
         raise UserMistake(f"{what} needs the environment variable {name}, which is {state}: export {name}=... first")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -53,6 +54,8 @@ class Wire:
 
     def __init__(self, limits: WireLimits) -> None:
         self._limits = limits
+        self.blot: Callable[[str], str] = str
+        """Set by the target once its secrets are known; applied before anything is cut short or looked into."""
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -91,7 +94,8 @@ class Wire:
             ) as response:
                 status = response.status
                 if 200 <= status < 300 or status in also_answers:
-                    return Received(status, _decode(await self._read(response), response.charset, status))
+                    text = _decode(await self._read(response), response.charset, status)
+                    return Received(status, self.blot(text))
                 if status in _REDIRECTS and (location := response.headers.get("Location")):
                     return _redirected(request, status, location)
                 raise await self._refusal(response)
@@ -123,7 +127,8 @@ class Wire:
                     break
         except aiohttp.ClientError:
             pass  # the status is known, and says more than a body that was cut
-        return refused_by_status(response.status, body.decode("utf-8", "replace"), response.headers.get("Retry-After"))
+        text = self.blot(body.decode("utf-8", "replace"))
+        return refused_by_status(response.status, text, response.headers.get("Retry-After"))
 
 
 def refused_by_status(status: int, text: str, retry_after: str | None = None) -> TargetFailure:

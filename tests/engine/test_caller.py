@@ -1,0 +1,136 @@
+"""One call: how often it is made again, what the cache takes for the same, and that no secret gets through."""
+
+import base64
+import json
+import math
+from urllib.parse import quote
+
+import pytest
+
+from steelyard.engine import caller as calling
+from steelyard.engine.caller import Caller
+from steelyard.engine.pace import Pace
+from steelyard.errors import TargetFailure
+from steelyard.suite.case import Case
+from steelyard.suite.model import Limits, Variant
+from steelyard.targets.base import Ask, Reply
+
+SECRET = 'wal"nut/42'
+
+
+class Scripted:
+    """A target that goes through a list of replies and failures; the last one stays."""
+
+    def __init__(self, *script):
+        self.script = list(script)
+        self.asked = 0
+
+    async def ask(self, ask):
+        step = self.script[min(self.asked, len(self.script) - 1)]
+        self.asked += 1
+        if isinstance(step, TargetFailure):
+            raise step
+        return step
+
+    def request_key(self, ask):
+        return {"case": ask.case.id}
+
+    def secrets(self):
+        return [SECRET]
+
+
+@pytest.fixture(autouse=True)
+def _no_long_waits(monkeypatch):
+    monkeypatch.setattr(calling, "_FIRST_BACKOFF", 0.0)
+
+
+def ask(repeat=0):
+    return Ask(Case("c1"), Variant("", {}), repeat)
+
+
+async def call(target, *, retries=3, cached=None, repeat=0):
+    return await Caller(target, Limits(retries=retries, timeout=5), Pace(1), cached).call(ask(repeat))
+
+
+@pytest.mark.parametrize(("retries", "asked"), [(0, 1), (1, 2), (3, 4)])
+async def test_a_failing_call_is_made_once_and_then_as_often_again_as_allowed(retries, asked):
+    target = Scripted(TargetFailure("http_500", "no", retry=True))
+    called = await call(target, retries=retries)
+    assert (target.asked, called.attempt.tries) == (asked, asked)
+    assert called.attempt.failure.kind == "http_500"
+
+
+async def test_a_failure_that_will_not_change_is_not_asked_again():
+    target = Scripted(TargetFailure("http_404", "no", retry=False))
+    await call(target)
+    assert target.asked == 1
+
+
+async def test_a_server_that_wants_more_than_five_minutes_has_failed():
+    target = Scripted(TargetFailure("http_429", "no", retry=True, retry_after=301, throttled=True))
+    assert (await call(target)).attempt.failure.kind == "http_429"
+    assert target.asked == 1
+
+
+async def test_being_throttled_is_not_a_failed_try_but_ends_after_eight():
+    throttled = TargetFailure("http_429", "no", retry=True, throttled=True)
+    target = Scripted(*[throttled] * 8, Reply("at last"))
+    assert (await call(target, retries=1)).attempt.text == "at last"
+    target = Scripted(throttled)
+    assert (await call(target, retries=1)).attempt.failure is not None
+    assert target.asked == 9
+
+
+SPELLINGS = {
+    "plain": SECRET,
+    "in JSON": json.dumps(SECRET)[1:-1],
+    "in a URL": quote(SECRET, safe=""),
+    "in base64": base64.b64encode(SECRET.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize("place", ["text", "model", "message", "body"])
+async def test_a_secret_is_blotted_wherever_it_comes_back(place, spelled):
+    said = f"you sent {spelled}."
+    step = {
+        "text": Reply(said),
+        "model": Reply("x", model=said),
+        "message": TargetFailure("http_401", said, retry=False),
+        "body": TargetFailure("http_401", "no", retry=False, body=said),
+    }[place]
+    attempt = (await call(Scripted(step))).attempt
+    kept = (attempt.text, attempt.model, attempt.failure and attempt.failure.message)
+    assert not any(spelled in part for part in kept if part)
+    assert "you sent [secret]." in kept
+
+
+async def test_each_repeat_has_its_own_place_in_the_cache():
+    kept = {}
+    for repeat, text in enumerate(["one", "two", "three"]):
+        key, entry = (await call(Scripted(Reply(text)), cached=kept.get, repeat=repeat)).cache_entry
+        assert key not in kept
+        kept[key] = entry
+    silent = Scripted(TargetFailure("refused", "must not be asked"))
+    again = [(await call(silent, cached=kept.get, repeat=repeat)).attempt for repeat in range(3)]
+    assert [attempt.text for attempt in again] == ["one", "two", "three"]
+    assert silent.asked == 0
+
+
+async def test_an_answer_from_the_cache_costs_nothing_but_an_unknown_cost_stays_unknown():
+    for paid, now in ((0.25, 0.0), (None, None)):
+        entry = (await call(Scripted(Reply("x", cost=paid)), cached={}.get)).cache_entry[1]
+        assert (await call(Scripted(), cached=lambda _key, entry=entry: entry)).attempt.cost == now
+
+
+@pytest.mark.parametrize("said", [-1, 10**30, 1.5, math.nan, math.inf])
+async def test_a_number_of_tokens_that_cannot_be_one_is_unknown(said):
+    attempt = (await call(Scripted(Reply("x", tokens_in=said, tokens_out=said)))).attempt
+    assert (attempt.tokens_in, attempt.tokens_out) == (None, None)
+
+
+@pytest.mark.parametrize("said", [-0.5, 10**400, math.nan, math.inf])
+async def test_a_cost_or_a_latency_that_cannot_be_one_is_unknown(said):
+    attempt = (await call(Scripted(Reply("x", cost=said, latency=said)))).attempt
+    assert attempt.cost is None
+    assert 0 <= attempt.latency < 5  # the engine's own clock instead
