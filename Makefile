@@ -8,8 +8,12 @@ LOWEST ?= .venv-lowest
 
 .PHONY: demo test test-newest test-lowest check format schema lock bench clean
 
-$(VENV)/ready: pyproject.toml constraints.txt
+$(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/ready: $(VENV)/core
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
@@ -18,7 +22,7 @@ $(LOWEST)/ready: pyproject.toml constraints-lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[dev]'
 	touch $@
 
-demo: $(VENV)/ready
+demo: $(VENV)/core
 	PYTHON=$(BIN)/python sh scripts/demo.sh
 
 check: $(VENV)/ready

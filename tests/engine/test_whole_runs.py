@@ -319,3 +319,17 @@ def test_requests_a_second_hold_over_a_whole_run(server, store, tmp_path):
     weighing.run(suite, store, RunOptions(requests_per_second=20))
     # Ten gaps of 50 ms lie between eleven calls.
     assert time.monotonic() - started >= 0.5
+
+
+def test_the_system_under_test_is_never_shown_the_truth(server, store, tmp_path):
+    server.on("/ask", json_answer({"word": "x"}))
+    target = {"http": {"url": server.base_url + "/ask", "text": "{{ case }}"}}
+    weighing.run(load_suite(write_suite(tmp_path / "s", n=1, target=target)), store)
+    assert b"'number': 0" in server.requests[0].body
+    assert b"word 0" not in server.requests[0].body
+
+    path = write_suite(tmp_path / "p", n=1)
+    (tmp_path / "p" / "system.py").write_text("def answer(case):\n    return {'word': repr(case.expected)}\n")
+    header, _ = weighing.run(load_suite(path), store)
+    (sample,) = samples_of(store, header).values()
+    assert sample.attempt.text == '{"word": "None"}'

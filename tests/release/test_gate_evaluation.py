@@ -176,3 +176,9 @@ class TestSumsWithMissingSamples:
     def test_a_cost_that_half_the_calls_did_not_report_is_ambiguous(self) -> None:
         made = [Made(f"c{i}", 1.0, cost=0.01 if i % 2 else None) for i in range(10)]
         assert one("cost.total <= 1", made).verdict is Verdict.AMBIGUOUS
+
+
+def test_a_value_that_only_rounding_keeps_from_its_threshold_holds():
+    # 0.7 + 0.1 is 0.7999999999999999 in binary; as the mean of two scores it must still reach 80 %.
+    assert 0.7 + 0.1 < 0.8
+    assert one("average >= 80 %", scores(2 * (0.7 + 0.1) - 1, 1.0)).verdict is Verdict.PASS

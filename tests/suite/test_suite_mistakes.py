@@ -224,3 +224,10 @@ def test_a_table_that_is_not_separated_by_commas_is_told(write, sign, word):
 def test_a_tab_and_a_wrong_indentation_are_named(write):
     assert "the line begins with a tab: indent with spaces" in mistakes(write("suite: s\ncases:\n\tfiles: c.json\n"))[0]
     assert "is the line indented like its neighbours?" in mistakes(write("suite: s\ncases:\n  a: 1\n b: 2\n"))[0]
+
+
+@pytest.mark.parametrize("hole", ["{{ case.expected.text }}", "{% if case['expected'] %}x{% endif %}"])
+def test_a_template_that_shows_the_truth_is_a_mistake(write, hole):
+    target = {"chat": {"model": "m", "base_url": "http://localhost/v1", "user": f"Read.\n{hole}"}}
+    (told,) = mistakes(write({"target": target}))
+    assert "the template would show the truth to the system under test" in told

@@ -194,6 +194,7 @@ PARTS = ("cases", "truth", "scorers", "prompts", "schema", "target")
         ({"change": {"score": {"text": {"same": {"expected": "expected.text", "strict": True}}}}}, "scorers"),
         ({"change": {"score": {"text": {"same": {"expected": "expected.text"}, "weight": 2}}}}, "scorers"),
         ({"change": {"pass": 0.5}}, "scorers"),
+        ({"change": {"bands": {"Good": 0.5, "Poor": 0}}}, "scorers"),
         ({"files": {"user.md": "Greet, please: {{ input }}"}}, "prompts"),
         ({"change": {"target": {"chat": CHAT | {"system": "Be brief."}}}}, "prompts"),
         ({"change": {"variants": {"tone": ["dry"]}}}, "prompts"),

@@ -33,7 +33,7 @@ class Bench:
         self, kind: str, settings: Any, case: Case = CASE, variant: Variant | None = None, repeat: int = 0
     ) -> Reply:
         async with self.open(kind, settings) as target:
-            return await target.ask(Ask(case, variant or Variant(), repeat))
+            return await target.ask(Ask(case.without_truth(), variant or Variant(), repeat, case.expected))
 
     async def fail(self, kind: str, settings: Any, case: Case = CASE, **more: Any) -> TargetFailure:
         with pytest.raises(TargetFailure) as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from steelyard.engine.options import Selection
@@ -13,6 +14,15 @@ from steelyard.targets.base import Ask
 
 _CHUNK = 500
 Done = Callable[[Sequence[str]], set[tuple[str, str, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One call with its place in the plan, and the whole case to weigh its answer against."""
+
+    position: int
+    case: Case
+    ask: Ask
 
 
 class Plan:
@@ -35,18 +45,19 @@ class Plan:
         taken = (case for case in self._suite.cases if self._selection.takes_case(case))
         return islice(taken, self._selection.limit)
 
-    def asks(self, done: Done | None = None) -> Iterator[tuple[int, Ask]]:
-        """Every call with its position, but those already done; `done` is asked for a chunk of cases at a time."""
+    def asks(self, done: Done | None = None) -> Iterator[Planned]:
+        """Every call that is not done yet; `done` is asked for a chunk of cases at a time."""
         cases = self.cases()
         position = -1
         while chunk := list(islice(cases, _CHUNK)):
             skip = done([case.id for case in chunk]) if done else set()
             for case in chunk:
+                blind = case.without_truth()
                 for variant in self.variants:
                     for repeat in range(self.repeats):
                         position += 1
                         if (case.id, variant.name, repeat) not in skip:
-                            yield position, Ask(case, variant, repeat)
+                            yield Planned(position, case, Ask(blind, variant, repeat, case.expected))
 
     def _count_cases(self) -> int:
         if not self._selection.only:

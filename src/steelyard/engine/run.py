@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from steelyard.engine.caller import Caller
 from steelyard.engine.health import Health
 from steelyard.engine.pace import Closed, Pace, Purse
-from steelyard.engine.plan import Plan
+from steelyard.engine.plan import Plan, Planned
 from steelyard.engine.progress import Counts, Progress
 from steelyard.engine.writer import Completed, Writer
 from steelyard.errors import SteelyardError, UserMistake
@@ -23,7 +23,7 @@ from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 from steelyard.suite.model import Limits
-from steelyard.targets.base import Ask, Target
+from steelyard.targets.base import Target
 
 _MOST_BACKLOG = 2_000
 _LONGEST_HOLD = 0.02
@@ -81,7 +81,7 @@ class Engine:
             await asyncio.to_thread(writer.close)
         return Ending(self._counts, self._health, self._stopped, interrupted=self._interrupts > 0)
 
-    async def _work(self, asks: Iterator[tuple[int, Ask]], writer: Writer) -> None:
+    async def _work(self, asks: Iterator[Planned], writer: Writer) -> None:
         # One worker more than there are samples has nothing to do.
         n_workers = min(self._limits.concurrency, self._plan.n)
         try:
@@ -91,7 +91,7 @@ class Engine:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
 
-    async def _worker(self, asks: Iterator[tuple[int, Ask]], writer: Writer) -> None:
+    async def _worker(self, asks: Iterator[Planned], writer: Writer) -> None:
         while self._stopped is None:
             while self._purse.awaits_first_price:  # noqa: ASYNC110 - only ever waits for the very first answer
                 await asyncio.sleep(0.005)
@@ -104,7 +104,7 @@ class Engine:
             if planned is None:
                 return
             try:
-                completed = await self._sample(*planned)
+                completed = await self._sample(planned)
             except Closed:
                 return
             writer.put(completed)
@@ -120,17 +120,18 @@ class Engine:
         while writer.backlog > _MOST_BACKLOG:  # noqa: ASYNC110 - the writer is a thread and sets no asyncio event
             await asyncio.sleep(0.01)
 
-    async def _sample(self, position: int, ask: Ask) -> Completed:
+    async def _sample(self, planned: Planned) -> Completed:
         self._purse.started()
         called = None
         try:
-            called = await self._caller.call(ask)
+            called = await self._caller.call(planned.ask)
         finally:
             self._purse.ended(None if called is None or called.attempt.cached else called.attempt.cost)
-        sample = weigh_attempt(self._weigher, ask.case, ask.variant.name, ask.repeat, called.attempt)
-        sample.position = position
+        ask = planned.ask
+        sample = weigh_attempt(self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
+        sample.position = planned.position
         self._health.watch(sample)
-        return Completed(sample, ask.case, called.cache_entry)
+        return Completed(sample, planned.case, called.cache_entry)
 
     def _insist_on_price(self, attempt: Attempt) -> None:
         if self._purse.limit is not None and attempt.failure is None and attempt.cost is None:

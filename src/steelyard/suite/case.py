@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -37,6 +37,10 @@ class Case:
     why: str = ""
     source: str = field(default="", compare=False)
     """File and line it came from, for messages; not part of its identity."""
+
+    def without_truth(self) -> Case:
+        """The case as the system under test may see it."""
+        return replace(self, expected=None)
 
     def as_data(self) -> dict[str, Any]:
         """The case as plain JSON-able data, the form that is stored."""

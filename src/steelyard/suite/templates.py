@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import jinja2
-from jinja2 import StrictUndefined, meta
+from jinja2 import StrictUndefined, meta, nodes
 from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -15,6 +15,7 @@ from steelyard.errors import Mistake, SuiteError
 from steelyard.suite.case import Case
 from steelyard.suite.model import Variant
 
+_TRUTH_SHOWN = "the template would show the truth to the system under test"
 NAMES = ("case", "input", "variant", "repeat")
 """What a template of a prompt, body or argument may speak of."""
 
@@ -56,6 +57,10 @@ class Template:
             unknown = meta.find_undeclared_variables(tree) - set(_ENVIRONMENT.globals)
             if names is not None and (unknown := unknown - set(names)):
                 raise SuiteError([_unknown_name(sorted(unknown)[0], names, text, where)])
+            if names is not None and "case" in names and (line := _line_of_truth(tree)):
+                raise SuiteError(
+                    [Mistake("the template would show the truth to the system under test", *_place(where, line))]
+                )
             self._template = _ENVIRONMENT.from_string(text)
         except TemplateSyntaxError as error:
             message = f"the template does not compile: {error.message}"
@@ -93,6 +98,18 @@ def compile_template(text: str, *, where: str, names: tuple[str, ...] | None = N
     `names` are the names it may use (None: any).
     """
     return Template(text, where, names)
+
+
+def _line_of_truth(tree: nodes.Template) -> int | None:
+    """Where the template speaks of `case.expected`, which is never filled."""
+    named: list[tuple[nodes.Node, nodes.Node, Any]] = [
+        (found, found.node, found.attr) for found in tree.find_all(nodes.Getattr)
+    ]
+    named += [(found, found.node, getattr(found.arg, "value", None)) for found in tree.find_all(nodes.Getitem)]
+    for found, owner, key in named:
+        if key == "expected" and isinstance(owner, nodes.Name) and owner.name == "case":
+            return found.lineno
+    return None
 
 
 def _unknown_name(name: str, names: tuple[str, ...], text: str, where: str) -> Mistake:

@@ -12,11 +12,16 @@ from steelyard.suite.model import Variant
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One call: which case, under which variant, for the how-manieth time (from 0)."""
+    """One call: which case, under which variant, for the how-manieth time (from 0).
+
+    The engine gives `case` without its truth, so that no template or function can show it to the system under test.
+    `truth` is for settings that say what counts as an answer, such as an error that a case expects.
+    """
 
     case: Case
     variant: Variant
     repeat: int = 0
+    truth: Any = None
 
 
 @dataclass(slots=True)

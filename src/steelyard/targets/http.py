@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import urlencode
 
@@ -135,7 +136,7 @@ class _Taker:
         self._when = compile_path(expected.when) if expected and expected.when is not None else None
 
     def expected_statuses(self, ask: Ask) -> frozenset[int]:
-        if self._when is None or self._when(ask.case):
+        if self._when is None or self._when(replace(ask.case, expected=ask.truth)):
             return self._statuses
         return frozenset()
 

@@ -11,7 +11,6 @@ import re
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -80,8 +79,6 @@ class PythonTarget:
 
     async def ask(self, ask: Ask) -> Reply:
         """The function's answer; TargetFailure `raised`, `no_answer` or `bad_answer` when there is none."""
-        # The system under test is never shown the truth.
-        case = replace(ask.case, expected=None)
         extra: dict[str, Any] = {}
         if "variant" in self._takes:
             extra["variant"] = ask.variant
@@ -89,9 +86,9 @@ class PythonTarget:
             extra["repeat"] = ask.repeat
         try:
             if self._asynchronous:
-                result = await self._function(case, **extra)
+                result = await self._function(ask.case, **extra)
             else:
-                result = await _in_thread(lambda: self._function(case, **extra))
+                result = await _in_thread(lambda: self._function(ask.case, **extra))
                 if inspect.isawaitable(result):
                     result = await result
         except TargetFailure:
