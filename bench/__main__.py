@@ -79,7 +79,7 @@ def main() -> None:
         folder = Path(name)
         help_cpu()
         overhead(folder, 2_000 if quick else 20_000)
-        throughput(folder, 1_000 if quick else 5_000, 1 if quick else 3)
+        throughput(folder, 1_000 if quick else 5_000, 1 if quick else 5)
         memory(folder, 2_000 if quick else 10_000, 10_000 if quick else 200_000)
 
 

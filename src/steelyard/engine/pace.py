@@ -48,11 +48,12 @@ class Pace:
         if self._closed.is_set():
             raise Closed
         self.under_way += 1
-        try:
-            await self._start_in_time()
-        except BaseException:
-            self.leave()
-            raise
+        if self._gap or self._paused_until > 0:
+            try:
+                await self._start_in_time()
+            except BaseException:
+                self.leave()
+                raise
 
     async def _start_in_time(self) -> None:
         while (wait := self._paused_until - self._clock()) > 0:

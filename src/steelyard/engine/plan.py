@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 
 from steelyard.engine.options import Selection
 from steelyard.errors import UserMistake
@@ -13,6 +13,7 @@ from steelyard.suite.model import SuiteModel, Variant
 from steelyard.targets.base import Ask
 
 _CHUNK = 500
+_NOTHING: set[tuple[str, str, int]] = set()
 Done = Callable[[Sequence[str]], set[tuple[str, str, int]]]
 
 
@@ -47,17 +48,23 @@ class Plan:
 
     def asks(self, done: Done | None = None) -> Iterator[Planned]:
         """Every call that is not done yet; `done` is asked for a chunk of cases at a time."""
+        first = 0
+        for case, skip in self._with_done(done):
+            blind = case.without_truth()
+            for number, (variant, repeat) in enumerate(product(self.variants, range(self.repeats))):
+                if (case.id, variant.name, repeat) not in skip:
+                    yield Planned(first + number, case, Ask(blind, variant, repeat, case.expected))
+            first += len(self.variants) * self.repeats
+
+    def _with_done(self, done: Done | None) -> Iterator[tuple[Case, set[tuple[str, str, int]]]]:
+        """The cases, each with what is done of them; one by one when nothing is, so that no call waits for a chunk."""
         cases = self.cases()
-        position = -1
+        if done is None:
+            yield from ((case, _NOTHING) for case in cases)
+            return
         while chunk := list(islice(cases, _CHUNK)):
-            skip = done([case.id for case in chunk]) if done else set()
-            for case in chunk:
-                blind = case.without_truth()
-                for variant in self.variants:
-                    for repeat in range(self.repeats):
-                        position += 1
-                        if (case.id, variant.name, repeat) not in skip:
-                            yield Planned(position, case, Ask(blind, variant, repeat, case.expected))
+            skip = done([case.id for case in chunk])
+            yield from ((case, skip) for case in chunk)
 
     def _count_cases(self) -> int:
         if not self._selection.only:

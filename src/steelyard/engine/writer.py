@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
 _GROUP = 200
+_MANY = 8
+_PATIENCE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Writer:
         self._queue: queue.SimpleQueue[Completed | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="steelyard-writer", daemon=True)
         self.failure: Exception | None = None
+        self._busy = False
 
     def start(self) -> None:
         """Begin to write."""
@@ -70,9 +74,16 @@ class Writer:
                 return
 
     def _next_group(self) -> tuple[list[Completed], bool]:
-        """All that waits, at once: while one group is committed, the next one gathers."""
+        """All that waits, at once: while one group is committed, the next one gathers.
+
+        When answers come thick and fast, a moment's patience makes larger groups and saves CPU; a single answer of a
+        slow and costly system is committed at once.
+        """
         group: list[Completed] = []
         item = self._queue.get()
+        if self._busy and item is not None:
+            time.sleep(_PATIENCE)
+        self._busy = self._queue.qsize() > _MANY
         while item is not None:
             group.append(item)
             if len(group) == _GROUP:

@@ -34,8 +34,8 @@ class Session(Protocol):
         """One statement for each row."""
         ...
 
-    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
-        """Add rows in bulk; Duplicate when one is already there."""
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row], *, unless_there: bool = False) -> None:
+        """Add rows in bulk; Duplicate when one is already there, unless such rows are to be passed over."""
         ...
 
 

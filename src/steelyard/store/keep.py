@@ -22,14 +22,13 @@ from steelyard.store.text import from_stored, to_json, to_stored
 
 Layouts = dict[Layout, int]
 
-_KEEP_CASE = "INSERT INTO cases (id, hash, content) VALUES (?, ?, ?) ON CONFLICT (id, hash) DO NOTHING"
 _KEYS = "SELECT seq, case_id, variant, repeat, attempt_run FROM samples WHERE run = ? AND case_id IN "
 
 
 def keep_cases(session: Session, rows: Iterable[tuple[str, str, str]]) -> None:
     """Store each case under its hash, once."""
     # Sorted, so that two writers never wait for each other in a circle.
-    session.many(_KEEP_CASE, sorted(rows))
+    session.insert("cases", ("id", "hash", "content"), sorted(rows), unless_there=True)
 
 
 def keep_samples(

@@ -40,8 +40,12 @@ class PostgresSession:
             with self._connection.cursor() as cursor:
                 cursor.executemany(_translated(sql), rows)
 
-    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row], *, unless_there: bool = False) -> None:
         if not rows:
+            return
+        if unless_there:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(_insert_sql(table, columns), rows)
             return
         with self._connection.cursor() as cursor, cursor.copy(_copy_sql(table, columns)) as copy:
             for row in rows:
@@ -51,6 +55,12 @@ class PostgresSession:
 @cache
 def _translated(sql: str) -> Any:
     return sql.replace("?", "%s")
+
+
+@cache
+def _insert_sql(table: str, columns: tuple[str, ...]) -> Any:
+    marks = ", ".join(["%s"] * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
 
 
 @cache

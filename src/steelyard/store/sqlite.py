@@ -21,6 +21,7 @@ from steelyard.store.schema import SQLITE
 APPLICATION_ID = 0x5354_4C59
 """Marks the file as a Steelyard store, so that nobody else's database is taken for one."""
 
+_ROWS_A_STATEMENT = (64, 16, 4, 1)
 _INTACT = "What was stored before is intact."
 
 
@@ -41,15 +42,23 @@ class SqliteSession:
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         self._connection.executemany(sql, rows)
 
-    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
-        if rows:
-            self._connection.executemany(_insert_sql(table, columns), rows)
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row], *, unless_there: bool = False) -> None:
+        # Many rows a statement: Python's lock is let go and fought for once each, not once a row, and the event loop
+        # of a run has it meanwhile.
+        start = 0
+        for size in _ROWS_A_STATEMENT:
+            sql = _insert_sql(table, columns, size, unless_there)
+            while len(rows) - start >= size:
+                piece = rows[start : start + size]
+                self._connection.execute(sql, [value for row in piece for value in row])
+                start += size
 
 
 @cache
-def _insert_sql(table: str, columns: tuple[str, ...]) -> str:
-    marks = ", ".join("?" * len(columns))
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - names from our own schema
+def _insert_sql(table: str, columns: tuple[str, ...], n_rows: int, unless_there: bool) -> str:
+    marks = ", ".join([f"({', '.join('?' * len(columns))})"] * n_rows)
+    end = " ON CONFLICT DO NOTHING" if unless_there else ""
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {marks}{end}"  # noqa: S608 - names from our own schema
 
 
 class SqliteDatabase(Database):

@@ -127,7 +127,7 @@ def body_filler(body: Any, where: str) -> Filler:
 
 def to_json(value: Any) -> str:
     """JSON text of what a body holds, parts of cases included."""
-    return json.dumps(value, ensure_ascii=False, default=_plain)
+    return _ENCODER.encode(value)
 
 
 def _plain(value: Any) -> Any:
@@ -136,6 +136,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Attachment):
         return {"place": value.place, "media_type": value.media_type}
     return str(value)  # dates, as YAML reads them
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)
 
 
 def _render(template: Template, ask: Ask) -> str:

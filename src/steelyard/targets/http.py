@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -161,7 +160,7 @@ class _Taker:
         if value is MISSING:
             message = f"the body has nothing at {self._answer_path}: {excerpt_of(received.text)}"
             raise TargetFailure("no_answer", message, retry=False, status=received.status, body=received.text)
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return value if isinstance(value, str) else to_json(value)
 
     def _measures(self, data: Any) -> dict[str, Any]:
         found = {name: get(data) for name, get in self._usage.items()}

@@ -64,7 +64,7 @@ class Wire:
             connector=aiohttp.TCPConnector(limit=limits.max_connections),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_timeout),
-            headers={"User-Agent": f"steelyard/{steelyard.__version__}", "Accept": "*/*"},
+            headers={"User-Agent": f"steelyard/{steelyard.__version__}"},
             trust_env=False,
         )
         return self
@@ -200,8 +200,9 @@ def _too_large(most: int, status: int) -> TargetFailure:
 
 def _decode(body: bytes, charset: str | None, status: int) -> str:
     try:
-        encoding = "utf-8-sig" if charset is None else codecs.lookup(charset).name
-        return body.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+        encoding = "utf-8" if charset is None else codecs.lookup(charset).name
+        # The codec that drops a byte-order mark is written in Python, and slow.
+        return body.removeprefix(codecs.BOM_UTF8).decode() if encoding == "utf-8" else body.decode(encoding)
     except LookupError:
         message = f"the body is in {charset!r}, an encoding that is not known"
     except UnicodeDecodeError as error:
