@@ -460,3 +460,9 @@ async def test_a_stand_in_for_a_key_does_not_falsify_answers(bench, server):
     server.on("/", text_answer("Tesco Express"))
     bench.env |= {"TOKEN": "x"}
     assert (await bench.ask("http", {"url": server.url("/"), "token": "TOKEN"})).text == "Tesco Express"
+
+
+def test_all_headers_that_hold_a_secret_are_named_at_once(bench):
+    headers = {"Authorization": "Bearer abc", "X-Api-Key": "abc", "X-Title": "fine"}
+    with pytest.raises(SuiteError, match="Authorization, X-Api-Key look like secrets"):
+        bench.open("http", {"url": "http://localhost/", "headers": headers})

@@ -38,7 +38,9 @@ def _gates(report: Report) -> ElementTree.Element:
         name = _attribute(wording.gate_name(gate))
         case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0.000"})
         value = figures.beside_threshold(gate.value.value, gate.threshold, gate.unit)
-        reading = f"{value} {figures.interval(gate.value, gate.unit)} {figures.bare_base(gate.value)}"
+        reading = (
+            f"{value} {figures.interval(gate.value, gate.unit)} {figures.base(gate.value.n, gate.value.n_missing)}"
+        )
         _say_verdict(case, gate.verdict, gate.reason, f"{gate.metric} {value}")
         ElementTree.SubElement(case, "system-out").text = visible(f"{gate.metric}: {reading}\n{gate.reason}")
     if report.decision.verdict is not None:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.targets.http_settings import refuse_secrets_in
-from steelyard.targets.settings import FromEnv, TargetSettings, TextFile, looks_secret, names_header
+from steelyard.targets.settings import FromEnv, TargetSettings, TextFile, names_header, without_secrets
 
 ResponseFormat = Literal["schema", "json", "text"]
 
@@ -89,10 +89,7 @@ class ChatSettings(TargetSettings):
     @field_validator("headers")
     @classmethod
     def _hold_no_secret(cls, given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:
-        for name, value in given.items():
-            if isinstance(value, str) and looks_secret(name):
-                raise ValueError(f"{name} looks like a secret: put it in the environment and write {{env: NAME}} here")
-        return given
+        return without_secrets(given)
 
     @field_validator("extra")
     @classmethod

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.suite.paths import compile_path
-from steelyard.targets.settings import FromEnv, TargetSettings, looks_secret, names_header
+from steelyard.targets.settings import FromEnv, TargetSettings, looks_secret, names_header, without_secrets
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -209,10 +209,7 @@ class HttpSettings(TargetSettings):
     @field_validator("headers", "query")
     @classmethod
     def _hold_no_secret(cls, given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:
-        for name, value in given.items():
-            if isinstance(value, str) and looks_secret(name):
-                raise ValueError(f"{name} looks like a secret: put it in the environment and write {{env: NAME}} here")
-        return given
+        return without_secrets(given)
 
     @field_validator("url", "base_url")
     @classmethod

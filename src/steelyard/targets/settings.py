@@ -75,6 +75,15 @@ def looks_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def without_secrets(given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:
+    """The headers or parameters as given; ValueError naming every one that holds a secret in plain sight."""
+    plain = [name for name, value in given.items() if isinstance(value, str) and looks_secret(name)]
+    if plain:
+        look = "looks like a secret: put it" if len(plain) == 1 else "look like secrets: put them"
+        raise ValueError(f"{', '.join(plain)} {look} in the environment and write {{env: NAME}} here")
+    return given
+
+
 def names_header(headers: Iterable[str], name: str) -> bool:
     """True when one of the headers is `name`, in whatever letter case."""
     return any(one.lower() == name.lower() for one in headers)
