@@ -252,7 +252,13 @@ class Loopback:
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.ensure_future(self._converse(reader, writer))
             tasks.add(task)
-            task.add_done_callback(tasks.discard)
+
+            def over(done: asyncio.Task[None]) -> None:
+                # A conversation that is cancelled before its first step never gets to close its connection itself.
+                tasks.discard(done)
+                writer.close()
+
+            task.add_done_callback(over)
 
         security = None
         if self._tls:
@@ -263,10 +269,15 @@ class Loopback:
         self.base_url = f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
         self._ready.set()
         await self._stop.wait()
+        # A connection that was just accepted becomes a conversation only some turns of the loop later; a server that is
+        # closed before that leaves its socket open. A closed connection is gone only in the turn after.
+        await _some_turns()
         server.close()
-        for task in list(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for _ in range(3):
+            for task in list(tasks):
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await _some_turns()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number, self.connections = self.connections, self.connections + 1
@@ -295,6 +306,11 @@ class Loopback:
                 return error(404, f"nothing at {seen.path}")
             step = script.pop(0) if len(script) > 1 else script[0]
         return step if isinstance(step, Behaviour) else step(seen)
+
+
+async def _some_turns() -> None:
+    for _ in range(4):
+        await asyncio.sleep(0.001)
 
 
 async def _read_request(reader: asyncio.StreamReader, connection: int) -> Seen | None:
