@@ -10,7 +10,7 @@ from parts.loopback import Loopback, chat_answer, cut_mid_body, error, garbage, 
 from parts.small_suite import http_target, write_suite
 from steelyard import weighing
 from steelyard.engine.options import RunOptions, Selection
-from steelyard.errors import UserMistake
+from steelyard.errors import StoreError, UserMistake
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.scoring.base import Scorer
 from steelyard.store.open import open_store
@@ -333,3 +333,25 @@ def test_the_system_under_test_is_never_shown_the_truth(server, store, tmp_path)
     header, _ = weighing.run(load_suite(path), store)
     (sample,) = samples_of(store, header).values()
     assert sample.attempt.text == '{"word": "None"}'
+
+
+def test_a_store_that_fails_under_a_pile_of_answers_ends_the_run_instead_of_hanging_it(store, tmp_path, monkeypatch):
+    monkeypatch.setattr("steelyard.engine.run._MOST_BACKLOG", 1)
+    suite = load_suite(write_suite(tmp_path / "s", n=40))
+    raised = []
+
+    def full(*_):
+        time.sleep(0.2)  # answers pile up meanwhile
+        raise StoreError("the disk is full")
+
+    def weigh():
+        try:
+            weighing.run(suite, store)
+        except StoreError as error:
+            raised.append(str(error))
+
+    monkeypatch.setattr(store, "add_samples", full)
+    thread = threading.Thread(target=weigh, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert raised == ["the disk is full"]

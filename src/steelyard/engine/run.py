@@ -117,7 +117,8 @@ class Engine:
         if now - self._gave_way > _LONGEST_HOLD:
             self._gave_way = now
             await asyncio.sleep(0)
-        while writer.backlog > _MOST_BACKLOG:  # noqa: ASYNC110 - the writer is a thread and sets no asyncio event
+        # A writer that has failed takes nothing more off its pile; the next sample handed to it raises why.
+        while writer.backlog > _MOST_BACKLOG and writer.failure is None:  # noqa: ASYNC110 - a thread sets no asyncio event
             await asyncio.sleep(0.01)
 
     async def _sample(self, planned: Planned) -> Completed:
