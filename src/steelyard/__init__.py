@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from steelyard import scorers
     from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
     from steelyard.python_suite import Run, Suite
-    from steelyard.records import Finding
-    from steelyard.scoring.base import Reading, Scorer
+    from steelyard.records import Finding, Mark
+    from steelyard.scoring.base import Fault, Measure, Reading, Scorer
     from steelyard.suite.case import Attachment, Case
     from steelyard.suite.load import load_suite
     from steelyard.suite.schema import suite_schema
@@ -22,7 +22,10 @@ __all__ = [
     "Ask",
     "Attachment",
     "Case",
+    "Fault",
     "Finding",
+    "Mark",
+    "Measure",
     "MissingExtra",
     "Mistake",
     "Reading",
@@ -46,7 +49,10 @@ _HOMES = {
     "Ask": "steelyard.targets.base",
     "Attachment": "steelyard.suite.case",
     "Case": "steelyard.suite.case",
+    "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
+    "Mark": "steelyard.records",
+    "Measure": "steelyard.scoring.base",
     "MissingExtra": "steelyard.errors",
     "Mistake": "steelyard.errors",
     "Reading": "steelyard.scoring.base",

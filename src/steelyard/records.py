@@ -5,9 +5,13 @@ Light frozen objects for the hot path; no behaviour beyond turning into plain da
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+Box = tuple[float, float, float, float]
+"""A place on a picture: left, top, right and bottom as fractions of its width and height."""
 
 
 class Outcome(StrEnum):
@@ -51,6 +55,20 @@ class Finding:
     got: Any = None
     evidence: str = ""
     severity: str = "error"
+    component: str = ""
+    """The component that found it; "" for an answer that could not be read."""
+    gain: float = 0.0
+    """What the component, as a share of its scale, would rise by if this error alone were mended."""
+    box: Box | None = None
+    """Where it is on the case's picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that was found right, and where it is on the case's picture."""
+
+    box: Box
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +84,8 @@ class Score:
     raw: float | None = None
     bound_by: str | None = None
     note: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What was counted on the way: the scorer's measures are ratios of these, summed over samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +127,7 @@ class Sample:
     band: str | None = None
     scores: tuple[Score, ...] = ()
     findings: tuple[Finding, ...] = ()
+    marks: tuple[Mark, ...] = ()
     rung: str | None = None
     category: str | None = None
     difficulty: str | None = None

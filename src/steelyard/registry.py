@@ -26,6 +26,7 @@ _BUILT_IN = {
         "fields": "steelyard.scoring.structure:Fields",
         "json_schema": "steelyard.scoring.structure:JsonSchema",
         "keywords_or_fuzzy": "steelyard.scoring.keywords:KeywordsOrFuzzy",
+        "match_items": "steelyard.scoring.match_items:MatchItems",
         "money_range": "steelyard.scoring.money:MoneyRange",
         "number": "steelyard.scoring.number:Number",
         "regex": "steelyard.scoring.pattern:Regex",

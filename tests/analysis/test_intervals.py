@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from steelyard.analysis.groups import Groups
-from steelyard.analysis.intervals import effective_n, quantile_ranks, student, t_quantile, wilson
+from steelyard.analysis.intervals import effective_n, quantile_ranks, student, t_quantile, t_two_sided, wilson
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,18 @@ def test_wilson_agrees_with_scipy(n: int) -> None:
 @pytest.mark.parametrize("df", [*range(1, 130), 1000, 10**6])
 def test_the_t_quantile_agrees_with_scipy(df: int) -> None:
     assert t_quantile(df) == pytest.approx(float(stats.t.ppf(0.975, df)), rel=1e-9)
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 7, 24, 100, 101, 1000])
+@pytest.mark.parametrize("pairs", [3, 45])
+def test_the_t_quantile_of_several_comparisons_agrees_with_scipy(df: int, pairs: int) -> None:
+    assert t_quantile(df, 0.025 / pairs) == pytest.approx(float(stats.t.isf(0.025 / pairs, df)), rel=1e-8)
+
+
+@pytest.mark.parametrize("df", [1, 2, 5, 24, 100, 10**5])
+@pytest.mark.parametrize("t", [0.0, 0.01, -0.7, 1.0, 2.5, -8.0, 100.0])
+def test_two_sided_p_values_of_t_agree_with_scipy(df: int, t: float) -> None:
+    assert t_two_sided(t, df) == pytest.approx(2 * float(stats.t.sf(abs(t), df)), rel=1e-8, abs=1e-300)
 
 
 def test_the_t_quantile_is_the_tabled_one() -> None:

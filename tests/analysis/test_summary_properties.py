@@ -16,6 +16,9 @@ from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.summary import summarise
 
 SHARE = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 0.3, 0.75, 1.0])
+FINDING = st.tuples(st.sampled_from(["MISS", "EXTRA"]), st.just("name"), SHARE) | st.tuples(
+    st.just("VALUE"), st.just("value"), SHARE
+)
 CASES = [f"case-{i}" for i in range(9)]
 
 
@@ -62,11 +65,24 @@ def sample(
         difficulty,
         tags,
         {"name": draw(SHARE), "value": draw(st.none() | SHARE)} if scored else {},
-        tuple(draw(st.lists(st.sampled_from(["NAME", "VALUE"]), max_size=3))) if scored else (),
+        tuple(draw(st.lists(FINDING, max_size=3))) if scored else (),
         None if outcome == "target_failed" else draw(st.floats(0, 100)),
         draw(st.none() | st.just((7, 3))),
         draw(st.none() | st.floats(0, 1)),
+        counts={"name": {"right": draw(st.integers(0, 5)), "all": 5}} if scored else {},
     )
+
+
+def described() -> dict[str, Any]:
+    """The made-up suite with a measure and a condition over repeats."""
+    found = suite(
+        variants=["v1", "v2"],
+        criteria=[
+            {"name": "valid", "pass": "valid in >= 1 of 2 repeats", "fail": "score >= 50 % in >= 1 of 1 repeats"}
+        ],
+    )
+    found["components"][0]["measures"] = {"right": {"numerator": "right", "denominator": "all", "about": ""}}
+    return found
 
 
 def slices_of(summary: Summary) -> Iterator[Slice]:
@@ -107,15 +123,14 @@ FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 def test_the_order_of_samples_changes_nothing(made: list[Made], chance: random.Random) -> None:
     shuffled = list(made)
     chance.shuffle(shuffled)
-    described = suite(variants=["v1", "v2"])
-    assert_same(asdict(summarise(columns(shuffled), described)), asdict(summarise(columns(made), described)))
+    assert_same(asdict(summarise(columns(shuffled), described())), asdict(summarise(columns(made), described())))
 
 
 @FAST
 @given(samples())
 def test_every_figure_lies_in_its_interval_and_stands_on_all_that_was_planned(made: list[Made]) -> None:
-    for found in slices_of(summarise(columns(made), suite())):
-        for estimate in estimates_of(found):
+    for found in slices_of(summarise(columns(made), described())):
+        for estimate in [*estimates_of(found), *(each.estimate for each in found.measures.get("name", {}).values())]:
             if estimate.n == 0:
                 assert estimate.value is None
             if estimate.low is None or estimate.high is None:
@@ -139,7 +154,7 @@ def test_every_figure_lies_in_its_interval_and_stands_on_all_that_was_planned(ma
 @FAST
 @given(samples())
 def test_the_slices_of_a_factor_add_up_to_the_run(made: list[Made]) -> None:
-    summary = summarise(columns(made), suite())
+    summary = summarise(columns(made), described())
     whole = summary.overall
     for factor in ("category", "difficulty", "variant"):
         parts = summary.slices.get(factor)
@@ -159,6 +174,33 @@ def test_the_slices_of_a_factor_add_up_to_the_run(made: list[Made]) -> None:
 @FAST
 @given(samples())
 def test_the_bands_of_a_slice_add_up_to_one(made: list[Made]) -> None:
-    for found in slices_of(summarise(columns(made), suite())):
+    for found in slices_of(summarise(columns(made), described())):
         if found.average.n:
             assert sum(each.value or 0 for each in found.bands.values()) == pytest.approx(1)
+
+
+@settings(FAST, max_examples=30)
+@given(samples())
+def test_mending_a_code_never_lowers_the_average_and_never_lifts_it_above_one(made: list[Made]) -> None:
+    summary = summarise(columns(made), described())
+    assert {figure.code: figure.count for figure in summary.codes} == summary.overall.findings
+    for figure in summary.codes:
+        average, mended = summary.overall.average, figure.mended
+        assert average.value is not None
+        assert mended.value is not None
+        assert average.value - 1e-12 <= mended.value <= 1
+        assert (mended.n, mended.n_missing) == (average.n, average.n_missing)
+        assert figure.gain == pytest.approx(mended.value - average.value)
+
+
+@settings(FAST, max_examples=30)
+@given(samples())
+def test_every_cell_is_held_failed_or_undecided(made: list[Made]) -> None:
+    summary = summarise(columns(made), described())
+    cells = {(each.case, each.variant) for each in made}
+    for repeated in summary.overall.repeated.values():
+        assert repeated.held + repeated.failed + repeated.undecided == len(cells)
+    for factor in ("category", "difficulty", "variant"):
+        for text, whole in summary.overall.repeated.items():
+            parts = [each.repeated[text] for each in summary.slices.get(factor, [])]
+            assert not parts or sum(each.failed for each in parts) == whole.failed

@@ -8,9 +8,11 @@ import yaml
 
 from parts.command import steelyard
 from steelyard.audit.balance import AS_WRITTEN, STRICT, audit
+from steelyard.audit.filling import filled
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.suite.discover import list_suites
 from steelyard.suite.load import load_suite
+from steelyard.suite.model import Criterion
 
 CASES = [
     {"id": f"c{n}", "input": {"text": f"question {n}"}, "expected": {"name": name, "words": name.split(), "low": low}}
@@ -131,6 +133,47 @@ def test_a_gate_that_lets_empty_answers_through_is_caught(tmp_path):
     assert "gate 'pass_rate >= 50 %' lets a system through that answers nothing" in complaints
 
 
+def test_a_criterion_whose_minimum_n_no_run_can_reach_is_caught(tmp_path):
+    criteria = {"good": {"pass": "average >= 80 % with n >= 4", "fail": "average < 50 % with n >= 5"}}
+    assert audit(write(tmp_path, criteria=criteria)).complaints == [
+        "criterion good: its pass 'average >= 80 % with n >= 4' can never be decided:"
+        " it asks for n >= 4, and there are at most 3",
+        "criterion good: its fail 'average < 50 % with n >= 5' can never be decided:"
+        " it asks for n >= 5, and there are at most 3",
+    ]
+
+
+def test_a_criterion_that_lets_empty_answers_through_is_caught(tmp_path):
+    criteria = (
+        Criterion("average", "average >= 80 %", "average < 60 %"),
+        Criterion("steady", "score >= 80 % in >= 2 of 3 repeats"),
+        Criterion("passes", "passed in >= 2 of 3 repeats", secondary=True),
+        Criterion("clean", "findings.NAME == 0"),
+    )
+    complaints = audit(replace(generous(tmp_path), gates=(), criteria=criteria)).complaints
+    assert [each for each in complaints if each.startswith("criterion")] == [
+        "criterion average (average >= 80 %) lets a system through that answers nothing",
+        "criterion steady (score >= 80 % in >= 2 of 3 repeats) lets a system through that answers nothing",
+        "criterion passes (passed in >= 2 of 3 repeats) lets a system through that answers nothing",
+    ]
+
+
+def test_a_criterion_that_cannot_fail_or_cannot_pass_is_caught(tmp_path):
+    criteria = (Criterion("always", "average >= 0"), Criterion("never", "average > 0.5", "findings.NAME < 0"))
+    assert audit(replace(write(tmp_path), criteria=criteria)).complaints == [
+        "criterion always: its pass always holds",
+        "criterion never: its fail never holds",
+    ]
+
+
+def test_sound_criteria_and_one_for_more_repeats_than_the_suite_makes_are_fine(tmp_path):
+    criteria = {
+        "average": {"pass": "average >= 80 %", "fail": "average < 60 %"},
+        "json": {"pass": "valid in >= 2 of 3 repeats", "secondary": True},
+    }
+    assert audit(write(tmp_path, criteria=criteria)).complaints == []
+
+
 def test_the_command_fails_with_exit_code_1_and_says_why(tmp_path):
     write(tmp_path, gates=["pass_rate >= 50 % with n >= 4"])
     done = steelyard("audit", "suite.yaml", cwd=tmp_path)
@@ -178,3 +221,48 @@ def test_stuffing_that_the_schema_turns_away_is_tried_again_cut_to_fit(tmp_path)
     assert probes["keywords cut"].highest == 1.0
     assert probes["keywords cut"].passed == ("c0",)
     assert probes["keywords cut"].only_shown  # the strict rule is held to the limit in its place
+
+
+ITEMS = {
+    "match_items": {
+        "expected": {"items": "expected.boxes[].parts[]", "group": "label"},
+        "shapes": [{"items": "boxes[].parts[]", "group": "label"}],
+    }
+}
+BOXED = {
+    "anyOf": [{"required": ["boxes"], "properties": {"boxes": {"type": "array", "items": {"$ref": "#/$defs/box"}}}}],
+    "$defs": {
+        "box": {
+            "type": "object",
+            "required": ["label", "parts"],
+            "properties": {"label": {"type": "string"}, "parts": {"type": "array", "items": {"type": "string"}}},
+        }
+    },
+}
+
+
+def test_listing_every_item_of_every_case_is_shown_and_costs_under_the_strict_rule(tmp_path):
+    cases = [
+        {"id": str(n), "expected": {"boxes": [{"label": "a", "parts": [f"thing {n}", f"object {n}"]}]}}
+        for n in range(10)
+    ]
+    result = audit(write(tmp_path, cases=cases, score={"parts": ITEMS}, answer={"schema": BOXED}, audit={}))
+    probe, strict = by_name(result)["everything"], by_name(result, STRICT)["everything"]
+    assert (probe.average, probe.only_shown) == (1.0, True)
+    # 20 items are listed, 2 are there: 2 right of 2 + 18.
+    assert strict.average == pytest.approx(0.1)
+    assert [told for told in result.complaints if "everything" in told] == [
+        "everything (strict): 10.0 % of full marks for every item of every case; at most 5 % is allowed"
+    ]
+
+
+def test_a_filler_follows_references_and_takes_the_first_of_several_forms(tmp_path):
+    cases = [{"id": "a", "expected": {"boxes": [{"label": "a", "parts": ["thing"]}]}}]
+    result = audit(write(tmp_path, cases=cases, score={"parts": ITEMS}, answer={"schema": BOXED}))
+    assert by_name(result)["constant"].n_malformed == 0
+    assert filled(BOXED, "x") == {"boxes": [{"label": "x", "parts": ["x"]}]}
+
+
+def test_a_schema_that_refers_to_itself_is_filled_once_around():
+    tree = {"$ref": "#/$defs/node", "$defs": {"node": {"properties": {"next": {"$ref": "#/$defs/node"}}}}}
+    assert filled(tree, "x") == {"next": "x"}

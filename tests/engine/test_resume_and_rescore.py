@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from parts.loopback import Loopback, chat_answer
+from parts.photos import noise, photo_bytes
 from parts.small_suite import write_suite
 from steelyard import weighing
 from steelyard.engine.options import RunOptions, Selection
@@ -85,8 +86,8 @@ def test_an_answer_to_another_picture_is_not_weighed_again(server, store, tmp_pa
     folder = tmp_path / "s"
     path = write_suite(folder, n=2, target=priced(server))
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
-    for name in ("a", "b"):
-        (folder / f"{name}.png").write_bytes(name.encode())
+    for seed, name in enumerate(("a", "b")):
+        (folder / f"{name}.png").write_bytes(photo_bytes("PNG", noise(seed=seed)))
     cases = [row | {"attachments": ["a.png"]} for row in rows]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cases))
     first, _ = weighing.run(load_suite(path), store)
@@ -103,9 +104,9 @@ def test_an_answer_to_a_picture_that_was_exchanged_is_not_weighed_again(server, 
     cases = [row | {"attachments": [f"{row['id']}.png"]} for row in rows]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cases))
     for name in ("c0", "c1"):
-        (folder / f"{name}.png").write_bytes(b"first")
+        (folder / f"{name}.png").write_bytes(photo_bytes("PNG", noise(seed=1)))
     first, _ = weighing.run(load_suite(path), store)
-    (folder / "c1.png").write_bytes(b"another")
+    (folder / "c1.png").write_bytes(photo_bytes("PNG", noise(seed=2)))
     second = weighing.rescore(load_suite(path), store, first)
     assert [sample.case_id for sample, _ in store.samples(second.id)] == ["c0"]
 

@@ -24,11 +24,14 @@ class Made:
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     parts: dict[str, float | None] = field(default_factory=dict)
-    findings: tuple[str, ...] = ()
+    findings: tuple[str | tuple[str, str, float], ...] = ()
+    """Codes, as runs of before gains were noted have them, or (code, component, gain)."""
     latency: float | None = 1.0
     tokens: tuple[int, int] | None = None
     cost: float | None = None
     failure: str | None = None
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By component."""
 
 
 BANDS = [("Good", 0.75), ("Fair", 0.5), ("Poor", 0.0)]
@@ -74,7 +77,12 @@ def columns(made: list[Made]) -> Columns:
     conclusive = [Outcome(each.outcome).conclusive for each in made]
     parts = {name for each in made for name in each.parts}
     tagged = [(i, code("tag", tag)) for i, each in enumerate(made) for tag in each.tags]
-    found = [(i, code("finding", name)) for i, each in enumerate(made) for name in each.findings]
+    told = [
+        (i, (each, "", 0.0) if isinstance(each, str) else each) for i, one in enumerate(made) for each in one.findings
+    ]
+    found = [(i, code("finding", name)) for i, (name, _, _) in told]
+    noted = [each for one in made for each in one.findings if not isinstance(each, str)]
+    counted = {(part, name) for each in made for part, counts in each.counts.items() for name in counts}
     return Columns(
         n=len(made),
         case=coded("case", [each.case for each in made]),
@@ -105,6 +113,16 @@ def columns(made: list[Made]) -> Columns:
         finding_sample=np.array([i for i, _ in found], dtype=int),
         finding_code=np.array([i for _, i in found], dtype=int),
         finding_codes=names("finding"),
+        finding_component=np.array([code("component", part) for _, (_, part, _) in told if noted], dtype=int),
+        finding_components=names("component"),
+        finding_gain=np.array([gain for _, (_, _, gain) in told if noted]),
+        counts={
+            part: {
+                name: numbers([each.counts.get(part, {}).get(name) for each in made])
+                for name in sorted(name for owner, name in counted if owner == part)
+            }
+            for part in sorted({part for part, _ in counted})
+        },
         latency=numbers([each.latency for each in made]),
         tokens_in=numbers([each.tokens and each.tokens[0] for each in made]),
         tokens_out=numbers([each.tokens and each.tokens[1] for each in made]),

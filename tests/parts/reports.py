@@ -193,7 +193,7 @@ def rich_report(**changes: Any) -> Report:
         Verdict.FAIL,
         ("pass_rate >= 90 %: 77.6 % is below 90 %", "category.levers.average >= 60 %: n 2 is too few to tell"),
         (
-            GateResult("pass_rate >= 90 %", "pass_rate", rate, 0.9, ">=", Verdict.FAIL, "77.6 % is below", "share"),
+            GateResult("pass_rate >= 90 %", "pass_rate", rate, 0.9, ">=", Verdict.FAIL, "is below", unit="share"),
             GateResult(
                 "category.*.average >= 60 %",
                 "category.gears.average",
@@ -202,7 +202,7 @@ def rich_report(**changes: Any) -> Report:
                 ">=",
                 Verdict.PASS,
                 "92.6 % reaches 60 %",
-                "score",
+                unit="score",
             ),
             GateResult(
                 "category.*.average >= 60 %",
@@ -212,7 +212,7 @@ def rich_report(**changes: Any) -> Report:
                 ">=",
                 Verdict.AMBIGUOUS,
                 "n 2 is too few to tell",
-                "score",
+                unit="score",
             ),
             GateResult(
                 "findings.PLACE == 0",
@@ -222,7 +222,7 @@ def rich_report(**changes: Any) -> Report:
                 "==",
                 Verdict.FAIL,
                 "17 found",
-                "count",
+                unit="count",
             ),
         ),
     )
@@ -263,7 +263,7 @@ def inconclusive_report() -> Report:
     )
     lines = [replace(UNANSWERED, case_id=f"part-{number}") for number in (1, 2)]
     gate = GateResult(
-        "pass_rate >= 90 %", "pass_rate", missing, 0.9, ">=", Verdict.INVALID, "nothing was weighed", "share"
+        "pass_rate >= 90 %", "pass_rate", missing, 0.9, ">=", Verdict.INVALID, "nothing was weighed", unit="share"
     )
     return Report(
         header(n_planned=2, verdict=Verdict.INVALID),
@@ -359,7 +359,7 @@ def hostile_report() -> Report:
         failures={everything: 1},
         method=everything,
     )
-    gate = GateResult(everything, everything, some, 0.9, ">=", Verdict.FAIL, everything, "share")
+    gate = GateResult(everything, everything, some, 0.9, ">=", Verdict.FAIL, everything, unit="share")
     head = header(
         suite_name=everything,
         target={"kind": "chat", "model": everything},

@@ -54,3 +54,14 @@ def http_target(base_url: str, **more: Any) -> dict[str, Any]:
     """An HTTP target whose path carries the case's number, answering `{"word": ...}` under `answer`."""
     settings = {"url": base_url + "/ask", "json": {"number": "{{ input.number }}"}, "answer": "answer", **more}
     return {"http": settings}
+
+
+def load_written(folder: Path, text: str, cases: list[dict[str, Any]]) -> Any:
+    """The suite that a text says, with these cases in cases.json and no recorded answers yet."""
+    from steelyard.suite.load import load_suite
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cases.json").write_text(json.dumps(cases))
+    (folder / "answers.jsonl").touch()
+    (folder / "suite.yaml").write_text(text)
+    return load_suite(folder)

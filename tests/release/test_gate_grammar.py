@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.suite.gates import METRICS, OPERATORS, Gate, cannot_fail, check_gate, parse_gate
+from steelyard.suite.gates import METRICS, OPERATORS, Gate, Known, cannot_fail, check_gate, parse_gate
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
+
+
+KNOWN = Known(
+    components={"name": [], "value": ["exact", "near"], "broken": None},
+    codes=["NAME", "VALUE", "FORMAT"],
+    bands=["Good", "Poor"],
+    slices={"category": ["invoices", "hand written"], "difficulty": [], "tag": ["new.old"]},
+)
 
 
 def complaint(text: str) -> str:
@@ -18,13 +26,7 @@ def complaint(text: str) -> str:
 
 
 def check(text: str) -> str | None:
-    return check_gate(
-        parse_gate(text),
-        components=["name", "value"],
-        codes=["NAME", "VALUE", "FORMAT"],
-        bands=["Good", "Poor"],
-        slices={"category": ["invoices", "hand written"], "difficulty": [], "tag": ["new.old"]},
-    )
+    return check_gate(parse_gate(text), KNOWN)
 
 
 class TestParsing:
@@ -38,7 +40,9 @@ class TestParsing:
             ("malformed_rate <= 1 %", "malformed_rate", "<=", 0.01, "share"),
             ("band.Good >= 50 %", "band.Good", ">=", 0.5, "share"),
             ("score.name.average >= 0.7", "score.name.average", ">=", 0.7, "score"),
+            ("score.items.text >= 80 %", "score.items.text", ">=", 0.8, "share"),
             ("findings.HALLUC == 0", "findings.HALLUC", "==", 0.0, "count"),
+            ("findings.HALLUC.samples > 1", "findings.HALLUC.samples", ">", 1.0, "count"),
             ("findings.HALLUC.rate < 2 %", "findings.HALLUC.rate", "<", 0.02, "share"),
             ("findings.total <= 12", "findings.total", "<=", 12.0, "count"),
             ("latency.p95 <= 1500 ms", "latency.p95", "<=", 1.5, "s"),
@@ -77,6 +81,13 @@ class TestParsing:
             for operator in OPERATORS:
                 gate = parse_gate(f"{name.replace('<', '').replace('>', '')} {operator} 1")
                 assert (gate.pattern, gate.unit) == (name, metric.unit)
+
+    def test_a_measure_has_a_component_and_average_is_none(self) -> None:
+        gate = parse_gate("category.x.score.items.text >= 80 %")
+        assert (gate.pattern, gate.subject, gate.measure) == ("score.<component>.<measure>", "items", "text")
+        average = parse_gate("score.items.average >= 80 %")
+        assert (average.pattern, average.subject, average.measure) == ("score.<component>.average", "items", "")
+        assert parse_gate("findings.A.samples == 0").subject == parse_gate("findings.A.rate < 1 %").subject == "A"
 
 
 class TestMistakes:
@@ -117,7 +128,10 @@ class TestChecking:
         [
             "pass_rate >= 90 %",
             "score.name.average >= 0.5",
+            "score.value.near >= 0.5",
+            "score.broken.anything >= 0.5",
             "findings.FORMAT == 0",
+            "findings.FORMAT.samples <= 2",
             "band.Poor <= 10 %",
             "category.*.average >= 0.5",
             "category.(none).average >= 0.5",
@@ -131,6 +145,11 @@ class TestChecking:
         ("text", "part"),
         [
             ("score.nmae.average >= 0.5", "no component 'nmae': did you mean name?"),
+            ("score.value.neer >= 0.5", "no measure of value 'neer': did you mean near?"),
+            ("score.value.avarage >= 0.5", "no measure of value 'avarage': did you mean average?"),
+            ("score.name.near >= 0.5", "no measure of name 'near'; there are: average"),
+            ("score.valu.near >= 0.5", "no component 'valu': did you mean value?"),
+            ("findings.FROMAT.samples == 0", "no finding code 'FROMAT': did you mean FORMAT?"),
             ("findings.FROMAT == 0", "no finding code 'FROMAT': did you mean FORMAT?"),
             ("band.Excellent >= 0.5", "no band 'Excellent'; there are: Good, Poor"),
             ("category.invoic.average >= 0.5", "no category 'invoic': did you mean invoices?"),
@@ -144,7 +163,7 @@ class TestChecking:
 
     def test_a_pass_rate_needs_a_pass_rule(self) -> None:
         gate = parse_gate("pass_rate >= 0.9")
-        message = check_gate(gate, components=[], codes=[], bands=[], slices={}, passing=False)
+        message = check_gate(gate, Known(passing=False))
         assert "write pass: score >= 75 %" in (message or "")
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from parts import reports
-from steelyard.records import Attempt, Failure, Finding, Outcome, RunState, Sample, Score, Verdict
+from steelyard.records import Attempt, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.details import LONGEST_TEXT, sample_detail, sample_line
 from steelyard.report.html import to_html
@@ -16,7 +16,7 @@ from steelyard.report.junit import to_junit
 from steelyard.report.markdown import to_markdown
 from steelyard.report.terminal import print_report
 from steelyard.store.open import open_store
-from steelyard.suite.case import Case, digest
+from steelyard.suite.case import Attachment, Case, digest
 
 N_CASES = 30
 
@@ -116,6 +116,37 @@ def test_every_view_can_show_a_built_report(store, run):
     print_report(report, Console(file=io.StringIO(), width=80))
     for view in (to_json, to_markdown, to_junit, to_html):
         assert view(report)
+
+
+def test_the_findings_behind_every_code_are_kept_up_to_a_limit(store, run, monkeypatch):
+    report = build_report(store, run)
+    # below 0.5 are the numbers 0 to 14 without 7: 14 samples with one NAME and one PLACE each
+    assert {figure.code: figure.count for figure in report.summary.codes} == {"NAME": 14, "PLACE": 14}
+    assert [found.case_id for found in report.findings["NAME"]][:2] == ["part-00", "part-01"]
+    assert len(report.findings["NAME"]) == 14
+    monkeypatch.setattr("steelyard.report.build._MOST_FOUND", 5)
+    few = build_report(store, run)
+    assert len(few.findings["NAME"]) == 5
+    assert next(each for each in to_json(few)["codes"] if each["code"] == "NAME")["n_items"] == 14
+
+
+def test_pictures_marks_and_boxes_come_through_the_store(store):
+    header = reports.header(n_planned=1, state=RunState.RUNNING, verdict=None)
+    store.create_run(header)
+    pictures = (Attachment("a.jpg", "image/jpeg", "0" * 16, (40, 30)), Attachment("notes.txt", "text/plain", "1" * 16))
+    case = replace(case_of(1), attachments=pictures)
+    sample = scored(
+        1,
+        0.1,
+        marks=(Mark((0.0, 0.1, 0.2, 0.3), "right"),),
+        findings=(Finding("NAME", box=(0.5, 0.5, 0.75, 1.0)),),
+        case_hash=digest(case.as_data()),
+    )
+    store.add_samples(header.id, [sample], [case])
+    (detail,) = build_report(store, header).details
+    assert detail.pictures == pictures[:1]
+    assert detail.marks == sample.marks
+    assert tuple(detail.findings[0]["box"]) == (0.5, 0.5, 0.75, 1.0)
 
 
 def test_what_went_wrong_is_said_in_a_few_words():

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from parts import reports
+from parts import item_reports, reports
+from parts.photos import photo_bytes
 from steelyard.report.html import to_html
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -75,16 +77,18 @@ def test_a_sample_opens_by_keyboard(opened):
     assert page.get_by_text("bevel gear", exact=True).is_visible()
 
 
-def test_hostile_text_runs_nothing(opened):
-    page = opened(reports.hostile_report())
+@pytest.mark.parametrize("hostile", item_reports.HOSTILE_REPORTS)
+def test_hostile_text_runs_nothing(opened, hostile):
+    report = hostile()
+    page = opened(report)
     page.click("#expand")
     page.fill("#find", "onerror")
-    assert shown(page) == 1
+    assert shown(page) == len(report.details)
 
 
-@pytest.mark.parametrize("name", reports.EDGES)
+@pytest.mark.parametrize("name", item_reports.EDGES)
 def test_a_phone_needs_no_sideways_scrolling(opened, name):
-    page = opened(reports.EDGES[name](), viewport={"width": 390, "height": 800})
+    page = opened(item_reports.EDGES[name](), viewport={"width": 390, "height": 800})
     if page.locator("#expand").is_visible():
         page.click("#expand")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -117,6 +121,70 @@ CONTRAST = """() => {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["rich", "inconclusive", "variants"])
 def test_all_text_has_the_contrast_that_wcag_aa_asks_for(opened, name, scheme):
-    page = opened(reports.EDGES[name](), color_scheme=scheme)
+    page = opened(item_reports.EDGES[name](), color_scheme=scheme)
     page.click("#expand")
     assert page.evaluate(CONTRAST) == []
+
+
+@pytest.fixture
+def pictured(tmp_path):
+    """A report of one red picture, 400 x 300, in three variants and three repeats."""
+    (tmp_path / "one.jpg").write_bytes(photo_bytes("JPEG", Image.new("RGB", (400, 300), "red"), quality=95))
+    return item_reports.items_report(tmp_path, ("one.jpg",))
+
+
+def test_a_picture_is_painted_with_its_outlines_when_a_sample_is_opened(opened, pictured, tmp_path):
+    page = opened(pictured, viewport={"width": 1280, "height": 900})
+    assert page.locator("svg.picture:visible").count() == 0
+    page.locator("details.sample summary").first.click()
+    drawing = page.locator("svg.picture:visible")
+    assert drawing.count() == 1
+    drawing.screenshot(path=str(tmp_path / "shot.png"))
+    shot = Image.open(tmp_path / "shot.png").convert("RGB")
+    wide, high = shot.size
+    assert wide / high == pytest.approx(4 / 3, rel=0.02)
+    # the middle of the picture is bare, and green lies along the left side of what is right, at 0.1 of the width
+    red, green, blue = shot.getpixel((wide // 2, high // 2))
+    assert red > 200
+    assert max(green, blue) < 60
+    strip = [shot.getpixel((x, high // 4)) for x in range(wide // 10 - 6, wide // 10 + 7)]
+    assert (0, 158, 115) in strip
+    assert (255, 255, 255) in strip
+
+
+def test_hostile_text_on_a_picture_stays_text(opened, pictured, tmp_path):
+    page = opened(item_reports.hostile_items_report(tmp_path, ("one.jpg",)))
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    assert page.locator("svg.picture:visible").count() == 8
+    titles = page.locator("svg.picture title").all_text_contents()
+    assert len(titles) == 16
+    assert all("<script>alert('x')</script>" in title for title in titles)
+    assert page.locator("svg.picture script, svg.picture image, svg.picture a").count() == 0
+
+
+def test_a_finding_in_the_list_of_a_code_opens_its_sample(opened, pictured):
+    page = opened(pictured)
+    page.fill("#find", "matches nothing")
+    assert shown(page) == 0
+    page.locator("details.code summary").first.click()
+    page.locator('details.code a[href="#sample-4"]').first.click()
+    sample = page.locator("#sample-4")
+    assert sample.get_attribute("open") is not None
+    assert sample.locator("svg.picture").is_visible()
+
+
+def test_pictures_and_errors_can_be_seen_without_javascript(opened, pictured):
+    page = opened(pictured, java_script_enabled=False)
+    page.locator("details.sample summary").first.click()
+    assert page.locator("svg.picture").first.is_visible()
+    page.locator("details.code summary").first.click()
+    assert page.get_by_text("An item that is there and not in the answer.").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_around_pictures_has_contrast_and_a_phone_needs_no_sideways_scrolling(opened, pictured, scheme):
+    page = opened(pictured, color_scheme=scheme, viewport={"width": 390, "height": 800})
+    page.click("#expand")
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    assert page.evaluate(CONTRAST) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from parts import reports
+from parts import item_reports, reports
 from steelyard.report.json import FORMAT, to_json
 
 
-@pytest.mark.parametrize("name", reports.EDGES)
+@pytest.mark.parametrize("name", item_reports.EDGES)
 def test_every_kind_of_report_is_strict_json_that_any_file_can_take(name):
-    data = to_json(reports.EDGES[name]())
+    data = to_json(item_reports.EDGES[name]())
     text = json.dumps(data, allow_nan=False, ensure_ascii=False)
     assert json.loads(text.encode("utf-8")) == data
 
@@ -74,9 +74,9 @@ def test_no_verdict_is_null():
 
 
 def test_every_name_is_documented():
-    data = to_json(reports.rich_report())
+    data = to_json(reports.rich_report()) | {"codes": to_json(item_reports.items_report())["codes"]}
     page = (Path(__file__).parents[2] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"`(\w+)`", page))
     parts = [data, data["run"], data["gates"][0], data["overall"], data["patterns"][0], data["priorities"][0]]
-    parts += [data["worst"][0], data["samples"][0]]
+    parts += [data["worst"][0], data["samples"][0], data["codes"][0], data["codes"][0]["items"][0]]
     assert {name for part in parts for name in part} <= documented

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from parts import reports
+from parts import item_reports, reports
 from steelyard.records import Verdict
 from steelyard.release.model import Decision
 from steelyard.report.junit import to_junit
@@ -15,9 +15,9 @@ def parsed(report):
     return ElementTree.fromstring(to_junit(report).encode())
 
 
-@pytest.mark.parametrize("name", reports.EDGES)
+@pytest.mark.parametrize("name", item_reports.EDGES)
 def test_every_kind_of_report_is_well_formed_and_counts_right(name):
-    root = parsed(reports.EDGES[name]())
+    root = parsed(item_reports.EDGES[name]())
     assert root.tag == "testsuites"
     for element in [root, *root.iter("testsuite")]:
         cases = list(element.iter("testcase"))
@@ -89,15 +89,17 @@ def test_a_testsuite_a_category():
     assert names == ["gates", "seals", "levers", "springs", "gears"]
 
 
-def test_characters_that_xml_forbids_are_spelled_out():
-    text = to_junit(reports.hostile_report())
+@pytest.mark.parametrize("hostile", item_reports.HOSTILE_REPORTS)
+def test_characters_that_xml_forbids_are_spelled_out(hostile):
+    text = to_junit(hostile())
     assert "\\x1b[2J" in text
     assert "\\ud800" in text
     assert "\x00" not in text
 
 
-def test_hostile_text_comes_back_as_text():
-    root = parsed(reports.hostile_report())
+@pytest.mark.parametrize("hostile", item_reports.HOSTILE_REPORTS)
+def test_hostile_text_comes_back_as_text(hostile):
+    root = parsed(hostile())
     tags = {element.tag for element in root.iter()}
     assert tags <= {
         "testsuites",
@@ -105,6 +107,7 @@ def test_hostile_text_comes_back_as_text():
         "testcase",
         "failure",
         "error",
+        "skipped",
         "system-out",
         "properties",
         "property",

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from parts import reports
+from parts import item_reports, reports
 from steelyard.report.markdown import to_markdown
 
 
-@pytest.mark.parametrize("name", reports.EDGES)
+@pytest.mark.parametrize("name", item_reports.EDGES)
 def test_every_kind_of_report_fits_into_one_comment(name):
-    text = to_markdown(reports.EDGES[name]())
+    text = to_markdown(item_reports.EDGES[name]())
     assert len(text) < 65_536
     assert text.startswith("### ")
     assert text.count("<details>") == text.count("</details>")
@@ -26,7 +26,7 @@ def test_the_headline_has_verdict_pass_rate_threshold_and_n():
 
 
 def test_a_table_row_has_as_many_cells_as_its_head():
-    for report in (reports.rich_report(), reports.hostile_report()):
+    for report in (reports.rich_report(), *(hostile() for hostile in item_reports.HOSTILE_REPORTS)):
         rows = [line for line in to_markdown(report).splitlines() if line.startswith("|")]
         width = 0
         for index, row in enumerate(rows):
@@ -35,8 +35,9 @@ def test_a_table_row_has_as_many_cells_as_its_head():
             assert row.count("|") == width
 
 
-def test_nothing_a_model_wrote_is_markdown_or_html():
-    text = to_markdown(reports.hostile_report())
+@pytest.mark.parametrize("hostile", item_reports.HOSTILE_REPORTS)
+def test_nothing_a_model_wrote_is_markdown_or_html(hostile):
+    text = to_markdown(hostile())
     ours = re.sub(r"</?(?:details|summary|sub|pre|b|br)>|&#\d+;|&nbsp;", "", text)
     assert "<" not in ours
     assert "`" not in ours
@@ -47,8 +48,9 @@ def test_nothing_a_model_wrote_is_markdown_or_html():
     assert "\x1b" not in ours
 
 
-def test_a_mention_stays_apart_even_after_the_page_is_made():
-    page = html.unescape(to_markdown(reports.hostile_report()))
+@pytest.mark.parametrize("hostile", item_reports.HOSTILE_REPORTS)
+def test_a_mention_stays_apart_even_after_the_page_is_made(hostile):
+    page = html.unescape(to_markdown(hostile()))
     assert "@\u200bsomeone" in page
     assert "@someone" not in page
     assert "http://" not in page

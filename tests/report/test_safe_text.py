@@ -1,11 +1,12 @@
 """Foreign text can neither move a cursor nor hide."""
 
+import json
 import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.report.safe_text import as_text, ascii_only, clipped, one_line, shortened, visible
+from steelyard.report.safe_text import as_text, ascii_only, clipped, laid_out, one_line, shortened, visible
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -63,3 +64,20 @@ def test_values_become_text():
     assert as_text({"a": [1, None]}) == '{"a": [1, null]}'
     assert as_text(None) == ""
     assert as_text("as it is") == "as it is"
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def test_a_list_of_numbers_is_laid_out_on_one_line_and_a_text_that_looks_like_one_is_not_touched():
+    value = {"box": [0.1, -2, 3e-07], "text": "[\n  1,\n  2\n]"}
+    assert laid_out(value) == '{\n  "box": [0.1, -2, 3e-07],\n  "text": "[\\n  1,\\n  2\\n]"\n}'
+
+
+@given(st.dictionaries(st.text(), JSON_VALUES))
+def test_laying_out_changes_no_value(value):
+    assert json.loads(laid_out(value)) == value

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from parts import reports
+from parts import item_reports, reports
 from steelyard.analysis.model import Estimate
 from steelyard.records import RunState, Verdict
 from steelyard.release.model import Decision
@@ -19,9 +19,9 @@ def printed(report, width=80, **settings):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("name", reports.EDGES)
+@pytest.mark.parametrize("name", item_reports.EDGES)
 def test_every_kind_of_report_fits_80_columns(name):
-    assert max(map(len, printed(reports.EDGES[name]()).splitlines())) <= 80
+    assert max(map(len, printed(item_reports.EDGES[name]()).splitlines())) <= 80
 
 
 def test_the_verdict_and_the_pass_rate_come_first_and_the_signature_last():
@@ -54,8 +54,9 @@ def test_colour_is_used_on_a_terminal():
     assert "\x1b[" in printed(reports.rich_report(), force_terminal=True)
 
 
-def test_model_text_can_not_steer_the_terminal_nor_rich():
-    out = printed(reports.hostile_report(), width=500)
+@pytest.mark.parametrize("hostile", item_reports.HOSTILE_REPORTS)
+def test_model_text_can_not_steer_the_terminal_nor_rich(hostile):
+    out = printed(hostile(), width=500)
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert "\x07" not in out
@@ -63,11 +64,11 @@ def test_model_text_can_not_steer_the_terminal_nor_rich():
     assert "\\x1b[2J" in out
 
 
-@pytest.mark.parametrize("name", reports.EDGES)
+@pytest.mark.parametrize("name", item_reports.EDGES)
 def test_a_terminal_that_knows_ascii_alone_gets_ascii(name):
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding="ascii")
-    report = reports.EDGES[name]()
+    report = item_reports.EDGES[name]()
     report = replace(report, header=replace(report.header, suite_name="Möbel"))
     print_report(report, Console(file=file, width=80))
     file.flush()

@@ -23,6 +23,7 @@ EXPECTED = {
     "pattern": r"\d{3}",
     "example": "123",
     "parts": {"colour": "red"},
+    "rooms": [{"name": "hall", "things": ["chair", "lamp"]}, {"name": "attic", "things": ["trunk"]}],
 }
 CASE = Case("c", expected=EXPECTED)
 EMPTY = Case("e", expected={})
@@ -34,6 +35,10 @@ PARAMETERS = {
     "fields": {"expected": "expected.parts", "fields": {"colour": 1}},
     "json_schema": {"fits": {"type": "integer"}, "example": 1},
     "keywords_or_fuzzy": {"expected": "expected.name", "keywords": "expected.words"},
+    "match_items": {
+        "expected": {"items": "expected.rooms[].things[]", "group": "name"},
+        "shapes": [{"items": "rooms[].things[]", "group": "name"}],
+    },
     "money_range": {"low": "expected.low", "high": "expected.high"},
     "number": {"expected": "expected.number"},
     "regex": {"expected": "expected.pattern", "example": "expected.example"},

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import SuiteError
-from steelyard.records import Finding, Outcome
+from steelyard.records import Finding, Mark, Outcome
 from steelyard.scoring.alternatives import Alternatives
-from steelyard.scoring.base import Reading, Scorer
+from steelyard.scoring.base import Fault, Reading, Scorer
 from steelyard.scoring.keywords import KeywordsOrFuzzy
 from steelyard.scoring.money import MoneyRange
 from steelyard.scoring.text import Contains, Exact
@@ -88,8 +88,8 @@ def test_a_component_below_its_threshold_is_one_finding_with_code_place_and_both
     weighed = weigh({"name": "Large oak table", "maker": "Miller", "era": "1700s", "min": 300000, "max": 800000})
     assert weighed.score == pytest.approx(0.8)
     maker, era = weighed.findings
-    assert maker == Finding("MAKER", "maker", "Hall", "Miller", "", "error")
-    assert era == Finding("DATE", "era", "1890 to 1910", "1700s", "read as 1700 to 1799", "major")
+    assert maker == Finding("MAKER", "maker", "Hall", "Miller", "", "error", "maker", gain=1.0)
+    assert era == Finding("DATE", "era", "1890 to 1910", "1700s", "read as 1700 to 1799", "major", "era", gain=1.0)
 
 
 @pytest.mark.parametrize("text", ["", "no idea", "{}", '{"name": 3}', "null", '{"name": "oak"'[:5]])
@@ -139,10 +139,11 @@ def test_a_case_with_nothing_to_weigh_is_never_weighed():
 
 class Fixed(Scorer):
     at_value: float
-    findings: tuple[Finding, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     def read(self, answer, case):
-        return Reading(self.at_value, findings=self.findings)
+        return Reading(self.at_value, faults=self.faults, marks=self.marks)
 
     def truth(self, case):
         return "x"
@@ -174,9 +175,22 @@ def test_a_declared_scale_is_brought_to_fractions():
 
 
 def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
-    own = (Finding("A", "x"), Finding("B", "y"))
-    of = suite(Component("parts", Fixed(at_value=0.1, findings=own)))
-    assert weigh({"name": "x"}, CASE, of).findings == own
+    own = (Fault({"A": 0.5}, "x"), Fault({"B": 0.4, "C": 0.3}, "y", box=(0, 0, 1, 1)))
+    kinds = (FindingKind("C", severity="minor"), FindingKind("B"))
+    of = replace(suite(Component("parts", Fixed(at_value=0.1, faults=own))), taxonomy=kinds)
+    # A is not in the taxonomy and has no rival; of B and C the one listed first is taken, with what it would gain.
+    assert weigh({"name": "x"}, CASE, of).findings == (
+        Finding("A", "x", component="parts", gain=0.5),
+        Finding("C", "y", severity="minor", component="parts", gain=0.3, box=(0, 0, 1, 1)),
+    )
+
+
+@pytest.mark.parametrize("box", [(0, 0, 1), (0, 0, 1, math.nan), (0, 0, 1, "x")])
+def test_a_box_that_is_none_is_a_broken_scale(box):
+    for odd in ({"faults": (Fault({"A": 0.5}, box=box),)}, {"marks": (Mark(box),)}):
+        of = replace(FOUR, components=(Component("odd", Fixed.model_construct(at_value=0.5, answer="name", **odd)),))
+        with pytest.raises(ValueError, match="is no box"):
+            weigh({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
 
 
 def test_a_text_answer_is_weighed_as_a_whole():

@@ -20,7 +20,8 @@ def kept(sample: Sample, of: Case, position: int) -> Sample:
 
 def test_a_sample_comes_back_whole(store: SqlStore) -> None:
     store.create_run(header())
-    of = case(1, attachments=(Attachment("images/one.png", "image/png"),), expected=[1, {"x": None}])
+    picture = Attachment("images/one.png", "image/png", "ab" * 8, (640, 480))
+    of = case(1, attachments=(picture,), expected=[1, {"x": None}])
     given = sample(of)
     store.add_samples("demo-1", [given], [of])
     assert list(store.samples("demo-1")) == [(kept(given, of, 0), of)]

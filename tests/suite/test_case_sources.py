@@ -228,20 +228,18 @@ def test_attachments_are_paths_urls_or_typed(write):
 @pytest.mark.parametrize(
     ("attachment", "message"),
     [
-        ("img/b.png", "there is no file img/b.png: did you mean a.png?"),
-        ("img", "img is a folder, not a file"),
+        ("img", "of no known media type"),
         ("../x.png", "../x.png leads out of the suite's folder"),
         ("/etc/passwd", "/etc/passwd is an absolute path"),
         ("img/link.png", "img/link.png leads out of the suite's folder"),
         ("file:///etc/passwd", "only http and https addresses"),
-        ("cases.json/x.png", "there is no file"),
         ("https://example.org/picture", "of no known media type"),
         ("img/a.strange", "of no known media type"),
         ({"palce": "x"}, "an attachment is a path, a URL or"),
         ("img/\0.png", "is not the name of a file"),
     ],
 )
-def test_an_attachment_that_cannot_be_read_is_told(write, tmp_path, attachment, message):
+def test_an_attachment_that_is_written_wrongly_is_told(write, tmp_path, attachment, message):
     path = attached(write, attachment, **{"img/a.strange": b"x"})
     (tmp_path / "outside.png").write_bytes(PNG)
     (path.parent / "img/link.png").symlink_to(tmp_path / "outside.png")

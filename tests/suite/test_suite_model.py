@@ -21,10 +21,14 @@ FULL = {
         "text": {"same": {"expected": "expected.text"}, "weight": 70, "wrong_below": "40 %", "code": "WORDS"},
         "name": {"same": {"expected": "input"}, "when_unknown": "skip"},
     },
-    "findings": {"WORDS": {"about": "Wrong words.", "severity": "major"}},
+    "findings": {"WORDS": {"name": "Wording", "about": "Wrong words.", "severity": "major"}},
     "bands": {"Good": "75 %", "Bad": 0},
     "pass": "score >= 75 %",
     "gates": ["pass_rate >= 90 %"],
+    "criteria": {
+        "good": {"pass": "average >= 80 %", "fail": "average < 60 %", "about": "Look closer."},
+        "read": {"pass": "valid in >= 2 of 3 repeats", "secondary": True},
+    },
     "targets": {"other": {"chat": CHAT}},
     "limits": {"max_inconclusive": "10 %", "timeout": 5},
     "repeats": 2,
@@ -53,6 +57,7 @@ def test_a_suite_is_described_as_plain_data(full):
                 "when_unknown": None,
                 "wrong_below": 0.4,
                 "strict": False,
+                "measures": {},
             },
             {
                 "name": "name",
@@ -65,24 +70,36 @@ def test_a_suite_is_described_as_plain_data(full):
                 "when_unknown": "skip",
                 "wrong_below": 0.5,
                 "strict": False,
+                "measures": {},
             },
         ],
         "bands": [{"name": "Good", "at_least": 0.75}, {"name": "Bad", "at_least": 0.0}],
         "passing": {"at_least": 0.75, "text": "score >= 75 %"},
         "gates": ["pass_rate >= 90 %"],
         "taxonomy": [
-            {"code": "WORDS", "about": "Wrong words.", "severity": "major"},
-            {"code": "NAME", "about": "name is wrong", "severity": "error"},
+            {"code": "WORDS", "name": "Wording", "about": "Wrong words.", "severity": "major"},
+            {"code": "NAME", "name": "", "about": "name is wrong", "severity": "error"},
             {
                 "code": "FORMAT",
+                "name": "",
                 "about": "The answer cannot be read, or is not in the shape asked for.",
                 "severity": "error",
             },
         ],
+        "criteria": [
+            {
+                "name": "good",
+                "pass": "average >= 80 %",
+                "fail": "average < 60 %",
+                "secondary": False,
+                "about": "Look closer.",
+            },
+            {"name": "read", "pass": "valid in >= 2 of 3 repeats", "fail": None, "secondary": True, "about": ""},
+        ],
         "variants": [""],
         "repeats": 2,
         "max_inconclusive": 0.1,
-        "answer": {"format": "json", "schema": {"type": "object"}},
+        "answer": {"format": "json", "schema": {"type": "object"}, "repair": True},
     }
     assert full.limits.timeout == 5
     assert full.bands[0] == Band("Good", 0.75)

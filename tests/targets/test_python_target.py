@@ -48,7 +48,7 @@ async def test_what_is_no_answer_is_a_failure(bench, result, kind):
     assert (failure.kind, failure.retry) == (kind, False)
 
 
-async def test_variant_and_repeat_are_given_to_those_who_name_them(bench):
+async def test_variant_repeat_and_folder_are_given_to_those_who_name_them(bench):
     variant = Variant("t=1", {"t": 1})
 
     def all_of_it(case, variant, repeat):
@@ -60,6 +60,9 @@ async def test_variant_and_repeat_are_given_to_those_who_name_them(bench):
     def everything(case, **more):
         return [case.id, sorted(more)]
 
+    def by_folder(case, folder):
+        return [case.id, (folder / "x.png").relative_to(folder).name, folder.is_dir()]
+
     class Asked:
         async def __call__(self, case, variant):
             return variant.name
@@ -67,7 +70,8 @@ async def test_variant_and_repeat_are_given_to_those_who_name_them(bench):
     given = {"variant": variant, "repeat": 2}
     assert (await bench.ask("python", all_of_it, **given)).text == '["c1", {"t": 1}, 2]'
     assert (await bench.ask("python", by_keyword, **given)).text == '["c1", 2]'
-    assert (await bench.ask("python", everything, **given)).text == '["c1", ["repeat", "variant"]]'
+    assert (await bench.ask("python", everything, **given)).text == '["c1", ["folder", "repeat", "variant"]]'
+    assert (await bench.ask("python", by_folder, **given)).text == '["c1", "x.png", true]'
     assert (await bench.ask("python", Asked(), **given)).text == "t=1"
 
 

@@ -21,7 +21,7 @@ Scale = tuple[float, float]
 SHARES: Scale = (0.0, 1.0)
 NOT_NEGATIVE: Scale = (0.0, math.inf)
 ANYWHERE: Scale = (-math.inf, math.inf)
-_NO_SPREAD = 1e-24
+NO_SPREAD = 1e-24
 """Mean squared deviation that is only rounding: values that differ by less than 1e-12."""
 
 
@@ -96,6 +96,21 @@ class Groups:
         marked[self._cluster[self.of(mask)]] = True
         return self._per_group(self._cluster_group[marked])
 
+    @property
+    def cluster_group(self) -> Array:
+        """The group of every cluster: the samples of one case in one group, or single samples."""
+        return self._cluster_group
+
+    def by_cluster(self, values: Array) -> Array:
+        """The sum of every cluster over the samples whose value is known."""
+        found = np.zeros(len(self._cluster_group))
+        for row, _, known in self._known(values):
+            if self._cluster is None:
+                found[row] = known
+            else:
+                add_at(found, self._cluster[row], known)
+        return found
+
     def labelled(self, labels: Array) -> Entries:
         """Entries of a column that holds one label a sample, below 0 where it has none."""
         for piece in pieces(len(self.group)):
@@ -146,8 +161,8 @@ class Groups:
         missing = int(self.planned[g]) - n
         if n == 0:
             return Estimate(None, 0, missing)
-        mean = _settled(mean)
-        if squares > n * _NO_SPREAD and clusters > 1:
+        mean = settled(mean)
+        if squares > n * NO_SPREAD and clusters > 1:
             bounds = student(mean, (clusters / (clusters - 1) * squares) ** 0.5 / n, clusters - 1)
         elif clusters < 2 or math.isinf(scale[1]):
             bounds = None
@@ -157,7 +172,7 @@ class Groups:
             share = min(1.0, max(0.0, (mean - low) / (high - low)))
             around = wilson(share, n * n / sizes)
             bounds = None if around is None else (low + around[0] * (high - low), low + around[1] * (high - low))
-        return _bounded(mean, n, missing, bounds, scale)
+        return bounded(mean, n, missing, bounds, scale)
 
     def rates(
         self, entries: Entries, n_labels: int, known: Array, absent_as: int | None = None
@@ -218,7 +233,7 @@ class Groups:
         missing = int(self.planned[g]) - n
         if n == 0:
             return Estimate(None, 0, missing)
-        return _bounded(hits / n, n, missing, wilson(hits / n, worth), SHARES)
+        return bounded(hits / n, n, missing, wilson(hits / n, worth), SHARES)
 
     def quantiles(self, values: Array, points: Sequence[float]) -> list[list[Estimate]]:
         """Quantiles of every group, interpolated as numpy does; 0 and 1 are the extremes and have no interval."""
@@ -274,13 +289,13 @@ class Groups:
             return Estimate(value, n, missing)
         low = (ranks[0] - 1) * n // worth
         high = n - 1 - (worth - ranks[1]) * n // worth
-        return _bounded(value, n, missing, (float(ranked[low]), float(ranked[high])), ANYWHERE)
+        return bounded(value, n, missing, (float(ranked[low]), float(ranked[high])), ANYWHERE)
 
     def totals(self, values: Array) -> list[Estimate]:
         """The sum of every group over the samples whose value is known; a plain count has no interval."""
         n, total = self._sums(values)
         return [
-            Estimate(_settled(float(total[g])) if n[g] else None, int(n[g]), int(self.planned[g] - n[g]))
+            Estimate(settled(float(total[g])) if n[g] else None, int(n[g]), int(self.planned[g] - n[g]))
             for g in range(len(self))
         ]
 
@@ -336,7 +351,7 @@ def _at(ranked: Array, point: float) -> float:
     return low + (high - low) * (place - below)
 
 
-def _settled(figure: float) -> float:
+def settled(figure: float) -> float:
     """The figure without its last digits, which depend on what was added up first: 28.75 must not print two ways."""
     return figure if figure.is_integer() else float(f"{figure:.12g}")
 
@@ -354,13 +369,14 @@ def _narrow(codes: Array, n: int) -> Array:
     return codes.astype(np.uint16) if n <= np.iinfo(np.uint16).max else codes
 
 
-def _bounded(
+def bounded(
     value: float,
     n: int,
     missing: int,
     bounds: tuple[float, float] | None,
     scale: Scale,
 ) -> Estimate:
+    """The estimate with its interval cut at the ends of the scale; the value itself always lies inside."""
     if bounds is None:
         return Estimate(value, n, missing)
     low, high = bounds

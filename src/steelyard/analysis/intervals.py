@@ -15,6 +15,7 @@ Z = 1.959963984540054
 """The 97.5 % point of the normal distribution."""
 _TAIL = 0.025
 _EXACT_UP_TO = 100
+_MOST_STEPS = 100_000
 
 Bounds = tuple[float, float] | None
 
@@ -30,48 +31,73 @@ def wilson(share: float, n: float) -> Bounds:
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
-def student(mean: float, error: float, df: int) -> Bounds:
-    """Student's t interval of a mean with standard error `error`; None without a degree of freedom or any spread."""
+def student(mean: float, error: float, df: int, tail: float = _TAIL) -> Bounds:
+    """Student's t interval of a mean with standard error `error`; None without a degree of freedom or any spread.
+
+    `tail` is what is left out on either side.
+    """
     if df < 1 or not error > 0:
         return None
-    half = t_quantile(df) * error
+    half = t_quantile(df, tail) * error
     return mean - half, mean + half
 
 
 @lru_cache(maxsize=4096)
-def t_quantile(df: int) -> float:
-    """The 97.5 % point of Student's t with a whole number of degrees of freedom."""
+def t_quantile(df: int, tail: float = _TAIL) -> float:
+    """The point of Student's t with a whole number of degrees of freedom that `tail` lies above."""
     if df > _EXACT_UP_TO:
-        return _t_by_expansion(df)
+        return _t_by_expansion(df, tail)
     low, high = 0.0, math.pi / 2
     while (middle := (low + high) / 2) not in (low, high):
-        if _t_inside(middle, df) < 1 - 2 * _TAIL:
+        if _incomplete_beta(df / 2, 0.5, math.cos(middle) ** 2) > 2 * tail:
             low = middle
         else:
             high = middle
     return math.tan(high) * math.sqrt(df)
 
 
-def _t_inside(angle: float, df: int) -> float:
-    """P(|T| < tan(angle) sqrt(df)): the finite series of Abramowitz and Stegun 26.7.3 and 26.7.4."""
-    cosine, sine = math.cos(angle), math.sin(angle)
-    odd = df % 2
-    term = cosine if odd else 1.0
-    total = term if df > 1 else 0.0
-    for k in range(2 + odd, df - 1, 2):
-        term *= (k - 1) / k * cosine * cosine
-        total += term
-    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+def t_two_sided(t: float, df: int) -> float:
+    """The probability that Student's t lies at least as far from 0 as `t`."""
+    return _incomplete_beta(df / 2, 0.5, df / (df + t * t))
 
 
-def _t_by_expansion(df: int) -> float:
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function (Abramowitz and Stegun 26.5.8, a continued fraction)."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(b, a, 1 - x)
+    logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    # Lentz's way of evaluating 1 / (1 + d1 / (1 + d2 / (1 + ...))); nothing here comes near a zero denominator.
+    fraction, upper, lower = 1.0, 1.0, 0.0
+    for step in range(1, _MOST_STEPS):
+        m = step // 2
+        if step % 2:
+            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        lower = 1 / (1 + term * lower)
+        upper = 1 + term / upper
+        fraction *= upper * lower
+        if abs(upper * lower - 1) < 1e-15:
+            break
+    return math.exp(logarithm) / (a * fraction)
+
+
+def _t_by_expansion(df: int, tail: float) -> float:
     """Cornish and Fisher's expansion around the normal point (Abramowitz and Stegun 26.7.5); exact to 1e-9 from 100."""
-    z = Z
+    z = Z if tail == _TAIL else _normal_quantile(tail)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
     fourth = (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160
     return z + first / df + second / df**2 + third / df**3 + fourth / df**4
+
+
+def _normal_quantile(tail: float) -> float:
+    from statistics import NormalDist
+
+    return -NormalDist().inv_cdf(tail)
 
 
 @lru_cache(maxsize=4096)

@@ -21,6 +21,67 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Proportion:
+    """A ratio of two counts, each summed over samples; `estimate.n` is the number of samples it stands on."""
+
+    estimate: Estimate
+    numerator: int
+    denominator: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A condition looked at over the repeats of every case and variant (a cell)."""
+
+    held: int
+    failed: int
+    undecided: int
+    """Cells with too few conclusive repeats."""
+    failing: tuple[str, ...] = ()
+    """The first few cells that fail, in words: `03-hard (boxes): 1 of 3`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFigure:
+    """One code of the taxonomy: how often it was found, and what the average would be were it mended."""
+
+    code: str
+    count: int
+    samples: Estimate
+    """Share of conclusive samples with at least one such finding."""
+    mended: Estimate
+    """The average score if every finding of this code were mended and all else stayed."""
+    gain: float
+    """What the average would rise by; nothing where `mended` is not available."""
+    at_most: bool = False
+    """True when nobody can tell what would have come, as for an answer that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much better the first variant is than another, case by case."""
+
+    first: str
+    other: str
+    estimate: Estimate
+    """Mean of the differences by case, with an interval that allows for all the comparisons made; `n` is cases."""
+    p: float | None
+    """Adjusted for all the comparisons made; None when undefined."""
+
+
+@dataclass(frozen=True, slots=True)
+class BestVariant:
+    """Which variant scores best, and whether that is more than noise."""
+
+    best: str | None
+    """None when no variant is better than all others beyond noise."""
+    leader: str
+    """The one with the highest average."""
+    differences: tuple[Difference, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Slice:
     """One group of samples: the whole run, a category, a difficulty, a variant, a tag."""
 
@@ -45,6 +106,12 @@ class Slice:
     """scored and inconclusive among all planned samples, malformed among conclusive ones."""
     totals: dict[str, Estimate] = field(default_factory=dict)
     """tokens_in, tokens_out and cost, summed over the calls that reported them."""
+    measures: dict[str, dict[str, Proportion]] = field(default_factory=dict)
+    """By component, the ratios that its scorer declares."""
+    finding_samples: dict[str, int] = field(default_factory=dict)
+    """In how many samples each code was found; codes that were not found are left out."""
+    repeated: dict[str, Repeated] = field(default_factory=dict)
+    """What came of every condition over repeats that the suite's criteria name, by its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +170,10 @@ class Summary:
     tokens_out: Estimate | None = None
     cost: Estimate | None = None
     """Totals over the calls that reported them; `n` says how many did."""
+    codes: list[CodeFigure] = field(default_factory=list)
+    """Every code that was found, what is worth most to mend first."""
+    best_variant: BestVariant | None = None
+    """None when the run has fewer than two variants."""
     repeats: int = 1
     method: str = ""
     """How the intervals were computed, in one line."""

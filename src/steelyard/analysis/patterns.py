@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.groups import Groups
-from steelyard.analysis.model import Estimate, Pattern, Priority, Slice
+from steelyard.analysis.mending import codes_by_component
+from steelyard.analysis.model import CodeFigure, Estimate, Pattern, Priority, Slice
 from steelyard.analysis.pieces import Array, distinct, pieces
 from steelyard.analysis.table import FORMAT, Table, code_of
 
@@ -132,19 +133,26 @@ def _pattern(trouble: _Trouble, table: Table) -> Pattern:
     )
 
 
-def find_priorities(table: Table, overall: Slice, suite: dict[str, Any]) -> list[Priority]:
-    """Components by how much the average score would rise if each alone were perfect, the largest rise first.
+def find_priorities(
+    table: Table, overall: Slice, suite: dict[str, Any], codes: Sequence[CodeFigure] = ()
+) -> list[Priority]:
+    """What to mend, by how much the average score would rise if each alone were mended, the largest rise first.
 
-    Exact for a weighted mean: each sample's weights are those of the components it was weighed by, made to add up
+    A component whose scorer tells several errors apart is spoken of code by code; any other is made perfect, which is
+    exact for a weighted mean: each sample's weights are those of the components it was weighed by, made to add up
     to 1. An answer that could not be read rises only when its format is mended, which is a line of its own.
     """
     n = overall.average.n
     if n == 0:
         return []
-    found = [
+    named = _told_apart(table, suite, codes)
+    spoken = {figure.code for each in named.values() for figure in each}
+    found = [_code_priority(figure, overall) for figure in codes if figure.code in spoken]
+    found += [
         # Rounded, so that equal gains do not change places with the order in which samples were added up.
         _priority(f"Improve {name}", name, overall.components[name], table.scales[name], round(gain / n, 12))
-        for name, gain in _gains(table, suite).items()
+        for name, gain in _gains(table).items()
+        if name not in named
     ]
     malformed = overall.outcome_rates["malformed"]
     if malformed.value:
@@ -154,19 +162,37 @@ def find_priorities(table: Table, overall: Slice, suite: dict[str, Any]) -> list
     return sorted(worth, key=lambda priority: (-priority.gain, priority.component))
 
 
-def _gains(table: Table, suite: dict[str, Any]) -> dict[str, float]:
+def _told_apart(table: Table, suite: dict[str, Any], codes: Sequence[CodeFigure]) -> dict[str, list[CodeFigure]]:
+    """The components whose findings bear other codes than the component's own, with the figures of these codes."""
+    figures = {figure.code: figure for figure in codes if figure.mended.value is not None}
+    own = {each["name"]: code_of(each) for each in suite.get("components") or ()}
+    return {
+        name: [figures[code] for code in sorted(found - {FORMAT})]
+        for name, found in codes_by_component(table).items()
+        if name in own and found - {own[name]} and found <= figures.keys()
+    }
+
+
+def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
+    share, samples = figure.samples, overall.finding_samples[figure.code]
+    findings = f"{figure.count} finding" + ("" if figure.count == 1 else "s")
+    doubt = ", small n" if share.n < SMALL_N else ""
+    sentence = (
+        f"Mend {figure.code} ({findings} in {samples} of {share.n} samples{doubt}):"
+        f" the average would be {100 * (figure.mended.value or 0.0):.1f} %, +{100 * figure.gain:.1f} points"
+    )
+    return Priority(sentence, figure.code, _complement(share), figure.gain)
+
+
+def _gains(table: Table) -> dict[str, float]:
     """For each weighed component, the sum over samples of what perfection in it would add to their scores."""
-    weights = {each["name"]: float(each["weight"]) for each in suite.get("components") or ()}
-    names = [name for name in table.components if weights.get(name, 0) > 0]
-    gains = dict.fromkeys(names, 0.0)
+    gains = dict.fromkeys(table.weights, 0.0)
     for piece in pieces(table.n):
-        scored = table.scored[piece]
-        values = {name: np.where(scored, table.component(name, piece), np.nan) for name in names}
-        total = sum((np.where(np.isnan(values[name]), 0.0, weights[name]) for name in names), np.zeros(len(scored)))
-        for name in names:
+        scored, total = table.scored[piece], table.total_weight(piece)
+        for name, weight in table.weights.items():
             low, high = table.scales[name]
-            lacking = (high - values[name]) / (high - low)
-            gains[name] += float(np.nansum(weights[name] * lacking / np.maximum(total, weights[name])))
+            lacking = (high - np.where(scored, table.component(name, piece), np.nan)) / (high - low)
+            gains[name] += float(np.nansum(weight * lacking / np.maximum(total, weight)))
     return gains
 
 

@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.analysis.best import find_best
+from steelyard.analysis.cells import Cells
 from steelyard.analysis.groups import NOT_NEGATIVE, Groups
-from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.measures import measured
+from steelyard.analysis.mending import code_figures
+from steelyard.analysis.model import BestVariant, Estimate, Slice, Summary
 from steelyard.analysis.patterns import find_patterns, find_priorities
 from steelyard.analysis.pieces import Array, tally
+from steelyard.analysis.repeats import Repeats
 from steelyard.analysis.table import Table, cut
 from steelyard.store.base import Columns
 
@@ -25,22 +30,26 @@ def summarise(columns: Columns, suite: dict[str, Any]) -> Summary:
     absent = max(0, int(suite.get("n_planned") or 0) - columns.n)
     table = Table(columns, suite)
     groups = cut(columns, suite, absent)
-    slices = {factor: _slices(factor, each, table) for factor, each in groups.items()}
+    repeats = Repeats(table, suite)
+    slices = {factor: _slices(factor, each, table, repeats) for factor, each in groups.items()}
     overall = slices.pop("")[0]
+    codes = code_figures(table, groups[""], overall)
     patterns, n_patterns = find_patterns(table, groups, suite)
     return Summary(
         passing=(suite.get("passing") or {}).get("text", ""),
         overall=overall,
         slices=slices,
         patterns=patterns,
-        priorities=find_priorities(table, overall, suite),
+        priorities=find_priorities(table, overall, suite, codes),
         failures=_frequent(columns.failure, columns.failures),
         rungs=_frequent(columns.rung, columns.rungs),
         tokens_in=overall.totals["tokens_in"],
         tokens_out=overall.totals["tokens_out"],
         cost=overall.totals["cost"],
+        codes=codes,
+        best_variant=_best_variant(table, suite),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
-        method=_method(clustered=any(each.clustered for each in groups.values())),
+        method=_method(clustered=any(each.clustered for each in groups.values()), measured=bool(table.measures)),
         extra={
             "n_patterns": n_patterns,
             "scales": {name: list(scale) for name, scale in table.scales.items()},
@@ -48,7 +57,7 @@ def summarise(columns: Columns, suite: dict[str, Any]) -> Summary:
     )
 
 
-def _slices(factor: str, groups: Groups, table: Table) -> list[Slice]:
+def _slices(factor: str, groups: Groups, table: Table, repeats: Repeats) -> list[Slice]:
     n_outcomes, n_codes = len(table.outcomes), len(table.codes)
     outcomes = groups.counts(groups.labelled(table.outcome), n_outcomes)
     average = groups.means(table.score())
@@ -59,9 +68,12 @@ def _slices(factor: str, groups: Groups, table: Table) -> list[Slice]:
     bands = groups.rates(groups.labelled(band), len(table.bands), band >= 0)
     components = {name: groups.means(table.component(name), table.scales[name]) for name in table.components}
     findings = groups.counts(groups.listed(table.finding_sample, table.finding_code), n_codes)
-    finding_rates = groups.rates(groups.listed(*table.findings_once()), n_codes, table.conclusive)
+    once = table.findings_once()
+    finding_rates = groups.rates(groups.listed(*once), n_codes, table.conclusive)
+    finding_samples = groups.counts(groups.listed(*once), n_codes)
     outcome_rates = _outcome_rates(groups, table)
     latency = _latency(groups, table)
+    measures, repeated = measured(groups, table), repeats.of(factor, groups)
     totals = {name: groups.totals(table.reported(name)) for name in _TOTALS}
     return [
         Slice(
@@ -79,6 +91,9 @@ def _slices(factor: str, groups: Groups, table: Table) -> list[Slice]:
             finding_rates=dict(zip(table.codes, finding_rates[g], strict=True)),
             outcome_rates={kind: estimates[g] for kind, estimates in outcome_rates.items()},
             totals={total: estimates[g] for total, estimates in totals.items()},
+            measures=measures[g],
+            finding_samples={code: int(n) for code, n in zip(table.codes, finding_samples[g], strict=True) if n},
+            repeated=repeated[g],
         )
         for g, name in enumerate(groups.names)
     ]
@@ -113,9 +128,18 @@ def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
     }
 
 
-def _method(*, clustered: bool) -> str:
+def _best_variant(table: Table, suite: dict[str, Any]) -> BestVariant | None:
+    if len(table.variants) < 2:
+        return None
+    cells = Cells(table, suite)
+    return find_best(cells.variants, cells.means(table.score())) if cells.n else None
+
+
+def _method(*, clustered: bool, measured: bool) -> str:
     text = (
         "95 % intervals: Wilson for rates, Student t for means, exact order statistics for medians and percentiles;"
         " none below n 2, nor for a median below n 6"
     )
+    if measured:
+        text += "; measures are ratios of sums, Student t over the residuals of cases"
     return text + "; samples of one case count as one cluster" if clustered else text

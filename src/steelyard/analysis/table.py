@@ -32,8 +32,11 @@ class Table:
         self._declared = {component["name"]: component for component in suite.get("components") or ()}
         self._bands = suite.get("bands") or ()
         self._has_threshold = bool(suite.get("passing"))
+        self.measures = {name: each["measures"] for name, each in self._declared.items() if each.get("measures")}
+        """By component, what its scorer measures beside the value."""
         self.n = columns.n
         self.case, self.case_ids = columns.case, columns.case_ids
+        self.variant, self.variants = columns.variant, columns.variants
         self.outcome, self.outcomes = columns.outcome, columns.outcomes
         self.malformed = self._is(Outcome.MALFORMED)
         self.scored = self._is(Outcome.SCORED)
@@ -49,6 +52,11 @@ class Table:
         self.codes = sorted(known | set(columns.finding_codes))
         """All codes the suite knows or the run has."""
         self.finding_sample, self.finding_code = self._findings()
+        self.weights = {name: float(self._declared[name]["weight"]) for name in self.components if self._weighs(name)}
+        """The components that count in a score."""
+
+    def _weighs(self, name: str) -> bool:
+        return name in self._declared and float(self._declared[name]["weight"]) > 0
 
     def _is(self, outcome: Outcome) -> Array:
         codes = [i for i, name in enumerate(self.outcomes) if name == outcome]
@@ -87,6 +95,18 @@ class Table:
             values[self.malformed[piece] & np.isnan(values)] = self.scales[name][0]
         return values
 
+    def total_weight(self, piece: slice = _EVERYTHING) -> Array:
+        """The sum of the weights that each scored sample was weighed with, which skipped components have no part in."""
+        total = np.zeros(len(self.scored[piece]))
+        for name, weight in self.weights.items():
+            total += weight * ~np.isnan(self._columns.components[name][piece])
+        return total * self.scored[piece]
+
+    def count(self, component: str, name: str) -> Array | None:
+        """One of the counts of a component; None when the run has none of that name."""
+        found = self._columns.counts.get(component, {}).get(name)
+        return None if found is None else self._believed(found, _EVERYTHING)
+
     def latency(self) -> Array:
         """Seconds of the calls that were answered."""
         latency = self.reported("latency")
@@ -111,6 +131,20 @@ class Table:
         code = translated(found.finding_code, [place[name] for name in found.finding_codes])
         believed = self.conclusive[found.finding_sample]
         return found.finding_sample[believed], code[believed]
+
+    def finding_origin(self) -> tuple[Array, list[str], Array] | None:
+        """The component behind each finding (codes into the names beside it) and its gain; None when nobody noted it.
+
+        An empty name, or a code below 0, is of a finding that belongs to no component.
+        """
+        found = self._columns
+        n = len(found.finding_sample)
+        if not n or len(found.finding_component) != n or len(found.finding_gain) != n:
+            return None
+        if len(self.finding_sample) == n:
+            return found.finding_component, found.finding_components, found.finding_gain
+        believed = self.conclusive[found.finding_sample]
+        return found.finding_component[believed], found.finding_components, found.finding_gain[believed]
 
     def findings_once(self) -> tuple[Array, Array]:
         """Samples and codes of the findings, a code that a sample has several times only once."""

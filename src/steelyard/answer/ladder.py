@@ -47,19 +47,22 @@ class Climbed:
     problems: tuple[str, ...] = ()
 
 
-def climb(text: str, validator: SchemaValidator | None = None) -> Climbed:
-    """The answer in the text with the rung it was found on, or the problems of the best candidate. Never raises."""
+def climb(text: str, validator: SchemaValidator | None = None, *, repair: bool = True) -> Climbed:
+    """The answer in the text with the rung it was found on, or the problems of the best candidate. Never raises.
+
+    Without `repair` only JSON that stands in the text as valid JSON counts, whatever is around it.
+    """
     nearest = _Nearest(validator)
     # A bare word before a colon is a key only when a schema can confirm it; otherwise it may be prose in braces.
     begins = _BEGINS_AS_JSON if validator else _BEGINS_QUOTED
-    for rung, value in _candidates(text, begins):
+    for rung, value in _candidates(text, begins, repair=repair):
         if validator.fits(value) if validator else isinstance(value, (dict, list)):
             return Climbed(value, rung)
         nearest.consider(value)
     return Climbed(None, None, nearest.problems(text))
 
 
-def _candidates(text: str, begins: re.Pattern[str]) -> Iterator[tuple[str, Any]]:
+def _candidates(text: str, begins: re.Pattern[str], *, repair: bool) -> Iterator[tuple[str, Any]]:
     try:
         yield "whole", read_json(text)
     except NotJson:
@@ -77,6 +80,8 @@ def _candidates(text: str, begins: re.Pattern[str]) -> Iterator[tuple[str, Any]]
         for value in reversed(embedded):
             if isinstance(value, kind):
                 yield "balanced", value
+    if not repair:
+        return
     for value in _repaired([*blocks, text], begins):
         yield "repaired", value
 

@@ -1,40 +1,97 @@
-"""Gates that cannot fail: by their own words, for want of cases, or because empty answers get through."""
+"""Gates and criteria that cannot fail: by their own words, for want of cases, or because empty answers get through."""
 
 from __future__ import annotations
 
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
 from steelyard.engine.run import weigh_attempt
 from steelyard.records import Attempt, RunHeader, Verdict
-from steelyard.release.gates import evaluate
+from steelyard.release.criteria import evaluate_criteria
+from steelyard.release.gates import Scope, evaluate
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.open import open_store
 from steelyard.suite.case import Case
+from steelyard.suite.criteria import Expression, parse_expression
 from steelyard.suite.describe import describe
-from steelyard.suite.gates import Gate, cannot_fail, parse_gate
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.gates import Gate, cannot_fail, parse_gate, settled
+from steelyard.suite.model import Criterion, SuiteModel
+from steelyard.suite.repeats import RepeatsRule
 
-_QUALITY = ("pass_rate", "average", "median", "score.<component>.average", "scored_rate")
+_QUALITY = (
+    "pass_rate",
+    "average",
+    "median",
+    "score.<component>.average",
+    "score.<component>.<measure>",
+    "scored_rate",
+)
 
 
 def gate_complaints(suite: SuiteModel, cases: list[Case]) -> list[str]:
-    """What is wrong with the suite's gates, one sentence each."""
+    """What is wrong with the suite's gates and criteria, one sentence each."""
     complaints = []
     if suite.limits.max_inconclusive >= 1:
         complaints.append("max_inconclusive is 100 %: a run in which every call failed would not be INVALID")
-    gates = [parse_gate(text) for text in suite.gates]
-    summary = _summary_of_empty_answers(suite, cases) if gates else None
-    for gate in gates:
+    # An empty answer is the same in every repeat, so one repeat tells what all would.
+    asked = replace(suite, criteria=tuple(_asked_once(criterion) for criterion in suite.criteria))
+    summary = _summary_of_empty_answers(asked, cases) if suite.gates or suite.criteria else None
+    for gate in map(parse_gate, suite.gates):
         complaint = cannot_fail(gate) or _too_few(suite, gate)
         if complaint is None and summary is not None and _lets_empty_through(gate, summary):
             complaint = f"gate {gate.text!r} lets a system through that answers nothing"
         if complaint:
             complaints.append(complaint)
+    for criterion, once in zip(suite.criteria, asked.criteria, strict=True):
+        found = _undecidable(suite, criterion)
+        if not found and summary is not None and _lets_nothing_pass(once, summary):
+            found = [f"criterion {criterion.name} ({criterion.passes}) lets a system through that answers nothing"]
+        complaints.extend(found)
     return complaints
+
+
+def _undecidable(suite: SuiteModel, criterion: Criterion) -> list[str]:
+    """What is wrong with a criterion by its own words or for want of cases.
+
+    One that asks for more repeats than the suite makes is none: the command line may ask for more.
+    """
+    complaints = []
+    for key, text in (("pass", criterion.passes), ("fail", criterion.fails)):
+        if not text:
+            continue
+        expression = parse_expression(text)
+        always = settled(expression.operator, expression.threshold, expression.unit)
+        few = _too_few(suite, expression) if isinstance(expression, Gate) else None
+        if always is not None:
+            complaints.append(f"criterion {criterion.name}: its {key} {'always holds' if always else 'never holds'}")
+        elif few:
+            complaints.append(few.replace("gate ", f"criterion {criterion.name}: its {key} ", 1))
+    return complaints
+
+
+def _asked_once(criterion: Criterion) -> Criterion:
+    return replace(criterion, passes=_once(criterion.passes), fails=criterion.fails and _once(criterion.fails))
+
+
+def _once(text: str) -> str:
+    expression = parse_expression(text)
+    return expression.once if isinstance(expression, RepeatsRule) else text
+
+
+def _lets_nothing_pass(criterion: Criterion, summary: Summary) -> bool:
+    if not _asks_for_quality(parse_expression(criterion.passes)):
+        return False
+    (result,) = evaluate_criteria([criterion], Scope(summary, summary.overall, 1.0))
+    return result.verdict is Verdict.PASS
+
+
+def _asks_for_quality(expression: Expression) -> bool:
+    figure = expression.pattern if isinstance(expression, Gate) else expression.condition
+    return figure in (*_QUALITY, "valid", "passed", "score") and expression.operator in (">=", ">")
 
 
 def _too_few(suite: SuiteModel, gate: Gate) -> str | None:
@@ -55,9 +112,7 @@ def _too_few(suite: SuiteModel, gate: Gate) -> str | None:
 
 
 def _lets_empty_through(gate: Gate, summary: Summary) -> bool:
-    if gate.pattern not in _QUALITY or gate.operator not in (">=", ">"):
-        return False
-    return all(result.verdict is Verdict.PASS for result in evaluate([gate.text], summary))
+    return _asks_for_quality(gate) and all(result.verdict is Verdict.PASS for result in evaluate([gate.text], summary))
 
 
 def _summary_of_empty_answers(suite: SuiteModel, cases: list[Case]) -> Summary:

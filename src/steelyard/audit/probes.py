@@ -63,6 +63,8 @@ class ProbeMaker:
             yield Probe("keywords", "every keyword of every case", NULL, lambda _: stuffed)
             if (fitting := self._stuffed(cut=True)) != stuffed and fitting:
                 yield Probe("keywords cut", "as many keywords as the schema lets in", STUFFED, lambda _: fitting)
+        if everything := self._everything():
+            yield Probe("everything", "every item of every case", STUFFED, lambda _: everything)
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
         if len(set(self._truths)) > 1:
@@ -99,6 +101,11 @@ class ProbeMaker:
             here = here.get("properties", {}).get(step, {}) if isinstance(here, dict) else {}
         room = here.get("maxLength") if isinstance(here, dict) else None
         return room if isinstance(room, int) else None
+
+    def _everything(self) -> str | None:
+        held = {scorer.answer or "": scorer.everything(self._cases) for _, scorer in self._scorers}
+        parts = {path: value for path, value in held.items() if value is not None}
+        return self._built(parts) if parts else None
 
     def _widest(self) -> str | None:
         parts: dict[str, Any] = {}

@@ -43,12 +43,13 @@ def command(run: str, gates: tuple[str, ...], store_url: str | None, as_json: bo
         from steelyard.release.asked import check_on_run
 
         check_on_run(gates, suite, summary)
-        suite = suite | {"gates": list(gates)}
+        suite = suite | {"gates": list(gates), "criteria": []}
     decision = decide(summary, suite, state=header.state, suspect=header.suspect)
     report = Report(header, summary, decision)
-    if not decision.gates:
+    if all(each.secondary for each in decision.gates):
+        lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
         raise UserMistake(
-            f"run {header.id} has no gates, so nothing can be decided: declare `gates` in the suite, or give --gate"
+            f"run {header.id} has {lacks}, so nothing can be decided: declare `gates` in the suite, or give --gate"
         )
     if as_json:
         from steelyard.report.json import decision_to_json

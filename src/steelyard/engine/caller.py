@@ -1,4 +1,4 @@
-"""One answer from the target: timeout, retries with jitter, the response cache, secrets blotted out."""
+"""One answer from the target: files checked, timeout, retries with jitter, the response cache, secrets blotted out."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from steelyard.blotting import Blotter
 from steelyard.engine.pace import Pace
 from steelyard.errors import TargetFailure
 from steelyard.records import Attempt, Failure
+from steelyard.suite.attachments import unsendable
 from steelyard.suite.case import digest
 from steelyard.suite.model import Limits
 from steelyard.targets.base import Ask, Reply, Target
@@ -38,18 +40,26 @@ class Called:
 
 
 class Caller:
-    """Asks the target as long as it is worth it; a failure of the target is an attempt, never an exception."""
+    """Asks the target as long as it is worth it; a failure of the target is an attempt, never an exception.
 
-    def __init__(self, target: Target, limits: Limits, pace: Pace, cached: Cached | None = None) -> None:
+    A case with a file in `folder` that cannot be sent fails without the target being asked.
+    """
+
+    def __init__(
+        self, target: Target, limits: Limits, pace: Pace, cached: Cached | None = None, folder: Path | None = None
+    ) -> None:
         self._target = target
         self._limits = limits
         self._pace = pace
         self._cached = cached
+        self._folder = folder if getattr(target, "sends_attachments", True) else None
         self._blot = Blotter(target.secrets())
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
     async def call(self, ask: Ask) -> Called:
         """The attempt for this call: answered, from the cache, or failed for good."""
+        if ask.case.attachments and (unfit := await self._unsendable(ask)):
+            return Called(unfit)
         key = self._key(ask)
         if key is not None and self._cached is not None:
             entry = await asyncio.to_thread(self._cached, key)
@@ -61,6 +71,16 @@ class Caller:
         if key is None or attempt.failure is not None:
             return Called(attempt)
         return Called(attempt, (key, _entry(attempt)))
+
+    async def _unsendable(self, ask: Ask) -> Attempt | None:
+        """The failed attempt of a case whose files cannot be sent."""
+        if self._folder is None or all(one.is_url for one in ask.case.attachments):
+            return None
+        started_at, most = time.time(), self._limits.max_pixels
+        problem = await asyncio.to_thread(unsendable, ask.case, self._folder, max_pixels=most)
+        if problem is None:
+            return None
+        return self._failed(TargetFailure("bad_attachment", problem, retry=False), started_at, 0.0, tries=0)
 
     def _key(self, ask: Ask) -> str | None:
         if self._cached is None:

@@ -31,6 +31,7 @@ class Plan:
 
     def __init__(self, suite: SuiteModel, selection: Selection, repeats: int) -> None:
         self._suite = suite
+        self.folder = suite.folder
         self._selection = selection
         self.repeats = repeats
         self.variants: tuple[Variant, ...] = tuple(v for v in suite.variants if selection.takes_variant(v.name))

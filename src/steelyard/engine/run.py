@@ -58,7 +58,7 @@ class Engine:
         self._run_id = run_id
         self._pace = Pace(limits.concurrency, limits.requests_per_second)
         self._purse = Purse(limits.max_cost)
-        self._caller = Caller(target, limits, self._pace, store.cached if cache else None)
+        self._caller = Caller(target, limits, self._pace, store.cached if cache else None, plan.folder)
         self._counts = Counts(planned=plan.n)
         self._health = Health()
         self._stopped: str | None = None
@@ -209,6 +209,7 @@ def weigh_attempt(weigher: Weigher, case: Case, variant: str, repeat: int, attem
     sample.band = weighed.band
     sample.scores = weighed.scores
     sample.findings = weighed.findings
+    sample.marks = weighed.marks
     sample.rung = weighed.rung
     return sample
 

@@ -7,26 +7,25 @@ from typing import Any
 
 from steelyard.analysis.model import Summary
 from steelyard.errors import UserMistake
-from steelyard.suite.gates import check_gate, parse_gate
+from steelyard.suite.gates import Known, check_gate, parse_gate
 
 
 def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) -> None:
     """UserMistake with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
+    known = Known(
+        # Runs that were stored before scorers had measures do not list any.
+        components={component["name"]: list(component.get("measures", ())) for component in suite["components"]},
+        codes=[kind["code"] for kind in suite["taxonomy"]],
+        bands=[band["name"] for band in suite["bands"]],
+        slices={factor: [group.name for group in groups] for factor, groups in summary.slices.items()},
+        passing=suite["passing"] is not None,
+    )
     mistakes = []
     for text in gates:
         try:
-            gate = parse_gate(text)
+            mistake = check_gate(parse_gate(text), known)
         except ValueError as error:
-            mistakes.append(str(error))
-            continue
-        mistake = check_gate(
-            gate,
-            components=[component["name"] for component in suite["components"]],
-            codes=[kind["code"] for kind in suite["taxonomy"]],
-            bands=[band["name"] for band in suite["bands"]],
-            slices={factor: [group.name for group in groups] for factor, groups in summary.slices.items()},
-            passing=suite["passing"] is not None,
-        )
+            mistake = str(error)
         if mistake:
             mistakes.append(mistake)
     if mistakes:

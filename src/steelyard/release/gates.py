@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.records import Verdict
 from steelyard.release.model import GateResult
-from steelyard.suite.gates import EVERY, Gate, parse_gate
+from steelyard.suite.gates import COMPARE, EVERY, Gate, parse_gate
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 45 / 50 and 0.9."""
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 _GROWING = ("count", "cost", "tokens")
 """Units of sums: a sample that is missing can only have added to them."""
 
@@ -31,19 +22,35 @@ def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float 
     A sum (findings, cost, tokens) that stands on fewer samples than were planned decides only while the missing share
     is within `max_inconclusive`, or when the missing could not change the outcome.
     """
-    return [
-        _result(gate, found, summary, max_inconclusive)
-        for gate in map(parse_gate, gates)
-        for found in _slices(gate, summary)
-    ]
+    whole = Scope(summary, summary.overall, max_inconclusive)
+    return [result for gate in map(parse_gate, gates) for result in results(gate, whole)]
 
 
-def _slices(gate: Gate, summary: Summary) -> Sequence[Slice | None]:
-    """The slices a gate speaks of; a single None when the run has none of them."""
-    if gate.factor is None:
-        return [summary.overall]
-    known = summary.slices.get(gate.factor, [])
-    return [each for each in known if gate.slice in (EVERY, each.name)] or [None]
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The samples that gates are held against: the whole run, or one variant of it."""
+
+    summary: Summary
+    part: Slice
+    max_inconclusive: float
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether these are the samples of one variant."""
+        return self.part.factor == "variant"
+
+    def slices(self, gate: Gate) -> list[Slice]:
+        """The slices a gate speaks of, as far as this scope has them."""
+        if gate.factor is None:
+            return [self.part]
+        known = [self.part] if self.is_variant else self.summary.slices.get(gate.factor, [])
+        return [each for each in known if each.factor == gate.factor and gate.slice in (EVERY, each.name)]
+
+
+def results(gate: Gate, scope: Scope) -> list[GateResult]:
+    """The results of one gate: one for each slice it speaks of, or a single undecided one when there is none."""
+    found: Sequence[Slice | None] = scope.slices(gate) or [None]
+    return [_result(gate, each, scope.summary, scope.max_inconclusive) for each in found]
 
 
 def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float) -> GateResult:
@@ -79,6 +86,9 @@ def measure(gate: Gate, found: Slice, summary: Summary) -> Estimate:
         return found.outcome_rates.get(head.removesuffix("_rate"), nothing)
     if head == "band":
         return found.bands.get(gate.subject, nothing)
+    if gate.measure:
+        ratio = found.measures.get(gate.subject, {}).get(gate.measure)
+        return nothing if ratio is None else ratio.estimate
     if head == "score":
         return _share_of_scale(found.components.get(gate.subject, nothing), summary, gate.subject)
     if head == "findings":
@@ -107,7 +117,8 @@ def _findings(gate: Gate, found: Slice, nothing: Estimate) -> Estimate:
     rate = found.finding_rates.get(gate.subject)
     if rate is None or gate.pattern == "findings.<code>.rate":
         return rate or nothing
-    return Estimate(float(found.findings.get(gate.subject, 0)), n, found.n_planned - n) if n else nothing
+    counts = found.finding_samples if gate.pattern == "findings.<code>.samples" else found.findings
+    return Estimate(float(counts.get(gate.subject, 0)), n, found.n_planned - n) if n else nothing
 
 
 def _judge(gate: Gate, value: Estimate, max_inconclusive: float) -> tuple[Verdict, str]:
@@ -126,8 +137,11 @@ def _judge(gate: Gate, value: Estimate, max_inconclusive: float) -> tuple[Verdic
 
 
 def _holds(value: float, sign: str, threshold: float) -> bool:
-    close = abs(value - threshold) <= _TOLERANCE * max(1.0, abs(threshold))
-    return _COMPARE[sign](threshold if close else value, threshold)
+    return COMPARE[sign](threshold if _close(value, threshold) else value, threshold)
+
+
+def _close(value: float, threshold: float) -> bool:
+    return abs(value - threshold) <= _TOLERANCE * max(1.0, abs(threshold))
 
 
 def _could_turn(gate: Gate, value: float, *, holds: bool) -> bool:
@@ -141,12 +155,20 @@ def _could_turn(gate: Gate, value: float, *, holds: bool) -> bool:
 
 def _words(gate: Gate, value: float, *, holds: bool) -> str:
     limit = shown(gate.threshold, gate.unit)
-    for digits in range(1, 9):
-        figure = shown(value, gate.unit, digits)
-        # A figure that does not hold must not look as if it did: 89.96 % is not 90.0 %.
-        if holds or figure != shown(gate.threshold, gate.unit, digits):
-            break
+    figure = shown(value, gate.unit) if holds else told_apart(value, gate.unit, gate.threshold)
+    if gate.pattern == "findings.<code>.samples":
+        figure += f" {'sample' if value == 1 else 'samples'} with {gate.subject}"
     return f"{figure} {gate.operator} {limit}" if holds else f"{figure} is not {gate.operator} {limit}"
+
+
+def told_apart(value: float, unit: str, *limits: float) -> str:
+    """A figure with digits enough that it does not look like a limit it does not reach: 89.96 % is not 90.0 %."""
+    others = [limit for limit in limits if not _close(value, limit)]
+    for digits in range(1, 9):
+        figure = shown(value, unit, digits)
+        if all(figure != shown(limit, unit, digits) for limit in others):
+            break
+    return figure
 
 
 def shown(value: float, unit: str, digits: int = 1) -> str:
@@ -163,8 +185,11 @@ def _missing(value: Estimate) -> str:
 
 
 def _within_noise(gate: Gate, value: Estimate, *, holds: bool) -> str:
-    """A note when the interval reaches over the threshold: another run might end on the other side."""
+    return "; the 95 % interval reaches across the threshold" if within_noise(gate, value, holds=holds) else ""
+
+
+def within_noise(gate: Gate, value: Estimate, *, holds: bool) -> bool:
+    """Whether the interval reaches over the threshold: another run might end on the other side."""
     if value.low is None or value.high is None or gate.operator in ("==", "!="):
-        return ""
-    sides = {_holds(end, gate.operator, gate.threshold) for end in (value.low, value.high)}
-    return "; the 95 % interval reaches across the threshold" if sides != {holds} else ""
+        return False
+    return {_holds(end, gate.operator, gate.threshold) for end in (value.low, value.high)} != {holds}

@@ -10,10 +10,14 @@ from steelyard.records import Verdict
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """One gate on one metric (a `*` gate gives one result a slice)."""
+    """One gate on one metric (a `*` gate gives one result a slice), or one criterion.
+
+    Of a criterion, metric, value, operator and threshold are those of its `pass` expression; of one over repeats the
+    value is the share of cases and variants in which it holds, and `value.n` is how many of them could be decided.
+    """
 
     gate: str
-    """As written in the suite."""
+    """As written in the suite; of a criterion, when it passes."""
     metric: str
     """The metric it was evaluated on, with `*` filled in."""
     value: Estimate
@@ -21,8 +25,24 @@ class GateResult:
     operator: str
     verdict: Verdict
     reason: str
+    name: str = ""
+    """What a criterion is called; "" for a plain gate."""
+    secondary: bool = False
+    """Shown, but the verdict does not depend on it."""
+    about: str = ""
     unit: str = ""
     """"share", "score", "count", "s", "cost", "tokens": how to print value and threshold."""
+    fails: str = ""
+    """When a criterion fails, as written; "" when whatever does not pass fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantDecision:
+    """What the criteria come to on the samples of one variant."""
+
+    variant: str
+    verdict: Verdict
+    criteria: tuple[GateResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +52,6 @@ class Decision:
     verdict: Verdict | None
     reasons: tuple[str, ...] = ()
     gates: tuple[GateResult, ...] = field(default=())
+    """Gates and criteria."""
+    by_variant: tuple[VariantDecision, ...] = field(default=())
+    """What the criteria come to for each variant alone; empty without criteria or with a single variant."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.analysis.model import Summary
+from steelyard.analysis.model import Slice, Summary
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.release.gates import evaluate
-from steelyard.release.model import Decision, GateResult
+from steelyard.release.criteria import declared_criteria, evaluate_criteria
+from steelyard.release.gates import Scope, evaluate
+from steelyard.release.model import Decision, GateResult, VariantDecision
+from steelyard.suite.model import Criterion
 
 _EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INVALID: 3, Verdict.AMBIGUOUS: 4}
 
@@ -20,26 +22,30 @@ def decide(
     state: RunState | str = RunState.ENDED,
     suspect: Sequence[str] = (),
 ) -> Decision:
-    """The verdict of a run: INVALID before anything else, then FAIL, AMBIGUOUS, PASS; None without gates.
+    """The verdict of a run: INVALID before anything else, then FAIL, AMBIGUOUS, PASS; None when nothing decides.
 
-    A run that a health check found suspect is never PASS.
+    Gates and criteria that are not secondary decide. A run that a health check found suspect is never PASS.
     """
     allowed = float(suite.get("max_inconclusive", 0.05))
-    gates = tuple(evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed))
-    broken = _why_invalid(summary, allowed, RunState(state))
+    criteria = declared_criteria(suite)
+    found = (
+        *evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed),
+        *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
+    )
+    broken = _why_invalid(summary.overall, allowed, RunState(state))
     doubts = tuple(f"suspect: {reason}" for reason in suspect)
+    verdict = Verdict.INVALID if broken else _verdict(found, doubtful=bool(doubts))
+    shown = _reasons(found, Verdict.FAIL, Verdict.AMBIGUOUS, secondary=True)
     if broken:
-        return Decision(Verdict.INVALID, (*broken, *doubts), gates)
-    if not gates:
-        return Decision(None, ("the suite declares no gates", *doubts), gates)
-    failed = _reasons(gates, Verdict.FAIL)
-    open_ = _reasons(gates, Verdict.AMBIGUOUS)
-    if failed:
-        return Decision(Verdict.FAIL, (*failed, *open_, *doubts), gates)
-    if open_ or doubts:
-        return Decision(Verdict.AMBIGUOUS, (*open_, *doubts), gates)
-    held = "the gate holds" if len(gates) == 1 else f"all {len(gates)} gates hold"
-    return Decision(Verdict.PASS, (held,), gates)
+        reasons = broken
+    elif verdict is None:
+        reasons = ("all criteria are secondary, so none decides" if found else "the suite declares no gates", *shown)
+    elif verdict is Verdict.PASS:
+        reasons = (_all_hold(found), *shown)
+    else:
+        reasons = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS), *shown)
+    by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts))
+    return Decision(verdict, (*reasons, *doubts), found, by_variant)
 
 
 def exit_code(verdict: Verdict | None) -> int:
@@ -47,15 +53,43 @@ def exit_code(verdict: Verdict | None) -> int:
     return 0 if verdict is None else _EXIT_CODES[verdict]
 
 
-def _why_invalid(summary: Summary, allowed: float, state: RunState) -> tuple[str, ...]:
-    overall = summary.overall
+def _verdict(found: Sequence[GateResult], *, doubtful: bool) -> Verdict | None:
+    verdicts = {each.verdict for each in found if not each.secondary}
+    if not verdicts:
+        return None
+    if Verdict.FAIL in verdicts:
+        return Verdict.FAIL
+    return Verdict.AMBIGUOUS if doubtful or Verdict.AMBIGUOUS in verdicts else Verdict.PASS
+
+
+def _by_variant(
+    criteria: Sequence[Criterion], summary: Summary, allowed: float, state: RunState, *, doubtful: bool
+) -> tuple[VariantDecision, ...]:
+    """What the criteria come to for each variant alone; left out when no criterion can decide for every one."""
+    variants = summary.slices.get("variant", [])
+    if len(variants) < 2:
+        return ()
+    # Which variant a sample that never came belongs to is not known, so it puts every variant in doubt.
+    lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
+    decisions = []
+    for part in variants:
+        found = tuple(evaluate_criteria(criteria, Scope(summary, part, allowed)))
+        verdict = _verdict(found, doubtful=doubtful)
+        if verdict is None:
+            return ()
+        if lacking or _why_invalid(part, allowed, state):
+            verdict = Verdict.INVALID
+        decisions.append(VariantDecision(part.name, verdict, found))
+    return tuple(decisions)
+
+
+def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...]:
     reasons = []
     if state is not RunState.ENDED:
         reasons.append(f"the run has not finished: it is {state.value}")
-    planned = overall.n_planned
-    absent = planned - sum(overall.outcomes.values())
-    failed = sum(n for outcome, n in overall.outcomes.items() if not Outcome(outcome).conclusive)
-    if overall.average.n == 0:
+    planned, absent = part.n_planned, _absent(part)
+    failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
+    if part.average.n == 0:
         never = f", {absent} that never came" if absent else ""
         reasons.append(f"nothing was weighed: {planned} samples, {failed} of them inconclusive{never}")
     elif failed + absent > allowed * planned + 1e-9:
@@ -66,13 +100,33 @@ def _why_invalid(summary: Summary, allowed: float, state: RunState) -> tuple[str
     return tuple(reasons)
 
 
+def _absent(part: Slice) -> int:
+    return part.n_planned - sum(part.outcomes.values())
+
+
 def _are(n: int) -> str:
     return "is" if n == 1 else "are"
 
 
-def _reasons(gates: Sequence[GateResult], verdict: Verdict) -> tuple[str, ...]:
-    return tuple(
-        f"{each.gate}: {each.reason}" if each.metric in each.gate else f"{each.gate} ({each.metric}): {each.reason}"
-        for each in gates
-        if each.verdict is verdict
-    )
+def _all_hold(found: Sequence[GateResult]) -> str:
+    """ "the gate holds", "all 2 gates and 3 criteria hold": what decided, counted."""
+    deciding = [each for each in found if not each.secondary]
+    criteria = sum(bool(each.name) for each in deciding)
+    gates = len(deciding) - criteria
+    if len(deciding) == 1:
+        return "the criterion holds" if criteria else "the gate holds"
+    counted = [f"{gates} {'gate' if gates == 1 else 'gates'}"] if gates else []
+    counted += [f"{criteria} {'criterion' if criteria == 1 else 'criteria'}"] if criteria else []
+    return f"all {' and '.join(counted)} hold" if len(counted) == 1 else f"{' and '.join(counted)} hold"
+
+
+def _reasons(found: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:
+    return tuple(_said(each) for each in found if each.verdict in verdicts and each.secondary is secondary)
+
+
+def _said(result: GateResult) -> str:
+    if not result.name:
+        where = "" if result.metric in result.gate else f" ({result.metric})"
+        return f"{result.gate}{where}: {result.reason}"
+    about = f"; {result.about.strip().rstrip('.')}" if result.about and result.verdict is Verdict.AMBIGUOUS else ""
+    return f"{'secondary: ' if result.secondary else ''}{result.name}: {result.reason}{about}"

@@ -19,6 +19,9 @@ _INCONCLUSIVE_SHARE = 10
 """Of a cut list, one sample in so many may be an inconclusive one."""
 _LOOKED_THROUGH = 10
 """How many times `max_details` samples are looked through for inconclusive ones, which the store cannot order."""
+_MOST_FOUND = 200
+_MOST_CODES = 50
+"""Of so many codes, what is worth most to mend first, so many findings each are kept for the views."""
 
 
 def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) -> Report:
@@ -36,6 +39,10 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
         slowest=[sample_line(sample) for sample, _ in slowest],
         details=_details(store, header, columns.n, max_details),
         n_samples=columns.n,
+        findings={
+            figure.code: store.findings(header.id, figure.code, limit=_MOST_FOUND)
+            for figure in summary.codes[:_MOST_CODES]
+        },
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
@@ -15,6 +15,8 @@ LONGEST_TEXT = 20_000
 _LONGEST_NOTE = 2_000
 _MOST_FINDINGS = 100
 _MOST_CODES = 4
+_MOST_MARKS = 200
+_LONGEST_MARK = 200
 
 
 def sample_line(sample: Sample) -> SampleLine:
@@ -48,6 +50,8 @@ def sample_detail(sample: Sample, case: Case) -> SampleDetail:
         rung=sample.rung,
         n_findings=len(sample.findings) if len(sample.findings) > _MOST_FINDINGS else None,
         case_why=case.why,
+        pictures=tuple(one for one in case.attachments if one.media_type.startswith("image/")),
+        marks=tuple(replace(mark, text=clipped(mark.text, _LONGEST_MARK)) for mark in sample.marks[:_MOST_MARKS]),
     )
 
 

@@ -13,37 +13,80 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from steelyard.analysis.model import Estimate
-from steelyard.report import figures, tables, wording
+from steelyard.report import criteria_tables, error_tables, figures, tables, wording
 from steelyard.report.model import Report
-from steelyard.report.safe_text import as_text, one_line, shortened, visible
+from steelyard.report.outlines import Palette, box_of, drawings
+from steelyard.report.pictures import Picture, load_pictures
+from steelyard.report.safe_text import as_text, laid_out, one_line, shortened, visible
+from steelyard.report.taxonomy import code_of
 
 _ROOM = 2_900_000
 _ROOM_PER_SAMPLE = 2_900
+_ROOM_PER_PICTURED = 20_000
+_MOST_ROOM_FOR_PICTURED = 6_000_000
+"""Of samples with a picture every item and outline is shown: they get more room, up to this much in all."""
 _LONGEST_TEXTS = (20_000, 5_000, 2_000, 1_000, 500, 250, 120)
 _MOST_GRID_ROWS = 200
 _MOST_GROUPS = 200
 _ROOMY = 5_000
 _MOST_FINDINGS = 100
 _FEW_FINDINGS = 5
+_LEAST_FINDING = 100
+"""Bytes that a finding takes in the page, however little it says."""
+_MOST_ITEMS = 200
+_FEW_ITEMS = 10
+_MOST_CODE_GROUPS = 100
+_FEW_CODE_GROUPS = 10
 
 
 def to_html(report: Report) -> str:
-    """The page; long texts are shortened, visibly, until a thousand samples stay below three megabytes."""
-    room = max(_ROOM, _ROOM_PER_SAMPLE * len(report.details))
+    """The page; long texts are shortened, visibly, until a thousand samples stay below three megabytes.
+
+    Pictures are read from the suite's folder, shrunk, and come on top of that.
+    """
+    pictured = sum(bool(detail.pictures) for detail in report.details)
+    for_pictured = min(_ROOM_PER_PICTURED * pictured, _MOST_ROOM_FOR_PICTURED)
+    room = max(_ROOM, _ROOM_PER_SAMPLE * len(report.details), for_pictured)
+    gallery = Gallery(report)
     lengths = [[len(as_text(text)) for text in (each.input, each.expected, each.answer)] for each in report.details]
     page = ""
     for longest in _LONGEST_TEXTS:
         at_least = sum(min(length, longest) for texts in lengths for length in texts)
+        most = _most_findings(longest)
+        at_least += _LEAST_FINDING * sum(min(len(each.findings), most) for each in report.details)
         if at_least > room and longest != _LONGEST_TEXTS[-1]:
             continue
-        page = _render(report, longest).lstrip()
-        if len(page.encode()) <= room:
+        page = _render(report, gallery, longest).lstrip()
+        if len(page.encode()) - len(gallery.defs) <= room:
             break
     return page
 
 
-def _render(report: Report, longest: int) -> str:
+def _most_findings(longest: int) -> int:
+    return _MOST_FINDINGS if longest >= _ROOMY else _FEW_FINDINGS
+
+
+class Gallery:
+    """The pictures of a page, each in it once, and what is drawn on them."""
+
+    def __init__(self, report: Report) -> None:
+        wanted = [picture for detail in report.details for picture in detail.pictures]
+        self.pictures = load_pictures(wanted, report.header.suite_path) if wanted else {}
+        shown = [place for place, picture in self.pictures.items() if not picture.problem]
+        self.anchors = {place: f"picture-{index}" for index, place in enumerate(shown)}
+        self.defs = Markup("").join(self._defined(place, self.pictures[place]) for place in shown)
+        self.palette = Palette(report)
+
+    def _defined(self, place: str, picture: Picture) -> Markup:
+        return Markup('<image id="{}" width="{}" height="{}" href="data:image/jpeg;base64,{}"/>\n').format(
+            self.anchors[place], picture.width, picture.height, picture.data
+        )
+
+
+def _render(report: Report, gallery: Gallery, longest: int) -> str:
     style, script = _asset("report.css"), _asset("report.js")
+    roomy = longest >= _ROOMY
+    most_findings = _most_findings(longest)
     return (
         _environment()
         .get_template("report.html")
@@ -58,12 +101,26 @@ def _render(report: Report, longest: int) -> str:
             whisker=Whisker.of,
             as_text=as_text,
             one_line=one_line,
-            cut=lambda value: shortened(as_text(value, indent=2), longest),
+            cut=lambda value: shortened(laid_out(value), longest),
             cut_line=lambda value: one_line(as_text(value), min(longest, 400)),
             release_mark=_release_mark(report),
             grid=variant_grid(report),
             most_groups=_MOST_GROUPS,
-            most_findings=_MOST_FINDINGS if longest >= _ROOMY else _FEW_FINDINGS,
+            most_findings=most_findings,
+            most_items=_MOST_ITEMS if roomy else _FEW_ITEMS,
+            most_code_groups=_MOST_CODE_GROUPS if roomy else _FEW_CODE_GROUPS,
+            pictured=any(detail.pictures for detail in report.details),
+            errors=error_tables,
+            criteria=criteria_tables,
+            code_of=code_of,
+            box_of=box_of,
+            palette=gallery.palette,
+            gallery=gallery.defs,
+            drawn=lambda detail: drawings(detail, gallery.pictures, gallery.anchors, gallery.palette, most_findings),
+            places={
+                (detail.line.case_id, detail.line.variant, detail.line.repeat): index
+                for index, detail in enumerate(report.details, 1)
+            },
             categories=sorted({detail.category for detail in report.details if detail.category}),
             statuses=list(dict.fromkeys(wording.status(detail) for detail in report.details)),
             style=Markup(style),  # noqa: S704 - a file of this package

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from steelyard.analysis.model import Estimate, SampleLine, Slice
+from steelyard.analysis.model import BestVariant, CodeFigure, Estimate, Proportion, Repeated, SampleLine, Slice
 from steelyard.records import RunHeader
 from steelyard.release.model import GateResult
-from steelyard.report import wording
+from steelyard.report import error_tables, wording
 from steelyard.report.model import Report, SampleDetail
+from steelyard.report.taxonomy import code_of
+from steelyard.store.base import Found
 
 FORMAT = "steelyard.report/1"
 
@@ -20,8 +22,8 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def decision_to_json(report: Report) -> dict[str, Any]:
-    """The run, its verdict with the reasons, and every gate."""
-    names = ("format", "run", "verdict", "reasons", "suspect", "notes", "gates")
+    """The run, its verdict with the reasons, and every gate and criterion."""
+    names = ("format", "run", "verdict", "reasons", "suspect", "notes", "gates", "by_variant")
     return {key: _plain(value) for key, value in _whole(report).items() if key in names}
 
 
@@ -35,9 +37,19 @@ def _whole(report: Report) -> dict[str, Any]:
         "suspect": list(report.header.suspect),
         "notes": wording.notes(report),
         "gates": [_gate(gate) for gate in report.decision.gates],
+        "by_variant": [
+            {
+                "variant": each.variant,
+                "verdict": each.verdict.value,
+                "criteria": [_gate(criterion) for criterion in each.criteria],
+            }
+            for each in report.decision.by_variant
+        ],
+        "best_variant": None if summary.best_variant is None else _best(summary.best_variant),
         "passing": summary.passing or None,
         "overall": _slice(summary.overall),
         "slices": {factor: [_slice(group) for group in groups] for factor, groups in summary.slices.items()},
+        "codes": [_code(report, figure) for figure in summary.codes],
         "patterns": [
             {
                 "sentence": pattern.sentence,
@@ -102,6 +114,60 @@ def _gate(gate: GateResult) -> dict[str, Any]:
         "value": _estimate(gate.value),
         "verdict": gate.verdict.value,
         "reason": gate.reason,
+        "name": gate.name or None,
+        "fails": gate.fails or None,
+        "secondary": gate.secondary,
+        "about": gate.about,
+    }
+
+
+def _best(found: BestVariant) -> dict[str, Any]:
+    return {
+        "best": found.best,
+        "leader": found.leader,
+        "sentence": found.sentence,
+        "differences": [
+            {"first": each.first, "other": each.other, "difference": _estimate(each.estimate), "p": _number(each.p)}
+            for each in found.differences
+        ],
+    }
+
+
+def _code(report: Report, figure: CodeFigure) -> dict[str, Any]:
+    declared = code_of(report.header, figure.code)
+    items = report.findings.get(figure.code, [])
+    return {
+        "code": figure.code,
+        "name": declared.name,
+        "about": declared.about,
+        "severity": declared.severity or None,
+        "count": figure.count,
+        "samples": _estimate(figure.samples),
+        "mended": _estimate(figure.mended),
+        "gain": None if figure.mended.value is None else _number(figure.gain),
+        "at_most": figure.at_most,
+        "slices": [
+            {"factor": each.factor, "name": each.name, "count": each.count, "samples": _estimate(each.samples)}
+            for each in error_tables.counts_by_slice(report, figure.code)
+        ],
+        "n_items": error_tables.n_found(report, figure.code),
+        "items": [_item(found) for found in items],
+    }
+
+
+def _item(found: Found) -> dict[str, Any]:
+    finding = found.finding
+    return {
+        "case": found.case_id,
+        "variant": found.variant,
+        "repeat": found.repeat,
+        "place": finding.place,
+        "expected": finding.expected,
+        "got": finding.got,
+        "evidence": finding.evidence,
+        "component": finding.component,
+        "gain": _number(finding.gain),
+        "box": finding.box,
     }
 
 
@@ -121,6 +187,25 @@ def _slice(group: Slice) -> dict[str, Any]:
         "finding_rates": _estimates(group.finding_rates),
         "outcome_rates": _estimates(group.outcome_rates),
         "totals": _estimates(group.totals),
+        "measures": {
+            component: {name: _proportion(ratio) for name, ratio in ratios.items()}
+            for component, ratios in group.measures.items()
+        },
+        "finding_samples": dict(group.finding_samples),
+        "repeated": {text: _repeated(found) for text, found in group.repeated.items()},
+    }
+
+
+def _proportion(ratio: Proportion) -> dict[str, Any]:
+    return {**_estimate(ratio.estimate), "numerator": ratio.numerator, "denominator": ratio.denominator}
+
+
+def _repeated(found: Repeated) -> dict[str, Any]:
+    return {
+        "held": found.held,
+        "failed": found.failed,
+        "undecided": found.undecided,
+        "failing": list(found.failing),
     }
 
 
@@ -152,6 +237,8 @@ def _detail(detail: SampleDetail) -> dict[str, Any]:
         "scores": detail.scores,
         "findings": detail.findings,
         "n_findings": len(detail.findings) if detail.n_findings is None else detail.n_findings,
+        "pictures": [picture.place for picture in detail.pictures],
+        "marks": [{"text": mark.text, "box": mark.box} for mark in detail.marks],
     }
 
 

@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from steelyard.records import Outcome, Verdict
-from steelyard.report import figures, wording
+from steelyard.report import criteria_tables, figures, wording
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.safe_text import as_text, one_line, shortened, visible
 
 _LONGEST_NAME = 300
 _LONGEST_ANSWER = 4_000
-_PROBLEMS = {"failures": "failure", "errors": "error"}
+_PROBLEMS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 def to_junit(report: Report) -> str:
     """JUnit XML: one testsuite of gates, then one a category with a testcase a sample.
 
-    A sample that did not pass is a failure, an inconclusive one an error; so are a gate that does not hold and one
-    that cannot tell.
+    A sample that did not pass is a failure, an inconclusive one an error; so are a gate or criterion that does not hold
+    and one that cannot tell. A secondary criterion that does not pass decides nothing and is skipped.
     """
     root = ElementTree.Element("testsuites", {"name": _attribute(report.header.suite_name)})
     suites = [_gates(report), *_samples(report)]
@@ -37,12 +37,19 @@ def _gates(report: Report) -> ElementTree.Element:
     for gate in report.decision.gates:
         name = _attribute(wording.gate_name(gate))
         case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0.000"})
-        value = figures.beside_threshold(gate.value.value, gate.threshold, gate.unit)
+        value = criteria_tables.value(gate)
         reading = (
             f"{value} {figures.interval(gate.value, gate.unit)} {figures.base(gate.value.n, gate.value.n_missing)}"
         )
-        _say_verdict(case, gate.verdict, gate.reason, f"{gate.metric} {value}")
-        ElementTree.SubElement(case, "system-out").text = visible(f"{gate.metric}: {reading}\n{gate.reason}")
+        told = criteria_tables.said(gate) if gate.name else gate.reason
+        if gate.secondary and gate.verdict is not Verdict.PASS:
+            message = _attribute(f"secondary, does not decide: {gate.verdict.value}: {told}")
+            ElementTree.SubElement(case, "skipped", {"message": message})
+        else:
+            _say_verdict(case, gate.verdict, told, f"{gate.metric} {value}")
+        asked = [f"passes: {criteria_tables.rule(gate)}"] if gate.name else []
+        lines = [*asked, f"{gate.metric}: {reading}", told]
+        ElementTree.SubElement(case, "system-out").text = visible("\n".join(lines))
     if report.decision.verdict is not None:
         # Without this a suspect or invalid run whose gates all hold would be green.
         names = {"classname": classname, "name": "verdict of the run", "time": "0.000"}
@@ -140,7 +147,6 @@ def _count(element: ElementTree.Element, cases: Iterable[ElementTree.Element]) -
     element.set("tests", str(len(found)))
     for attribute, problem in _PROBLEMS.items():
         element.set(attribute, str(sum(case.find(problem) is not None for case in found)))
-    element.set("skipped", "0")
     element.set("time", f"{sum(float(case.get('time', '0')) for case in found):.3f}")
 
 

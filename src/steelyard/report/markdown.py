@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from steelyard.records import Verdict
-from steelyard.report import figures, tables, wording
+from steelyard.report import criteria_tables, error_tables, figures, tables, wording
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.safe_text import as_text, clipped, one_line, shortened, visible
 from steelyard.report.tables import Kind, Table
@@ -54,6 +54,9 @@ def _parts(report: Report) -> Iterator[str]:
     if said:
         yield "\n".join(f"- {sentence}" for sentence in said)
     yield from _open(tables.gates(report))
+    yield from _open(criteria_tables.criteria(report, with_reasons=True))
+    yield from _open(criteria_tables.by_variant(report)[0])
+    yield from _open(error_tables.errors(report))
     yield from _open(tables.priorities(report))
     yield _folded("Figures", [_overall(report), *_bands(report), *_tables(report)])
 
@@ -61,7 +64,10 @@ def _parts(report: Report) -> Iterator[str]:
 def _tables(report: Report) -> Iterator[str]:
     for factor in report.summary.slices:
         yield from _open(tables.slices(report, factor, _MOST_ROWS))
-    named = (tables.components, tables.patterns, tables.worst, tables.slowest, tables.failures, tables.inconclusive)
+    yield from _open(tables.components(report))
+    yield from _open(error_tables.measures(report))
+    yield from _open(error_tables.measures_by_variant(report)[0])
+    named = (tables.patterns, tables.worst, tables.slowest, tables.failures, tables.inconclusive)
     for table in named:
         yield from _open(table(report))
 
@@ -91,12 +97,18 @@ def _open(table: Table) -> Iterator[str]:
     lines = [
         f"**{_safe(table.title)}**",
         "",
-        "| " + " | ".join(column.title for column in table.columns) + " |",
-        "|" + "|".join("---" if column.kind is Kind.TEXT else "---:" for column in table.columns) + "|",
-        *("| " + " | ".join(_safe(clipped(cell, _LONGEST_CELL)) for cell in row) + " |" for row in shown),
+        "| " + " | ".join(_safe(column.title, _LONGEST_CELL) for column in table.columns) + " |",
+        "|" + "|".join("---" if column.kind in (Kind.TEXT, Kind.LINES) else "---:" for column in table.columns) + "|",
+        *("| " + " | ".join(_cell(*each) for each in zip(row, table.columns, strict=True)) + " |" for row in shown),
     ]
     note = table.note or ("" if len(shown) == len(table.rows) else f"{len(table.rows) - len(shown)} are not shown")
-    yield "\n".join([*lines, "", f"<sub>{note}</sub>"] if note else lines)
+    lines += ["", f"<sub>{_safe(note)}</sub>"] if note else []
+    lines += ["", _safe(table.conclusion)] if table.conclusion else []
+    yield "\n".join(lines)
+
+
+def _cell(text: str, column: tables.Column) -> str:
+    return _safe(clipped(text.replace("\n", "; ") if column.kind is Kind.LINES else text, _LONGEST_CELL))
 
 
 def _folded(title: str, parts: list[str]) -> str:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.analysis.model import SampleLine, Summary
-from steelyard.records import RunHeader
+from steelyard.records import Mark, RunHeader
 from steelyard.release.model import Decision
+from steelyard.store.base import Found
+from steelyard.suite.case import Attachment
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,10 @@ class SampleDetail:
     """How many findings there are when `findings` holds fewer."""
     case_why: str = ""
     """Why the case is in the suite."""
+    pictures: tuple[Attachment, ...] = ()
+    """The pictures of the case; the boxes of findings and marks are places on the first."""
+    marks: tuple[Mark, ...] = ()
+    """What was found right, with its place on the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +51,5 @@ class Report:
     details: list[SampleDetail] = field(default_factory=list)
     n_samples: int = 0
     """How many samples the run has; `details` may hold fewer and then the report says so."""
+    findings: dict[str, list[Found]] = field(default_factory=dict)
+    """By code, the findings behind its count; the first few hundred when there are more."""

@@ -16,6 +16,9 @@ _NOT_FOR_EYES = re.compile(
     f"\ufeff\ufff9-\ufffb\ud800-\udfff\ufdd0-\ufdef\U000e0000-\U000e007f{_NONCHARACTERS}]"
 )
 
+# A line end stands in no JSON string, so this finds lists and never a text that looks like one.
+_NUMBERS = re.compile(r"\[\n\s+-?\d[\d.eE+-]*(?:,\n\s+-?\d[\d.eE+-]*)*\n\s*\]")
+
 
 def visible(text: str) -> str:
     """The text with every control, bidi and invisible character spelled out (`\\x1b`, `\\u202e`).
@@ -66,6 +69,15 @@ def as_text(value: Any, *, indent: int | None = None) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+
+
+def laid_out(value: Any) -> str:
+    """A stored value as text that is easy to read: JSON indented, every list of numbers on one line."""
+    if isinstance(value, str):
+        return value
+    return _NUMBERS.sub(
+        lambda found: re.sub(r"(?<=,)\n\s+", " ", re.sub(r"(?<!,)\n\s*", "", found.group())), as_text(value, indent=2)
+    )
 
 
 def ascii_only(text: str) -> str:

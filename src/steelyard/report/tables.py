@@ -20,6 +20,10 @@ class Kind(Enum):
 
     TEXT = "text"
     FIGURE = "figure"
+    STACKED = "stacked"
+    """Short figures with a line end between them, one below the other where there is little room."""
+    LINES = "lines"
+    """Text of several lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A titled table; `note` says what was left off or how to read it."""
+    """A titled table; `note` says what was left off or how to read it, `conclusion` what follows from it."""
 
     title: str
     columns: tuple[Column, ...]
     rows: Sequence[tuple[str, ...]]
     note: str = ""
+    conclusion: str = ""
 
 
 def _text(title: str) -> Column:
@@ -45,7 +50,7 @@ def _text(title: str) -> Column:
 
 
 def gates(report: Report) -> Table:
-    """Every gate with its value, n, interval and verdict."""
+    """Every gate with its value, n, interval and verdict; criteria have a table of their own."""
     rows = [
         (
             wording.gate_name(gate),
@@ -55,6 +60,7 @@ def gates(report: Report) -> Table:
             gate.verdict.value,
         )
         for gate in report.decision.gates
+        if not gate.name
     ]
     columns = (_text("Gate"), Column("Value"), Column("n"), Column("95 % interval"), Column("Verdict"))
     return Table("Gates", columns, rows)
@@ -79,7 +85,13 @@ def slices(report: Report, factor: str, limit: int) -> Table:
     columns = (_text(factor.capitalize()), Column("Average"), interval, Column("Pass rate"), interval, Column("n"))
     left_off = len(groups) - len(shown)
     note = f"the {len(shown)} lowest averages of {len(groups):,}; {left_off:,} are not shown" if left_off else ""
-    return Table(f"By {factor}{_passing(report)}", columns, rows, note)
+    return Table(f"By {factor}{_passing(report)}", columns, rows, note, _best(report) if factor == "variant" else "")
+
+
+def _best(report: Report) -> str:
+    """Which variant is best, unless the table of criteria by variant says it."""
+    best = report.summary.best_variant
+    return "" if best is None or report.decision.by_variant else best.sentence
 
 
 def _passing(report: Report) -> str:

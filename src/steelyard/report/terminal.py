@@ -11,7 +11,7 @@ from rich.text import Text
 
 from steelyard.analysis.model import Estimate
 from steelyard.records import Verdict
-from steelyard.report import figures, tables, wording
+from steelyard.report import criteria_tables, error_tables, figures, tables, wording
 from steelyard.report.model import Report
 from steelyard.report.safe_text import ascii_only, clipped, one_line
 from steelyard.report.tables import Kind, Table
@@ -19,6 +19,9 @@ from steelyard.report.tables import Kind, Table
 _MOST_GROUPS = 20
 _MOST_GATES = 40
 _LONGEST_CELL = 120
+_LONGEST_FIGURE = 24
+_LEAST_NAME = 10
+"""Columns that the names at the left of a table need at least."""
 _LONGEST_LINE = 400
 _BAR_WIDTH = 20
 _STYLES = {
@@ -64,6 +67,9 @@ class _View:
         for factor in self.report.summary.slices:
             yield from self.table(tables.slices(self.report, factor, _MOST_GROUPS))
         yield from self.table(tables.components(self.report))
+        yield from self.table(error_tables.measures(self.report))
+        yield from self.fitting(*error_tables.measures_by_variant(self.report))
+        yield from self.table(error_tables.errors(self.report))
         yield from self.table(tables.patterns(self.report))
         yield from self.table(tables.priorities(self.report))
         yield from self.table(tables.worst(self.report))
@@ -76,6 +82,10 @@ class _View:
     def decision(self) -> Iterator[RenderableType]:
         yield from self.headline()
         yield from self.table(_first(tables.gates(self.report), _MOST_GATES))
+        yield from self.table(criteria_tables.criteria(self.report))
+        for name, about in criteria_tables.unmet(self.report):
+            yield Padding(self.text(f"{name}: {about}", "dim"), (0, 0, 0, 2))
+        yield from self.fitting(*criteria_tables.by_variant(self.report))
 
     def text(self, foreign: str, style: str = "", limit: int = _LONGEST_LINE) -> Text:
         """Foreign text as one harmless line; rich reads no markup in a Text."""
@@ -150,24 +160,46 @@ class _View:
         yield from self.heading(table.title)
         grid = Grid(box=None, show_edge=False, pad_edge=False, padding=(0, self.gap(table), 0, 0), header_style="dim")
         for index, column in enumerate(table.columns):
-            is_text = column.kind is Kind.TEXT
-            last = index == len(table.columns) - 1
+            is_text = column.kind in (Kind.TEXT, Kind.LINES)
+            last = index == len(table.columns) - 1 and column.kind is Kind.FIGURE
             justify: JustifyMethod = "left" if is_text or last else "right"
-            grid.add_column(Text(column.title), justify=justify, no_wrap=not is_text, overflow="fold")
+            grid.add_column(self.cell(column.title, column.kind), justify=justify, no_wrap=not is_text, overflow="fold")
         for row in table.rows:
             grid.add_row(*(self.cell(value, column.kind) for value, column in zip(row, table.columns, strict=True)))
         yield Padding(grid, (0, 0, 0, 2))
         if table.note:
             yield Padding(self.text(table.note, "dim"), (0, 0, 0, 2))
+        if table.conclusion:
+            yield Padding(self.text(table.conclusion), (0, 0, 0, 2))
+
+    def fitting(self, *layouts: Table) -> Iterator[RenderableType]:
+        """The first layout of a table that fits, else the last."""
+        fitting = [layout for layout in layouts if self.fits(layout)]
+        yield from self.table((*fitting, layouts[-1])[0])
+
+    def fits(self, table: Table) -> bool:
+        """True when every column but the names at the left has room without wrapping."""
+        figures_wide = sum(_width(column) + 1 for column in _columns(table)[1:])
+        return figures_wide + 2 + _LEAST_NAME <= self.width
 
     def gap(self, table: Table) -> int:
         """Two spaces between columns where they fit, else one."""
-        columns = zip(*[[column.title for column in table.columns], *table.rows], strict=True)
-        return 2 if sum(max(map(len, column)) + 2 for column in columns) + 2 <= self.width else 1
+        return 2 if sum(_width(column) + 2 for column in _columns(table)) + 2 <= self.width else 1
 
     def cell(self, value: str, kind: Kind) -> Text:
-        shown = clipped(value, _LONGEST_CELL if kind is Kind.TEXT else 24)
+        if kind in (Kind.STACKED, Kind.LINES):
+            each = Kind.FIGURE if kind is Kind.STACKED else Kind.TEXT
+            return Text("\n").join(self.cell(part, each) for part in value.split("\n"))
+        shown = clipped(value, _LONGEST_CELL if kind is Kind.TEXT else _LONGEST_FIGURE)
         return self.text(shown, _STYLES.get(value, ""))
+
+
+def _columns(table: Table) -> list[tuple[str, ...]]:
+    return list(zip(*[[column.title for column in table.columns], *table.rows], strict=True))
+
+
+def _width(column: tuple[str, ...]) -> int:
+    return max(len(part) for cell in column for part in cell.split("\n"))
 
 
 def _first(table: Table, limit: int) -> Table:

@@ -11,12 +11,13 @@ from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.release.model import GateResult
 from steelyard.report import figures
 from steelyard.report.model import Report, SampleDetail
+from steelyard.store.base import Found
 
 NO_VERDICT = "NO VERDICT"
 
 VERDICT_MEANINGS = {
-    Verdict.PASS: "every gate holds",
-    Verdict.FAIL: "at least one gate does not hold",
+    Verdict.PASS: "every {gate} holds",
+    Verdict.FAIL: "at least one {gate} does not hold",
     Verdict.AMBIGUOUS: "this run cannot tell",
     Verdict.INVALID: "no valid reading: neither pass nor fail",
     None: "the suite declares no gates",
@@ -37,7 +38,13 @@ def verdict_word(report: Report) -> str:
 
 def verdict_meaning(report: Report) -> str:
     """What the verdict says, in a few words."""
-    return VERDICT_MEANINGS[report.decision.verdict]
+    deciding = [each for each in report.decision.gates if not each.secondary]
+    if report.decision.verdict is None and report.decision.gates and not deciding:
+        return "all criteria are secondary, so none decides"
+    if report.decision.verdict is Verdict.AMBIGUOUS and any(each.name for each in deciding):
+        return "neither pass nor fail"
+    kinds = {"criterion" if each.name else "gate" for each in deciding} or {"gate"}
+    return VERDICT_MEANINGS[report.decision.verdict].format(gate=" and ".join(sorted(kinds, reverse=True)))
 
 
 def reasons(report: Report) -> list[str]:
@@ -65,13 +72,15 @@ def is_conclusive(line: SampleLine) -> bool:
 
 
 def gate_name(gate: GateResult) -> str:
-    """A gate as it was written, with the slice it was evaluated on in the place of a `*`."""
+    """A gate as it was written, with the slice it was evaluated on in the place of a `*`; a criterion by its name."""
+    if gate.name:
+        return f"{gate.name}: {gate.gate}"
     written, _, rest = gate.gate.partition(" ")
     return f"{gate.metric} {rest}" if "*" in written and rest else gate.gate
 
 
-def sample_name(line: SampleLine, *, repeats: int = 1) -> str:
-    """A sample's name: the case, with its variant and repeat where the run has more than one."""
+def sample_name(line: SampleLine | Found, *, repeats: int = 1) -> str:
+    """The name of a sample, or of the one a finding is in: the case, with variant and repeat where there are more."""
     name = line.case_id
     if line.variant:
         name += f" [{line.variant}]"

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from steelyard.records import Finding
+from steelyard.records import Box, Mark
 from steelyard.suite.case import Case
 from steelyard.suite.paths import MISSING, Getter, compile_path
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One error before it has its name.
+
+    `codes` holds every code that fits it, with what the component's value (as a share of its scale) would rise by if
+    the error were mended under that name. The first of them in the suite's list of findings becomes its only code.
+    """
+
+    codes: Mapping[str, float]
+    place: str = ""
+    expected: Any = None
+    got: Any = None
+    evidence: str = ""
+    box: Box | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A ratio of two counts of a scorer; over many samples it is the ratio of their sums."""
+
+    numerator: str
+    denominator: str
+    about: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +46,18 @@ class Reading:
 
     `value` lies on the component's scale (0..1 unless declared otherwise); None means that the case gives nothing to
     weigh against. `expected` and `got` are what was compared, as a person would want to see it; `note` says why the
-    value is what it is. `findings` are the scorer's own, for scorers that find more than one thing; they then stand
-    instead of the finding that a low value gives.
+    value is what it is. `faults` are the errors, for scorers that find more than one thing; they then stand instead of
+    the finding that a low value gives. `counts` are what the scorer's measures are made of, `marks` what is right and
+    where on the picture.
     """
 
     value: float | None
     expected: Any = None
     got: Any = None
     note: str = ""
-    findings: tuple[Finding, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    marks: tuple[Mark, ...] = ()
 
 
 UNKNOWN = Reading(None)
@@ -54,6 +83,9 @@ class Scorer(BaseModel):
 
     case_paths: ClassVar[tuple[str, ...]] = ("expected",)
     """Parameters that are paths into the case; one that is left out or is not a text is passed over."""
+
+    measures: ClassVar[Mapping[str, Measure]] = MappingProxyType({})
+    """Ratios of the counts in its readings, by name: a gate may stand on `score.<component>.<measure>`."""
 
     answer: str | None = Field(
         default=None,
@@ -101,6 +133,14 @@ class Scorer(BaseModel):
         """Weigh one answer, the whole of it as parsed."""
         raise NotImplementedError
 
+    def nothing(self, case: Case) -> Mapping[str, int]:  # noqa: ARG002 - for those that count
+        """The counts of an answer that cannot be read, so that what it should have held stays in the measures."""
+        return {}
+
+    def fault_codes(self) -> tuple[str, ...]:
+        """The codes of its faults, in the order they are tried when the suite does not list them; else nothing."""
+        return ()
+
     def truth(self, case: Case) -> Any:
         """A part of an answer that earns full marks, for `audit`; None when the case has no truth for it.
 
@@ -123,6 +163,10 @@ class Scorer(BaseModel):
     def keywords_of(self, case: Case) -> list[str]:  # noqa: ARG002 - for those that override it
         """The words this scorer looks for, so that `audit` can stuff an answer with them."""
         return []
+
+    def everything(self, cases: Sequence[Case]) -> Any:  # noqa: ARG002 - for those that override it
+        """An answer that holds what is true of any of these cases, for `audit` of scorers of sets; None for others."""
+        return None
 
     def widest(self) -> Any:
         """An answer that covers everything, for `audit` of scorers that weigh ranges; None for all others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,8 +10,8 @@ from typing import Any, Final
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.errors import Mistake, SuiteError
-from steelyard.records import Finding, Outcome, Score
-from steelyard.scoring.base import Reading
+from steelyard.records import Box, Finding, Mark, Outcome, Score
+from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.normalise import as_text, has_phrase, normalise
 from steelyard.suite.case import Case
 from steelyard.suite.model import Component, SuiteModel
@@ -43,6 +44,7 @@ class Weighed:
     scores: tuple[Score, ...]
     findings: tuple[Finding, ...]
     rung: str | None
+    marks: tuple[Mark, ...] = ()
 
 
 class Weigher:
@@ -50,60 +52,94 @@ class Weigher:
 
     def __init__(self, suite: SuiteModel) -> None:
         self._is_json = suite.answer.format == "json"
+        self._repair = suite.answer.repair
         schema = suite.answer.schema
         self._validator = SchemaValidator(schema) if self._is_json and schema is not None else None
         self.components = tuple((component, placed(component, suite)) for component in suite.components)
         self._pass_at = None if suite.passing is None else round(suite.passing.at_least, _PRECISION)
         self._bands = [(band.name, round(band.at_least, _PRECISION)) for band in suite.bands]
         self._severity = {kind.code: kind.severity for kind in suite.taxonomy}
+        self._order = {kind.code: place for place, kind in enumerate(suite.taxonomy)}
+        self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
 
     def weigh(self, text: str, case: Case) -> Weighed:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT."""
         if not self._is_json:
             return self._weigh(text, case, None)
-        climbed = climb(text, self._validator)
+        climbed = climb(text, self._validator, repair=self._repair)
         if climbed.rung is None:
-            return self._malformed(text, climbed.problems)
+            return self._malformed(text, case, climbed.problems)
         return self._weigh(climbed.value, case, climbed.rung)
 
     def _weigh(self, answer: Any, case: Case, rung: str | None) -> Weighed:
         scores: list[Score] = []
         findings: list[Finding] = []
+        marks: tuple[Mark, ...] = ()
         earned = weight = 0.0
         for component, scorer in self.components:
             reading = scorer.read(answer, case)
             if reading.value is None:
                 reading = _unknown(component, scorer, answer, case)
             value = reading.value
-            scores.append(Score(component.name, value, component.weight, note=reading.note))
+            scores.append(Score(component.name, value, component.weight, note=reading.note, counts=reading.counts))
             if value is None:
                 continue
             within = component.scale == _FRACTIONS and 0.0 <= value <= 1.0
             share = value if within else _share(value, component.scale)
             earned += component.weight * share
             weight += component.weight
-            if reading.findings:
-                findings.extend(reading.findings)
+            if reading.marks:
+                marks += tuple([_placed_mark(mark) for mark in reading.marks])
+            if reading.faults:
+                findings.extend([self._named(fault, component) for fault in reading.faults])
             elif share < component.wrong_below - _ROUNDING:
-                findings.append(self._finding(component, scorer.answer, reading))
+                findings.append(self._finding(component, scorer.answer, reading, 1.0 - share))
         if weight <= 0:
             raise SuiteError(_nothing_to_weigh(case))
         score = round(earned / weight, _PRECISION)
         return Weighed(
-            Outcome.SCORED, score, self._passed(score), self._band(score), tuple(scores), tuple(findings), rung
+            Outcome.SCORED, score, self._passed(score), self._band(score), tuple(scores), tuple(findings), rung, marks
         )
 
-    def _malformed(self, text: str, problems: Sequence[str]) -> Weighed:
+    def _malformed(self, text: str, case: Case, problems: Sequence[str]) -> Weighed:
         finding = Finding(
             FORMAT,
             expected="JSON that fits the suite's schema" if self._validator else "a JSON object or array",
             got=_quoted(text),
             evidence="; ".join(problems),
             severity=self._severity.get(FORMAT, "error"),
+            gain=1.0,
         )
-        return Weighed(Outcome.MALFORMED, 0.0, self._passed(0.0), self._band(0.0), (), (finding,), None)
+        scores = self._counted_as_nothing(case) if self._counting else ()
+        return Weighed(Outcome.MALFORMED, 0.0, self._passed(0.0), self._band(0.0), scores, (finding,), None)
 
-    def _finding(self, component: Component, place: str | None, reading: Reading) -> Finding:
+    def _counted_as_nothing(self, case: Case) -> tuple[Score, ...]:
+        """Scores that hold only the counts of what should have been answered."""
+        found = []
+        for component, scorer in self.components:
+            if getattr(scorer, "measures", None) and (counts := scorer.nothing(case)):
+                low = component.scale[0]
+                found.append(Score(component.name, low, component.weight, counts=counts))
+        return tuple(found)
+
+    def _named(self, fault: Fault, component: Component) -> Finding:
+        """The fault under the first of its codes in the order of the suite's taxonomy."""
+        codes = fault.codes
+        last = len(self._order)
+        code = next(iter(codes)) if len(codes) == 1 else min(codes, key=lambda one: self._order.get(one, last))
+        return Finding(
+            code,
+            fault.place,
+            fault.expected,
+            fault.got,
+            fault.evidence,
+            self._severity.get(code, "error"),
+            component.name,
+            codes[code],
+            None if fault.box is None else _checked(fault.box),
+        )
+
+    def _finding(self, component: Component, place: str | None, reading: Reading, gain: float) -> Finding:
         code = component.code or component.name.upper()
         return Finding(
             code,
@@ -112,6 +148,8 @@ class Weigher:
             got=_quoted(reading.got) if isinstance(reading.got, str) else reading.got,
             evidence=reading.note,
             severity=self._severity.get(code, "error"),
+            component=component.name,
+            gain=gain,
         )
 
     def _passed(self, score: float) -> bool | None:
@@ -167,6 +205,18 @@ def _share(value: float, scale: tuple[float, float]) -> float:
     if not -_ROUNDING <= share <= 1.0 + _ROUNDING:
         raise ValueError(f"gave {value}, which is not on its scale from {low:g} to {high:g}")
     return min(1.0, max(0.0, share))
+
+
+def _placed_mark(mark: Mark) -> Mark:
+    _checked(mark.box)
+    return mark
+
+
+def _checked(box: Box) -> Box:
+    """The box; ValueError, and so a broken scale, when it is not four numbers."""
+    if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
+        raise ValueError(f"gave {box!r}, which is no box: left, top, right and bottom as fractions")
+    return box
 
 
 def _no_policy(component: Component) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.records import RunHeader, Sample
+from steelyard.records import Finding, RunHeader, Sample
 from steelyard.suite.case import Case
 
 if TYPE_CHECKING:
@@ -20,6 +20,16 @@ class Key:
     case_id: str
     variant: str
     repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding with the sample it was found in."""
+
+    case_id: str
+    variant: str
+    repeat: int
+    finding: Finding
 
 
 @dataclass(slots=True)
@@ -58,6 +68,12 @@ class Columns:
     finding_sample: np.ndarray = field(default_factory=lambda: _empty())
     finding_code: np.ndarray = field(default_factory=lambda: _empty())
     finding_codes: list[str] = field(default_factory=list)
+    finding_component: np.ndarray = field(default_factory=lambda: _empty())
+    """Codes into `finding_components`."""
+    finding_components: list[str] = field(default_factory=list)
+    finding_gain: np.ndarray = field(default_factory=lambda: _empty())
+    counts: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    """Component name to the name of a count to its values; NaN where nothing was counted."""
     latency: np.ndarray = field(default_factory=lambda: _empty())
     """Seconds; NaN where no answer came."""
     tokens_in: np.ndarray = field(default_factory=lambda: _empty())
@@ -120,6 +136,10 @@ class Store(Protocol):
         ...
 
     def columns(self, run_id: str) -> Columns: ...
+
+    def findings(self, run_id: str, code: str, *, limit: int) -> list[Found]:
+        """The first findings of one code, in the order of their samples; those of inconclusive samples left out."""
+        ...
 
     def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
         """Median latencies, in seconds, of the suite's earlier ended runs with the same target."""

@@ -16,8 +16,8 @@ from steelyard.records import Outcome
 from steelyard.store.base import Columns
 from steelyard.store.database import Session
 from steelyard.store.load import layouts_of
-from steelyard.store.rows import Layout
 from steelyard.store.text import from_stored
+from steelyard.store.weighed import Layout
 
 PIECE = 1_000
 """Rows read at a time: few enough to stay in the processor's cache, which is twice as fast as 20,000."""
@@ -35,7 +35,8 @@ SELECT seq, CASE WHEN failure_kind IS NULL THEN latency END, tokens_in, tokens_o
 FROM attempts WHERE run = ? ORDER BY seq
 """
 _MEASURED = ("latency", "tokens_in", "tokens_out", "cost")
-_FINDINGS = "SELECT seq, code FROM findings WHERE run = ? ORDER BY seq, position"
+_N_FINDINGS = "SELECT count(*) FROM findings WHERE run = ?"
+_FINDINGS = "SELECT seq, code, component, gain FROM findings WHERE run = ? ORDER BY seq, position"
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? ORDER BY seq, position"
 
 _WHOLE = (np.int8, np.int16, np.int32, np.int64)
@@ -131,12 +132,14 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
     n = session.execute(_SIZE, (run,))[0][0]
     layouts = layouts_of(session, run)
     declared = [component["name"] for component in suite.get("components", ())]
-    components = dict.fromkeys([*declared, *(name for layout in layouts.values() for name, _weight in layout)])
+    known = [score for layout in layouts.values() for score in layout]
+    components = dict.fromkeys([*declared, *(name for name, _weight, _counts in known)])
     names = {column: _Names() for column in _TEXTS}
     names["outcome"] = _Names([outcome.value for outcome in Outcome])
     names["band"] = _Names([band["name"] for band in suite.get("bands", ())])
     whole = {column: _Column(n) for column in ("repeat", "passed", *_TEXTS)}
     score, parts = _Column(n, _REAL), {name: _Column(n, _REAL) for name in components}
+    counted = {(name, count): _Column(n, _REAL) for name, _weight, counts in known for count in counts}
     # As wide as what is looked up in it, which numpy would otherwise widen again and again.
     places = np.empty(n, dtype=np.int64)
     cases = _Cases(n)
@@ -151,15 +154,13 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         score.put(piece, np.array(scores, dtype=float))
         for column, found in zip(_TEXTS, texts, strict=True):
             whole[column].put(piece, names[column].codes(found))
-        _put_parts(parts, piece, layouts, layout, values)
+        _put_parts(parts, counted, piece, layouts, layout, values)
         start = piece.stop
     if not cases.in_order:
         cases = _Cases(n)
         for rows in session.stream(_BY_CASE, (run,), PIECE):
             case_ids, seq = zip(*rows, strict=True)
             cases.take(np.searchsorted(places, np.array(seq)), case_ids)
-    tag_sample, tag, tags = _listed(session, _TAGS, run, places)
-    finding_sample, finding_code, finding_codes = _listed(session, _FINDINGS, run, places)
     return Columns(
         n=n,
         case=cases.codes.values,
@@ -177,41 +178,90 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         categories=names["category"].texts,
         difficulty=whole["difficulty"].values,
         difficulties=names["difficulty"].texts,
-        tag_sample=tag_sample,
-        tag=tag,
-        tags=tags,
         components={name: each.values for name, each in parts.items()},
-        finding_sample=finding_sample,
-        finding_code=finding_code,
-        finding_codes=finding_codes,
+        counts=_by_component(counted),
         rung=whole["rung"].values,
         rungs=names["rung"].texts,
+        **_tags(session, run, places),
+        **_findings(session, run, places),
         **_attempts(session, run, places),
     )
 
 
 def _put_parts(
-    parts: dict[str, _Column], piece: slice, layouts: dict[int, Layout], used: Sequence[int], scores: Sequence[str]
+    parts: dict[str, _Column],
+    counted: dict[tuple[str, str], _Column],
+    piece: slice,
+    layouts: dict[int, Layout],
+    used: Sequence[int],
+    scores: Sequence[str],
 ) -> None:
-    """Put the values of components, which are stored as one list a sample in the order its layout says."""
+    """Put values and counts of components, which are stored as one list a sample in the order its layout says."""
     numbers = np.array(used)
     for number in set(used):
         where = np.flatnonzero(numbers == number)
         parsed = json.loads("[" + ",".join([scores[position] for position in where.tolist()]) + "]")
         matrix = np.array(parsed, dtype=float).reshape(len(where), -1)
-        for position, (name, _weight) in enumerate(layouts[number]):
-            parts[name].put(piece.start + where, matrix[:, position])
+        layout = layouts[number]
+        columns = [parts[name] for name, _weight, _counts in layout]
+        columns += [counted[name, count] for name, _weight, counts in layout for count in counts]
+        for position, column in enumerate(columns):
+            column.put(piece.start + where, matrix[:, position])
 
 
-def _listed(session: Session, sql: str, run: int, seq: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Positions of samples and codes of the texts listed for them."""
-    names, places, codes = _Names(), array("I"), array("I")
-    for rows in session.stream(sql, (run,), PIECE):
+def _by_component(counted: dict[tuple[str, str], _Column]) -> dict[str, dict[str, np.ndarray]]:
+    nested: dict[str, dict[str, np.ndarray]] = {}
+    for (name, count), column in counted.items():
+        nested.setdefault(name, {})[count] = column.values
+    return nested
+
+
+class _Listing:
+    """Texts listed for samples, as codes in the narrowest type."""
+
+    def __init__(self) -> None:
+        self.names = _Names()
+        self._codes = array("I")
+
+    def take(self, texts: Sequence[str]) -> None:
+        self._codes.frombytes(self.names.codes(texts).astype(np.uint32).tobytes())
+
+    def codes(self) -> np.ndarray:
+        return np.asarray(self._codes).astype(np.min_scalar_type(len(self.names.texts)))
+
+
+def _tags(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
+    """Positions of samples and the tags listed for them."""
+    places, tags = array("I"), _Listing()
+    for rows in session.stream(_TAGS, (run,), PIECE):
         seqs, texts = zip(*rows, strict=True)
-        places.frombytes(np.searchsorted(seq, np.array(seqs)).astype(np.uint32).tobytes())
-        codes.frombytes(names.codes(texts).astype(np.uint32).tobytes())
-    narrow = np.min_scalar_type(len(names.texts))
-    return np.asarray(places), np.asarray(codes).astype(narrow), names.texts
+        places.frombytes(_positions(seq, seqs))
+        tags.take(texts)
+    return {"tag_sample": np.asarray(places), "tag": tags.codes(), "tags": tags.names.texts}
+
+
+def _findings(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
+    """Positions of samples, and of each finding in them the code, the component and the gain."""
+    n = session.execute(_N_FINDINGS, (run,))[0][0]
+    places, codes, components, gain = array("I"), _Listing(), _Listing(), _Column(n, _REAL)
+    for rows in session.stream(_FINDINGS, (run,), PIECE):
+        seqs, code, component, gains = zip(*rows, strict=True)
+        gain.put(slice(len(places), len(places) + len(rows)), np.array(gains))
+        places.frombytes(_positions(seq, seqs))
+        codes.take(code)
+        components.take(component)
+    return {
+        "finding_sample": np.asarray(places),
+        "finding_code": codes.codes(),
+        "finding_codes": codes.names.texts,
+        "finding_component": components.codes(),
+        "finding_components": components.names.texts,
+        "finding_gain": gain.values,
+    }
+
+
+def _positions(seq: np.ndarray, seqs: Sequence[int]) -> bytes:
+    return np.searchsorted(seq, np.array(seqs)).astype(np.uint32).tobytes()
 
 
 def _attempts(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:

@@ -8,17 +8,9 @@ from steelyard.errors import StoreError
 from steelyard.records import Sample
 from steelyard.store.database import Session, in_pieces, placeholders
 from steelyard.store.load import layouts_of
-from steelyard.store.rows import (
-    ANSWER_COLUMNS,
-    ATTEMPT_COLUMNS,
-    FINDING_COLUMNS,
-    SAMPLE_COLUMNS,
-    TAG_COLUMNS,
-    Batch,
-    Layout,
-    layout_of,
-)
-from steelyard.store.text import from_stored, to_json, to_stored
+from steelyard.store.rows import ANSWER_COLUMNS, ATTEMPT_COLUMNS, SAMPLE_COLUMNS, TAG_COLUMNS, Batch
+from steelyard.store.text import from_stored, to_stored
+from steelyard.store.weighed import FINDING_COLUMNS, Layout, layout_of, layout_text
 
 Layouts = dict[Layout, int]
 
@@ -87,7 +79,7 @@ def _known_layouts(session: Session, run: int, needed: set[Layout], known: Layou
     layouts = {layout: number for number, layout in layouts_of(session, run).items()}
     for layout in sorted(needed - layouts.keys()):
         layouts[layout] = len(layouts)
-        session.insert("layouts", ("run", "number", "content"), [(run, layouts[layout], to_json(layout))])
+        session.insert("layouts", ("run", "number", "content"), [(run, layouts[layout], layout_text(layout))])
     return layouts
 
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
-from steelyard.records import Finding, Sample
+from steelyard.records import Finding, Outcome, Sample
+from steelyard.store.base import Found
 from steelyard.store.database import Row, Session, in_pieces, placeholders
-from steelyard.store.rows import (
-    ATTEMPT_COLUMNS,
-    FINDING_COLUMNS,
-    SAMPLE_COLUMNS,
-    Layout,
-    attempt_from,
-    case_from,
-    finding_from,
-    sample_from,
-)
-from steelyard.store.text import from_stored
+from steelyard.store.rows import ATTEMPT_COLUMNS, SAMPLE_COLUMNS, attempt_from, case_from, sample_from
+from steelyard.store.text import from_stored, to_stored
+from steelyard.store.weighed import FINDING_COLUMNS, Layout, finding_from, layout_from
 from steelyard.suite.case import Case
 
 PAGE = 500
@@ -34,6 +26,13 @@ WHERE s.run = ?
 """  # noqa: S608 - our own column names
 _PAGE = f"{_WITH_ATTEMPT} AND s.seq > ? ORDER BY s.seq LIMIT ?"
 _FINDINGS = f"SELECT seq, {', '.join(FINDING_COLUMNS[3:])} FROM findings WHERE run = ? AND seq IN "  # noqa: S608
+_CONCLUSIVE = tuple(outcome.value for outcome in Outcome if outcome.conclusive)
+_OF_CODE = f"""
+SELECT s.case_id, s.variant, s.repeat, {", ".join(f"f.{column}" for column in FINDING_COLUMNS[3:])}
+FROM findings f JOIN samples s ON s.run = f.run AND s.seq = f.seq
+WHERE f.run = ? AND f.code = ? AND s.outcome IN ({placeholders(_CONCLUSIVE)})
+ORDER BY f.seq, f.position LIMIT ?
+"""  # noqa: S608 - our own column names
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
 _IN_ORDER = " ORDER BY seq, position"
 
@@ -44,9 +43,9 @@ _N_SAMPLE = len(SAMPLE_COLUMNS)
 
 
 def layouts_of(session: Session, run: int) -> dict[int, Layout]:
-    """Number of each layout of a run, with its names and weights."""
+    """Number of each layout of a run, with its names, weights and counts."""
     rows = session.execute("SELECT number, content FROM layouts WHERE run = ?", (run,))
-    return {number: tuple((name, weight) for name, weight in json.loads(content)) for number, content in rows}
+    return {number: layout_from(content) for number, content in rows}
 
 
 def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample, Case]], int]:
@@ -71,6 +70,15 @@ def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sa
         rows = session.execute(f"{_WITH_ATTEMPT} AND s.seq IN ({placeholders(piece)})", (run, *piece))
         found.update((sample.position, (sample, case)) for sample, case in _complete(session, run, rows))
     return [found[seq] for seq in seqs]
+
+
+def findings_of(session: Session, run: int, code: str, limit: int) -> list[Found]:
+    """The first findings of one code in conclusive samples, in the order of the plan."""
+    rows = session.execute(_OF_CODE, (run, to_stored(code), *_CONCLUSIVE, limit))
+    return [
+        Found(from_stored(case_id), from_stored(variant), repeat, finding_from(tuple(values)))
+        for case_id, variant, repeat, *values in rows
+    ]
 
 
 def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sample, Case]]:

@@ -1,21 +1,26 @@
-"""Records as rows and back: the only place that knows which field lives in which column."""
+"""Records as rows and back: with `weighed.py`, the only place that knows which field lives in which column."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import Any
 
-from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
+from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, RunState, Sample, Verdict
 from steelyard.store.text import from_stored, to_json, to_stored
+from steelyard.store.weighed import (
+    Layout,
+    Row,
+    finding_values,
+    finite_or_none,
+    marks_from,
+    marks_text,
+    score_details,
+    score_values,
+    scores_from,
+)
 from steelyard.suite.case import Case, canonical, digest
-
-Row = tuple[Any, ...]
-Layout = tuple[tuple[str, float], ...]
-"""Names and weights of a sample's component scores, in their order; kept once a run, not once a sample."""
 
 RUN_COLUMNS = (
     *("id", "suite_name", "suite_path", "created_at", "state", "ended_at", "verdict", "rescored_from", "n_planned"),
@@ -23,14 +28,13 @@ RUN_COLUMNS = (
 )
 SAMPLE_COLUMNS = (
     *("run", "seq", "case_id", "variant", "repeat", "case_hash", "attempt_run", "outcome", "score", "passed", "band"),
-    *("category", "difficulty", "rung", "layout", "scores", "details"),
+    *("category", "difficulty", "rung", "layout", "scores", "details", "marks"),
 )
 ATTEMPT_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
     *("failure_kind", "failure_message"),
 )
 ANSWER_COLUMNS = ("run", "seq", "text")
-FINDING_COLUMNS = ("run", "seq", "position", "code", "severity", "place", "expected", "got", "evidence")
 TAG_COLUMNS = ("run", "seq", "position", "tag")
 
 
@@ -135,14 +139,15 @@ class Batch:
                 None if difficulty is None else to_stored(difficulty),
                 sample.rung,
                 layout,
-                _values(sample.scores),
-                _details(sample.scores),
+                score_values(sample.scores),
+                score_details(sample.scores),
+                marks_text(sample.marks) if sample.marks else None,
             )
         )
         if attempt_run == run:
             self._add_attempt(run, seq, sample.attempt)
         for position, finding in enumerate(sample.findings):
-            self.findings.append((run, seq, position, *_finding_values(finding)))
+            self.findings.append((run, seq, position, *finding_values(finding)))
         for position, tag in enumerate(sample.tags):
             self.tags.append((run, seq, position, to_stored(tag)))
 
@@ -167,69 +172,6 @@ class Batch:
         )
         if attempt.text is not None:
             self.answers.append((run, seq, to_stored(attempt.text)))
-
-
-def layout_of(scores: Iterable[Score]) -> Layout:
-    """What a sample's scores have in common with most others of its run."""
-    return tuple([(score.name, score.weight) for score in scores])
-
-
-def finite_or_none(value: float | None) -> float | None:
-    """The value, or None when it is no number: a scorer that gave NaN has weighed nothing."""
-    return value if value is None or isfinite(value) else None
-
-
-def _values(scores: Sequence[Score]) -> str:
-    values = [score.value for score in scores]
-    # Plain numbers are written alike by Python and JSON; None, nan, inf, True, False and numpy's numbers are not.
-    written = repr(values)
-    if "n" not in written and "e" not in written:
-        return written
-    return to_json([None if value is None or not isfinite(value) else float(value) for value in values])
-
-
-def _details(scores: Sequence[Score]) -> str | None:
-    found = {}
-    for position, score in enumerate(scores):
-        if score.note or score.raw is not None or score.bound_by is not None:
-            found[position] = [score.raw, score.bound_by, score.note]
-    return to_json(found) if found else None
-
-
-def _finding_values(finding: Finding) -> Row:
-    return (
-        to_stored(finding.code),
-        to_stored(finding.severity),
-        to_stored(finding.place),
-        None if finding.expected is None else to_json(finding.expected),
-        None if finding.got is None else to_json(finding.got),
-        to_stored(finding.evidence),
-    )
-
-
-def finding_from(row: Row) -> Finding:
-    """The finding back from FINDING_COLUMNS without run, seq and position."""
-    code, severity, place, expected, got, evidence = row
-    return Finding(
-        code=from_stored(code),
-        place=from_stored(place),
-        expected=None if expected is None else json.loads(expected),
-        got=None if got is None else json.loads(got),
-        evidence=from_stored(evidence),
-        severity=from_stored(severity),
-    )
-
-
-def scores_from(layout: Layout, values: str, details: str | None) -> tuple[Score, ...]:
-    """The component scores back from their layout, values and whatever else was worth keeping."""
-    numbers = json.loads(values)
-    if details is None:
-        return tuple(Score(name, value, weight) for (name, weight), value in zip(layout, numbers, strict=True))
-    more = json.loads(details)
-    return tuple(
-        Score(name, value, weight, *more.get(str(position), (None, None, "")))
-        for position, ((name, weight), value) in enumerate(zip(layout, numbers, strict=True))
-    )
 
 
 def attempt_from(row: Row, text: str | None) -> Attempt:
@@ -266,6 +208,7 @@ def sample_from(
         band=stored_or_none(value["band"]),
         scores=scores_from(layouts(value["layout"]), value["scores"], value["details"]),
         findings=tuple(findings),
+        marks=marks_from(value["marks"]),
         rung=value["rung"],
         category=stored_or_none(value["category"]),
         difficulty=stored_or_none(value["difficulty"]),

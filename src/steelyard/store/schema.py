@@ -83,7 +83,18 @@ def m002_ended_runs_stay(execute: Executes, dialect: Dialect) -> None:
         execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_runs_and_samples, m002_ended_runs_stay)
+def m003_places_and_gains(execute: Executes, dialect: Dialect) -> None:
+    """Findings know their component, their gain and their place on the picture; samples have marks there."""
+    execute("ALTER TABLE findings ADD COLUMN component TEXT NOT NULL DEFAULT ''")
+    execute(f"ALTER TABLE findings ADD COLUMN gain {dialect.real} NOT NULL DEFAULT 0")
+    execute("ALTER TABLE findings ADD COLUMN box TEXT")
+    execute("ALTER TABLE samples ADD COLUMN marks TEXT")
+    # Whatever becomes a column of numbers is in the index: expected, got and evidence are not read with it.
+    execute("DROP INDEX findings_in_order")
+    execute("CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code, component, gain)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_runs_and_samples, m002_ended_runs_stay, m003_places_and_gains)
 
 _FIRST_TABLES = """
 CREATE TABLE runs (

@@ -6,12 +6,13 @@ import hashlib
 import json
 from typing import Any
 
-from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
+from steelyard.records import Attempt, Failure, Finding, Mark, Outcome, RunHeader, RunState, Sample, Score, Verdict
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 FORMAT = "steelyard-snapshot"
-VERSION = 1
+VERSION = 2
+"""2 added counts of scores, component, gain and box of findings, and marks; all of them may be left out."""
 
 
 class ContentDigest:
@@ -63,6 +64,7 @@ def run_from(data: dict[str, Any]) -> RunHeader:
 
 def sample_data(sample: Sample) -> dict[str, Any]:
     """A sample with its attempt as plain data."""
+    marks = [{"box": list(mark.box), "text": mark.text} for mark in sample.marks]
     return {
         "position": sample.position,
         "case": sample.case_id,
@@ -79,6 +81,7 @@ def sample_data(sample: Sample) -> dict[str, Any]:
         "rung": sample.rung,
         "scores": [_score_data(score) for score in sample.scores],
         "findings": [_finding_data(finding) for finding in sample.findings],
+        **({"marks": marks} if marks else {}),
         "attempt": _attempt_data(sample.attempt),
     }
 
@@ -95,7 +98,8 @@ def sample_from(data: dict[str, Any]) -> Sample:
         passed=data["passed"],
         band=data["band"],
         scores=tuple(Score(**score) for score in data["scores"]),
-        findings=tuple(Finding(**finding) for finding in data["findings"]),
+        findings=tuple(_finding_from(finding) for finding in data["findings"]),
+        marks=tuple(Mark(tuple(mark["box"]), mark["text"]) for mark in data.get("marks", ())),
         rung=data["rung"],
         category=data["category"],
         difficulty=data["difficulty"],
@@ -113,11 +117,13 @@ def _score_data(score: Score) -> dict[str, Any]:
         data["bound_by"] = score.bound_by
     if score.note:
         data["note"] = score.note
+    if score.counts:
+        data["counts"] = dict(score.counts)
     return data
 
 
 def _finding_data(finding: Finding) -> dict[str, Any]:
-    return {
+    data: dict[str, Any] = {
         "code": finding.code,
         "severity": finding.severity,
         "place": finding.place,
@@ -125,6 +131,18 @@ def _finding_data(finding: Finding) -> dict[str, Any]:
         "got": finding.got,
         "evidence": finding.evidence,
     }
+    if finding.component:
+        data["component"] = finding.component
+    if finding.gain:
+        data["gain"] = finding.gain
+    if finding.box is not None:
+        data["box"] = list(finding.box)
+    return data
+
+
+def _finding_from(data: dict[str, Any]) -> Finding:
+    box = data.get("box")
+    return Finding(**(data | {"box": None if box is None else tuple(box)}))
 
 
 def _attempt_data(attempt: Attempt) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import jsonschema_rs
 
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.store.snapshot_form import FORMAT, VERSION
+from steelyard.store.weighed import MOST_COUNTED
 
 Schema = dict[str, Any]
 
@@ -19,6 +20,13 @@ _COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
 _OBJECT: Schema = {"type": "object"}
 _HASH: Schema = {"type": "string", "pattern": "^[0-9a-f]{16}$"}
 _TEXTS: Schema = {"type": "array", "items": _TEXT}
+_BOX: Schema = {
+    "description": "Left, top, right and bottom as fractions of the picture's width and height.",
+    "type": "array",
+    "items": _NUMBER,
+    "minItems": 4,
+    "maxItems": 4,
+}
 
 
 def _or_null(schema: Schema) -> Schema:
@@ -56,6 +64,16 @@ _RUN = _record(
     },
     about="Everything about the run except its samples. Times are seconds since 1970 (UTC).",
 )
+_ATTACHMENT = _record(
+    {
+        "place": _TEXT,
+        "media_type": _TEXT,
+        "digest": _TEXT,
+        "size": {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 2, "maxItems": 2},
+    },
+    optional=("size",),
+    about="A file that was sent. size is the width and height of a picture in pixels.",
+)
 _CASE = _record(
     {
         "id": _TEXT,
@@ -64,7 +82,7 @@ _CASE = _record(
         "category": _or_null(_TEXT),
         "difficulty": _or_null(_TEXT),
         "tags": _TEXTS,
-        "attachments": {"type": "array", "items": _record({"place": _TEXT, "media_type": _TEXT, "digest": _TEXT})},
+        "attachments": {"type": "array", "items": _ATTACHMENT},
         "why": _TEXT,
     },
     about="One question with its ground truth.",
@@ -77,14 +95,30 @@ _SCORE = _record(
         "raw": _NUMBER,
         "bound_by": _TEXT,
         "note": _TEXT,
+        "counts": {
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": 0, "maximum": MOST_COUNTED},
+        },
     },
-    optional=("raw", "bound_by", "note"),
-    about="One component. value is null when there was nothing to weigh it against.",
+    optional=("raw", "bound_by", "note", "counts"),
+    about="One component. value is null when there was nothing to weigh it against; counts is what was counted.",
 )
 _FINDING = _record(
-    {"code": _TEXT, "severity": _TEXT, "place": _TEXT, "expected": {}, "got": {}, "evidence": _TEXT},
-    about="One typed error.",
+    {
+        "code": _TEXT,
+        "severity": _TEXT,
+        "place": _TEXT,
+        "expected": {},
+        "got": {},
+        "evidence": _TEXT,
+        "component": _TEXT,
+        "gain": _NUMBER,
+        "box": _BOX,
+    },
+    optional=("component", "gain", "box"),
+    about="One typed error. gain is what its component, as a share of its scale, would rise by were it mended.",
 )
+_MARK = _record({"box": _BOX, "text": _TEXT}, about="Something that was found right, and where on the picture.")
 _ATTEMPT = _record(
     {
         "text": _or_null(_TEXT),
@@ -118,8 +152,10 @@ _SAMPLE = _record(
         "rung": _or_null(_TEXT),
         "scores": {"type": "array", "items": {"$ref": "#/$defs/score"}},
         "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        "marks": {"type": "array", "items": {"$ref": "#/$defs/mark"}},
         "attempt": {"$ref": "#/$defs/attempt"},
     },
+    optional=("marks",),
     about="One attempt with what it weighed. case and case_hash name one of the cases.",
 )
 
@@ -130,7 +166,7 @@ SCHEMA: Schema = {
     "type": "object",
     "properties": {
         "format": {"const": FORMAT},
-        "version": {"const": VERSION},
+        "version": {"type": "integer", "minimum": 1, "maximum": VERSION},
         "run": {"$ref": "#/$defs/run"},
         "cases": {"type": "array", "items": {"$ref": "#/$defs/case"}, "description": "Each once, by id."},
         "samples": {"type": "array", "items": {"$ref": "#/$defs/sample"}, "description": "By position."},
@@ -145,6 +181,7 @@ SCHEMA: Schema = {
         "attempt": _ATTEMPT,
         "score": _SCORE,
         "finding": _FINDING,
+        "mark": _MARK,
     },
 }
 
@@ -158,7 +195,11 @@ def first_problem(kind: str) -> Callable[[Any], str | None]:
     def check(record: Any) -> str | None:
         if validator.is_valid(record):
             return None
-        error = next(iter(validator.iter_errors(record)))
+        try:
+            error = next(iter(validator.iter_errors(record)))
+        except UnicodeEncodeError:
+            # The validator cannot quote half of a surrogate pair, which model output may hold.
+            return f"{kind} does not fit the published schema"
         place = ".".join(str(step) for step in error.instance_path)
         message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
         return f"{kind}{f'.{place}' if place else ''}: {message}"

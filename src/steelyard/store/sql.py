@@ -9,12 +9,12 @@ from typing import Any
 
 from steelyard.errors import StoreError
 from steelyard.records import RunHeader, RunState, Sample
-from steelyard.store.base import Columns
+from steelyard.store.base import Columns, Found
 from steelyard.store.columns import read_columns
 from steelyard.store.database import Database, Duplicate, Session, in_pieces
 from steelyard.store.ids import find_run, list_runs, run_not_found
 from steelyard.store.keep import Layouts, attempts_by_key, describe_key, keep_cases, keep_rescored, keep_samples
-from steelyard.store.load import page_after, samples_at
+from steelyard.store.load import findings_of, page_after, samples_at
 from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
 from steelyard.store.text import to_json, to_stored
 from steelyard.suite.case import Case, digest
@@ -140,6 +140,10 @@ class SqlStore:
             run = self._number(session, run_id)
             suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
             return read_columns(session, run, json.loads(suite))
+
+    def findings(self, run_id: str, code: str, *, limit: int) -> list[Found]:
+        with self.database.reading() as session:
+            return findings_of(session, self._number(session, run_id), code, limit)
 
     def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
         with self.database.reading() as session:

@@ -17,8 +17,9 @@ def build_answer(raw: Any, draft: Draft) -> AnswerShape:
     if not isinstance(raw, dict):
         return AnswerShape()
     given = raw.get("schema")
+    repair = raw.get("repair") is not False
     if given is None:
-        return AnswerShape("json" if raw.get("format") == "json" else "text")
+        return AnswerShape("json" if raw.get("format") == "json" else "text", repair=repair)
     if raw.get("format") == "text":
         draft.tell("answer: a schema is for JSON answers: leave out format: text", ("answer", "format"))
     schema = _read_schema(given, draft) if isinstance(given, str) else given
@@ -29,7 +30,7 @@ def build_answer(raw: Any, draft: Draft) -> AnswerShape:
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         told = str(error).splitlines()[0]
         draft.tell(f"answer.schema is not a valid JSON Schema: {told}", ("answer", "schema"))
-    return AnswerShape("json", schema)
+    return AnswerShape("json", schema, repair)
 
 
 def _read_schema(name: str, draft: Draft) -> Any:

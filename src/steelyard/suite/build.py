@@ -8,15 +8,17 @@ from typing import Any
 from steelyard.suite.answer_shape import build_answer
 from steelyard.suite.case_files import build_source
 from steelyard.suite.components import build_components
+from steelyard.suite.criteria import check_criteria
 from steelyard.suite.declared_targets import build_target, prompts_of
 from steelyard.suite.draft import Draft
 from steelyard.suite.file import SuitePart
-from steelyard.suite.gates import check_gate, parse_gate
+from steelyard.suite.gates import Known, check_gate, parse_gate
 from steelyard.suite.model import (
     AuditLimits,
     Band,
     CaseSurvey,
     Component,
+    Criterion,
     FindingKind,
     Limits,
     SuiteModel,
@@ -49,7 +51,9 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     survey = survey_cases(source, components, draft) if source is not None else CaseSurvey()
     bands = _bands(raw.get("bands"), draft)
     taxonomy = _taxonomy(part, components)
-    _check_gates(raw, draft, components, taxonomy, bands, variants, survey)
+    known = _known(raw, components, taxonomy, bands, variants, survey)
+    _check_gates(raw.get("gates"), known, draft)
+    check_criteria(raw.get("criteria"), known, draft)
     prompts = prompts_of(target, ("target",), draft) | variant_prompts
     draft.finish()
     if part is None or target is None or source is None:
@@ -66,6 +70,10 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         passing=None if part.pass_ is None else Threshold(passing(part.pass_), _rule(part.pass_)),
         bands=bands,
         gates=tuple(part.gates),
+        criteria=tuple(
+            Criterion(name, criterion.pass_, criterion.fail, criterion.secondary, criterion.about)
+            for name, criterion in part.criteria.items()
+        ),
         variants=variants,
         repeats=part.repeats,
         taxonomy=taxonomy,
@@ -128,46 +136,57 @@ def _bands(raw: Any, draft: Draft) -> tuple[Band, ...]:
 
 def _taxonomy(part: SuitePart | None, components: tuple[Component, ...]) -> tuple[FindingKind, ...]:
     declared = {
-        code: FindingKind(code, kind.about, kind.severity) for code, kind in (part.findings if part else {}).items()
+        code: FindingKind(code, kind.about, kind.severity, kind.name)
+        for code, kind in (part.findings if part else {}).items()
     }
     for component in components:
-        declared.setdefault(component.code, FindingKind(component.code, f"{component.name} is wrong"))
+        # A scorer that a Python suite brought along need not have all that ours have.
+        codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else ()
+        for code in codes:
+            declared.setdefault(code, FindingKind(code))
+        if not codes:
+            declared.setdefault(component.code, FindingKind(component.code, f"{component.name} is wrong"))
     declared.setdefault(FORMAT, FindingKind(FORMAT, "The answer cannot be read, or is not in the shape asked for."))
     return tuple(declared.values())
 
 
-def _check_gates(
+def _known(
     raw: dict[str, Any],
-    draft: Draft,
     components: tuple[Component, ...],
     taxonomy: tuple[FindingKind, ...],
     bands: tuple[Band, ...],
     variants: tuple[Variant, ...],
     survey: CaseSurvey,
-) -> None:
-    gates = raw.get("gates")
+) -> Known:
+    """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
+    score, findings = raw.get("score"), raw.get("findings")
+    measures: dict[str, list[str] | None] = dict.fromkeys(score if isinstance(score, dict) else ())
+    measures |= {component.name: list(getattr(component.scorer, "measures", ())) for component in components}
     slices = {
         "category": list(survey.categories),
         "difficulty": list(survey.difficulties),
         "tag": list(survey.tags),
         "variant": [variant.name for variant in variants if variant.name],
     }
-    declared = raw.get("score")
-    names = list(declared) if isinstance(declared, dict) else [component.name for component in components]
+    return Known(
+        components=measures,
+        codes=list(
+            dict.fromkeys([*(kind.code for kind in taxonomy), *(findings if isinstance(findings, dict) else ())])
+        ),
+        bands=[band.name for band in bands],
+        slices=slices if survey.n else None,
+        passing=raw.get("pass") is not None,
+    )
+
+
+def _check_gates(gates: Any, known: Known, draft: Draft) -> None:
     for at, text in enumerate(gates if isinstance(gates, list) else []):
         if not isinstance(text, str):
             continue
         try:
-            gate = parse_gate(text)
+            wrong = check_gate(parse_gate(text), known)
         except ValueError as error:
-            draft.tell(str(error), ("gates", at))
-            continue
-        if gate.metric == "pass_rate" and raw.get("pass") is None:
-            draft.tell(f"gate {text!r} needs a pass rule: write pass: score >= 75 %", ("gates", at))
-        if survey.n == 0 and gate.factor is not None:
-            continue
-        codes, ratings = [kind.code for kind in taxonomy], [band.name for band in bands]
-        wrong = check_gate(gate, components=names, codes=codes, bands=ratings, slices=slices)
+            wrong = str(error)
         if wrong:
             draft.tell(wrong, ("gates", at))
 

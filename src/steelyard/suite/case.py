@@ -15,12 +15,29 @@ class Attachment:
     place: str
     media_type: str
     digest: str = ""
-    """Of the file's bytes, so that another picture under the same name is another question; "" for a URL."""
+    """Of the file's bytes, so that another picture under the same name is another question.
+
+    "" for a URL, "missing" for a file that cannot be read.
+    """
+    size: tuple[int, int] | None = None
+    """Width and height of a picture in pixels, when its file could be read."""
 
     @property
     def is_url(self) -> bool:
         """True when the target fetches it itself."""
         return self.place.startswith(("http://", "https://"))
+
+    def as_data(self) -> dict[str, Any]:
+        """The attachment as plain JSON-able data."""
+        data: dict[str, Any] = {"place": self.place, "media_type": self.media_type, "digest": self.digest}
+        return data if self.size is None else data | {"size": list(self.size)}
+
+    @staticmethod
+    def from_data(data: dict[str, Any]) -> Attachment:
+        """The attachment back from `as_data`."""
+        width_and_height = data.get("size")
+        size = (width_and_height[0], width_and_height[1]) if width_and_height else None
+        return Attachment(data["place"], data["media_type"], data["digest"], size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +68,7 @@ class Case:
             "category": self.category,
             "difficulty": self.difficulty,
             "tags": list(self.tags),
-            "attachments": [
-                {"place": a.place, "media_type": a.media_type, "digest": a.digest} for a in self.attachments
-            ],
+            "attachments": [attachment.as_data() for attachment in self.attachments],
             "why": self.why,
         }
 
@@ -67,7 +82,7 @@ class Case:
             category=data["category"],
             difficulty=data["difficulty"],
             tags=tuple(data["tags"]),
-            attachments=tuple(Attachment(**a) for a in data["attachments"]),
+            attachments=tuple(Attachment.from_data(a) for a in data["attachments"]),
             why=data["why"],
         )
 

@@ -89,7 +89,7 @@ def build_case(record: Record, mapping: Mapping, folder: Path, report: Report) -
         report(record.mistake(f"a case is a group of keys; {found(record.data)}"))
         return None
     try:
-        fields = mapping.fields(record.data)
+        fields = mapping.fields(_with_key(record))
     except Unmappable as error:
         report(record.mistake(str(error), error.field))
         return None
@@ -117,6 +117,12 @@ def build_case(record: Record, mapping: Mapping, folder: Path, report: Report) -
     for message, name in broken:
         report(record.mistake(message, name))
     return None if broken else case
+
+
+def _with_key(record: Record) -> dict[str, Any]:
+    """The record's data; the key it stands under, or the name of its file, is its `id` unless it has one."""
+    data: dict[str, Any] = record.data
+    return data if record.key is None or "id" in data else {"id": record.key, **data}
 
 
 _BESIDE_ATTACHMENTS = tuple(name for name in Case.__slots__ if name != "attachments")

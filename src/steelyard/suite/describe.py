@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from steelyard.suite.model import Component, SuiteModel
+from steelyard.suite.model import Component, Criterion, FindingKind, SuiteModel
 
 
 def describe(suite: SuiteModel) -> dict[str, Any]:
@@ -19,11 +19,12 @@ def describe(suite: SuiteModel) -> dict[str, Any]:
         "bands": [{"name": band.name, "at_least": band.at_least} for band in suite.bands],
         "passing": None if suite.passing is None else {"at_least": suite.passing.at_least, "text": suite.passing.text},
         "gates": list(suite.gates),
-        "taxonomy": [{"code": kind.code, "about": kind.about, "severity": kind.severity} for kind in suite.taxonomy],
+        "taxonomy": [_kind(kind) for kind in suite.taxonomy],
+        "criteria": [_criterion(criterion) for criterion in suite.criteria],
         "variants": [variant.name for variant in suite.variants],
         "repeats": suite.repeats,
         "max_inconclusive": suite.limits.max_inconclusive,
-        "answer": {"format": suite.answer.format, "schema": suite.answer.schema},
+        "answer": {"format": suite.answer.format, "schema": suite.answer.schema, "repair": suite.answer.repair},
     }
 
 
@@ -40,6 +41,24 @@ def describe_component(component: Component) -> dict[str, Any]:
         "when_unknown": component.when_unknown,
         "wrong_below": component.wrong_below,
         "strict": bool(getattr(component.scorer, "strict", False)),
+        "measures": {
+            name: {"numerator": measure.numerator, "denominator": measure.denominator, "about": measure.about}
+            for name, measure in getattr(component.scorer, "measures", {}).items()
+        },
+    }
+
+
+def _kind(kind: FindingKind) -> dict[str, Any]:
+    return {"code": kind.code, "name": kind.name, "about": kind.about, "severity": kind.severity}
+
+
+def _criterion(criterion: Criterion) -> dict[str, Any]:
+    return {
+        "name": criterion.name,
+        "pass": criterion.passes,
+        "fail": criterion.fails,
+        "secondary": criterion.secondary,
+        "about": criterion.about,
     }
 
 

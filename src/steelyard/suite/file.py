@@ -59,6 +59,16 @@ class AnswerPart(_Part):
     schema_: str | dict[str, Anything] | None = Field(
         default=None, alias="schema", description="A JSON Schema that answers must fit: a file, or written here."
     )
+    repair: bool = Field(default=True, description="Whether JSON that is not quite valid may be mended.")
+
+
+class CriterionPart(_Part):
+    """One criterion: what passes, what fails, and between them what is ambiguous."""
+
+    pass_: str = Field(alias="pass", description="When it passes: a gate, or `valid in >= 2 of 3 repeats`.")
+    fail: str | None = Field(default=None, description="When it fails; left out, whatever does not pass fails.")
+    secondary: bool = Field(default=False, description="Shown, but the verdict does not depend on it.")
+    about: str = Field(default="", description="What it means, or what to do when it does not hold.")
 
 
 class ComponentPart(_Part):
@@ -79,8 +89,9 @@ class ComponentPart(_Part):
 
 
 class FindingPart(_Part):
-    """One kind of finding."""
+    """One kind of finding. Their order is the order of detection: an error that fits several codes gets the first."""
 
+    name: str = Field(default="", description="What people call it.")
     about: str = Field(default="", description="What the code means, in a sentence.")
     severity: Literal["critical", "error", "major", "minor", "warning", "info"] = Field(
         default="error", description="How bad it is."
@@ -96,6 +107,7 @@ class LimitsPart(_Part):
     requests_per_second: float | None = Field(default=None, gt=0, description="Most calls a second.")
     max_cost: float | None = Field(default=None, gt=0, description="Stop when the calls have cost this much.")
     max_inconclusive: Share = Field(default=0.05, description="Above this share of failed samples a run is INVALID.")
+    max_pixels: int = Field(default=64_000_000, ge=1, description="Most pixels of a picture; a larger one is not sent.")
 
 
 class AuditPart(_Part):
@@ -122,6 +134,9 @@ class SuitePart(_Part):
     findings: dict[str, FindingPart] = Field(default={}, description="The taxonomy: what each code of a finding means.")
     bands: dict[str, Share] = Field(default={}, description="Ratings by the score they start at, the lowest at 0.")
     pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")
+    criteria: dict[str, CriterionPart] = Field(
+        default={}, description="Named conditions of a release with three outcomes: pass, fail and between them."
+    )
     gates: list[str] = Field(default=[], description="What a run must reach for a release: pass_rate >= 90 %.")
     variants: dict[str, list[Anything]] = Field(default={}, description="Factors with their values; all are combined.")
     repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")

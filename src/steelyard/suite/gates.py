@@ -6,15 +6,24 @@ Parsing and checking only; `release.gates` evaluates them on a run.
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from steelyard.suite.spelling import listed, meant
 
 FACTORS = ("category", "difficulty", "variant", "tag")
-OPERATORS = (">=", "<=", "==", "!=", ">", "<")
+COMPARE: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+OPERATORS = tuple(COMPARE)
 EVERY = "*"
 NONE = "(none)"
 """The slice of cases that have no category or no difficulty while others do."""
@@ -45,10 +54,13 @@ METRICS: dict[str, Metric] = {
         Metric("malformed_rate", "share", "answers in the wrong shape, among conclusive samples"),
         Metric("inconclusive_rate", "share", "samples whose target or judge failed, among all planned"),
         Metric("band.<band>", "share", "samples in that band, among those with a band"),
+        # Before the measures, because a literal spelling wins.
         Metric("score.<component>.average", "score", "mean of one component, as a fraction of its scale"),
+        Metric("score.<component>.<measure>", "share", "ratio of two counts of a component, each summed over samples"),
         Metric("findings.total", "count", "number of findings of any code"),
         Metric("findings.<code>", "count", "number of findings of that code"),
         Metric("findings.<code>.rate", "share", "conclusive samples with at least one finding of that code"),
+        Metric("findings.<code>.samples", "count", "number of samples with at least one finding of that code"),
         Metric("latency.p50", "s", "median time of answered calls"),
         Metric("latency.p95", "s", "time that 95 % of answered calls stay within"),
         Metric("latency.mean", "s", "mean time of answered calls"),
@@ -77,7 +89,28 @@ class Gate:
     pattern: str = ""
     """The key into METRICS: `findings.<code>`."""
     subject: str = ""
-    """What fills the angle brackets: `FORMAT`."""
+    """The band, component or code that fills the angle brackets: `FORMAT`."""
+    measure: str = ""
+    """The measure of that component, for `score.<component>.<measure>`."""
+
+    @property
+    def stands_on(self) -> tuple[str | None, str | None, str]:
+        """Slice and metric: two gates with the same compare the same figure."""
+        return self.factor, self.slice, self.metric
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The names that gates may speak of in one suite; None where they could not be read, so nothing can be said."""
+
+    components: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    """Each component with the names of its measures."""
+    codes: Sequence[str] = ()
+    bands: Sequence[str] = ()
+    slices: Mapping[str, Sequence[str]] | None = field(default_factory=dict)
+    """By factor, the names that cases have."""
+    passing: bool = True
+    """Whether the suite says when a sample passes."""
 
 
 _PIECE = re.compile(
@@ -88,26 +121,25 @@ _RIGHT = re.compile(
     r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>%|ms\b|s\b)?"
     r"\s*(?:with\s+n\s*>=\s*(?P<min_n>\d+))?\s*"
 )
+_MEASURE = "<measure>"
 _SHAPE = "write <metric> <operator> <number>, for instance: pass_rate >= 90 %"
 
 
 def parse_gate(text: str) -> Gate:
     """The gate that a text says; ValueError with a message for a person when it says none."""
-    names, operator, rest = _split(text)
+    names, sign, rest = _split(text)
     found = _RIGHT.fullmatch(rest)
     if found is None:
         raise ValueError(
             f"gate {text!r}: {rest.strip()!r} is not a number; "
-            f"after {operator} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10"
+            f"after {sign} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10"
         )
     factor = slice_name = None
     if names[0] in FACTORS:
         if len(names) < 3:
-            raise ValueError(
-                f"gate {text!r}: {names[0]} needs a slice and a metric: {names[0]}.*.average {operator} ..."
-            )
+            raise ValueError(f"gate {text!r}: {names[0]} needs a slice and a metric: {names[0]}.*.average {sign} ...")
         factor, slice_name, names = names[0], names[1], names[2:]
-    metric, subject = _metric(text, names, sliced=factor is not None)
+    metric, filled = _metric(text, names, sliced=factor is not None)
     threshold = _threshold(text, metric, Decimal(found["number"]), found["unit"] or "")
     min_n = int(found["min_n"] or 1)
     if min_n < 1:
@@ -116,13 +148,14 @@ def parse_gate(text: str) -> Gate:
         text=text.strip(),
         factor=factor,
         slice=slice_name,
-        metric=".".join(subject if part.startswith("<") else part for part in metric.parts),
-        operator=operator,
+        metric=".".join(filled.get(part, part) for part in metric.parts),
+        operator=sign,
         threshold=threshold,
         min_n=min_n,
         unit=metric.unit,
         pattern=metric.name,
-        subject=subject,
+        subject=next((name for part, name in filled.items() if part != _MEASURE), ""),
+        measure=filled.get(_MEASURE, ""),
     )
 
 
@@ -144,19 +177,14 @@ def _split(text: str) -> tuple[list[str], str, str]:
     raise ValueError(f"gate {text!r} has none of the operators {' '.join(OPERATORS)}; {hint}")
 
 
-def _metric(text: str, names: Sequence[str], *, sliced: bool) -> tuple[Metric, str]:
-    """The metric those names spell and the name that fills its angle brackets, literal spellings first."""
+def _metric(text: str, names: Sequence[str], *, sliced: bool) -> tuple[Metric, dict[str, str]]:
+    """The metric those names spell and what fills its angle brackets, literal spellings first."""
     for metric in METRICS.values():
         if len(metric.parts) != len(names):
             continue
-        subject = ""
-        for part, name in zip(metric.parts, names, strict=True):
-            if part.startswith("<"):
-                subject = name
-            elif part != name:
-                break
-        else:
-            return metric, subject
+        filled = {part: name for part, name in zip(metric.parts, names, strict=True) if part.startswith("<")}
+        if all(filled.get(part, part) == name for part, name in zip(metric.parts, names, strict=True)):
+            return metric, filled
     written = ".".join(names)
     sentence = f"gate {text!r}: there is no metric {written!r}{meant(written, METRICS)}"
     # In a slice, a name with a dot that was left unquoted is the likeliest reason.
@@ -182,55 +210,61 @@ def _threshold(text: str, metric: Metric, number: Decimal, unit: str) -> float:
     return float(number / 1000) if unit == "ms" else float(number)
 
 
-def check_gate(
-    gate: Gate,
-    *,
-    components: Sequence[str],
-    codes: Sequence[str],
-    bands: Sequence[str],
-    slices: Mapping[str, Sequence[str]],
-    passing: bool = True,
-) -> str | None:
-    """What is wrong with a gate in its suite (a name that is not there, a threshold that decides nothing), or None.
+def check_gate(gate: Gate, known: Known) -> str | None:
+    """What is wrong with a gate in its suite (a name that is not there, a threshold that decides nothing), or None."""
+    return missing_name(gate, known) or cannot_fail(gate)
 
-    `slices` maps each factor to the names that cases have; `passing` says whether the suite has a pass threshold.
-    """
-    if gate.pattern == "pass_rate" and not passing:
-        return f"gate {gate.text!r}: there is no pass rate without a pass rule: write pass: score >= 75 %"
-    known = {
-        "<component>": ("component", components),
-        "<code>": ("finding code", codes),
-        "<band>": ("band", bands),
+
+def missing_name(gate: Gate, known: Known) -> str | None:
+    """What a gate speaks of that its suite does not have, or None."""
+    if gate.pattern == "pass_rate" and not known.passing:
+        return f"gate {gate.text!r} needs a pass rule: write pass: score >= 75 %"
+    names = {
+        "<component>": ("component", list(known.components)),
+        "<code>": ("finding code", known.codes),
+        "<band>": ("band", known.bands),
     }
     for part in METRICS[gate.pattern].parts:
-        if part in known:
-            what, names = known[part]
-            if gate.subject not in names:
-                return _unknown(gate, what, gate.subject, names)
-    if gate.factor is not None:
-        names = slices.get(gate.factor, ())
-        if not names:
+        if part in names and gate.subject not in names[part][1]:
+            return _unknown(gate, *names[part], gate.subject)
+    measures = known.components.get(gate.subject) if gate.measure else None
+    if measures is not None and gate.measure not in measures:
+        return _unknown(gate, f"measure of {gate.subject}", [*measures, "average"], gate.measure)
+    if gate.factor is not None and known.slices is not None:
+        slices = known.slices.get(gate.factor, ())
+        if not slices:
             return f"gate {gate.text!r}: no case of this suite has a {gate.factor}"
-        if gate.slice not in (EVERY, NONE, *names):
-            return _unknown(gate, gate.factor, gate.slice or "", names)
-    return cannot_fail(gate)
+        if gate.slice not in (EVERY, NONE, *slices):
+            return _unknown(gate, gate.factor, slices, gate.slice or "")
+    return None
 
 
-def _unknown(gate: Gate, what: str, name: str, names: Sequence[str]) -> str:
+def _unknown(gate: Gate, what: str, names: Sequence[str], name: str) -> str:
     hint = meant(name, names) or (f"; there are: {listed(names)}" if names else "; this suite declares none")
     return f"gate {gate.text!r}: there is no {what} {name!r}{hint}"
 
 
 def cannot_fail(gate: Gate) -> str | None:
     """Why a gate decides nothing, because every value passes it or none can; None when it can do both."""
-    top = 1.0 if gate.unit in ("share", "score") else float("inf")
-    limit, operator = gate.threshold, gate.operator
-    reachable = 0 <= limit <= top and (gate.unit not in ("count", "tokens") or limit.is_integer())
-    always = (operator == ">=" and limit <= 0) or (operator == "<=" and limit >= top)
-    always = always or (operator == "!=" and not reachable)
-    never = (operator == ">" and limit >= top) or (operator == "<" and limit <= 0)
-    never = never or (operator == "==" and not reachable)
-    if not (always or never):
+    always = settled(gate.operator, gate.threshold, gate.unit)
+    if always is None:
         return None
-    span = "between 0 and 1" if top == 1.0 else "0 or more" if reachable else "a whole number"
-    return f"gate {gate.text!r} cannot {'fail' if always else 'pass'}: {gate.metric} is always {span}"
+    return f"gate {gate.text!r} cannot {'fail' if always else 'pass'}: {gate.metric} is always {span(gate)}"
+
+
+def settled(sign: str, limit: float, unit: str) -> bool | None:
+    """True when every value of that unit compares so, False when none does, None when it depends."""
+    top = 1.0 if unit in ("share", "score") else float("inf")
+    reachable = 0 <= limit <= top and (unit not in ("count", "tokens") or limit.is_integer())
+    if (sign == ">=" and limit <= 0) or (sign == "<=" and limit >= top) or (sign == "!=" and not reachable):
+        return True
+    if (sign == ">" and limit >= top) or (sign == "<" and limit <= 0) or (sign == "==" and not reachable):
+        return False
+    return None
+
+
+def span(gate: Gate) -> str:
+    """The values that a gate's metric can have, in words."""
+    if gate.unit in ("share", "score"):
+        return "between 0 and 1"
+    return "a whole number" if not gate.threshold.is_integer() and gate.unit in ("count", "tokens") else "0 or more"

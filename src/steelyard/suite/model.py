@@ -65,6 +65,23 @@ class FindingKind:
     code: str
     about: str = ""
     severity: str = "error"
+    name: str = ""
+    """What people call it; "" when the code says enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A named condition of a release with three outcomes: `passes` holds, `fails` holds, or neither does.
+
+    Both are gate expressions, or say in how many repeats a condition holds. Without `fails`, what does not pass fails.
+    A `secondary` criterion is shown and does not decide.
+    """
+
+    name: str
+    passes: str
+    fails: str | None = None
+    secondary: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +110,8 @@ class AnswerShape:
 
     format: str = "text"
     schema: dict[str, Any] | None = None
+    repair: bool = True
+    """Whether JSON that is not quite valid may be mended; the rung says when it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +143,7 @@ class Limits:
     requests_per_second: float | None = None
     max_cost: float | None = None
     max_inconclusive: float = 0.05
+    max_pixels: int = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +162,11 @@ class SuiteModel:
     bands: tuple[Band, ...] = ()
     """Best first."""
     gates: tuple[str, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
     variants: tuple[Variant, ...] = (Variant(),)
     repeats: int = 1
     taxonomy: tuple[FindingKind, ...] = ()
+    """In the order of detection: an error that fits several codes gets the first."""
     limits: Limits = Limits()
     audit: AuditLimits = AuditLimits()
     prompts: dict[str, str] = field(default_factory=dict)

@@ -22,7 +22,7 @@ def signature(suite: SuiteModel, target_identity: dict[str, Any], *, prompts: st
         "truth": suite.survey.truth_digest,
         "scorers": digest(_scoring(suite)),
         "prompts": prompts or digest(_prompts(suite)),
-        "schema": digest([suite.answer.format, suite.answer.schema]),
+        "schema": digest([suite.answer.format, suite.answer.schema, suite.answer.repair]),
         "target": digest({name: value for name, value in target_identity.items() if name != "prompts"}),
     }
     kind = str(target_identity.get("kind", suite.target.kind))
@@ -36,6 +36,7 @@ def _scoring(suite: SuiteModel) -> dict[str, Any]:
         "components": [describe_component(component) for component in suite.components],
         "passing": None if suite.passing is None else suite.passing.at_least,
         "bands": [[band.name, band.at_least] for band in suite.bands],
+        "codes": [kind.code for kind in suite.taxonomy],
     }
 
 

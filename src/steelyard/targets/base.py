@@ -56,7 +56,8 @@ class Target(Protocol):
     """The system under test. Users implement this; plug-ins register it under an entry point.
 
     Built as `TargetClass(settings, surroundings)`, where `TargetClass.Settings` is the pydantic model of its part of
-    the suite file. Used as an async context manager around all calls of a run.
+    the suite file. Used as an async context manager around all calls of a run. One that has no use for a case's files
+    says so with `sends_attachments = False`; for the others, a file that cannot be sent fails the case unasked.
     """
 
     async def __aenter__(self) -> Self: ...

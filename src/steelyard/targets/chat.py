@@ -31,6 +31,7 @@ class ChatTarget:
     def __init__(self, settings: ChatSettings, surroundings: Surroundings) -> None:
         self._settings = settings
         self._surroundings = surroundings
+        self.sends_attachments = settings.images
         self._wire = Wire(WireLimits(surroundings.max_connections, settings.connect_timeout, settings.max_bytes))
         self._url = URL(settings.base_url + "/chat/completions")
         self._prompts: dict[str, str] = {}

@@ -38,6 +38,8 @@ def _import(name: str, place: str, folder: Path) -> ModuleType:
         else:
             message = f"target {place}: importing {name} failed, since it needs {error.name!r}, which is not installed"
         raise UserMistake(message) from None
+    except UserMistake as error:  # the module itself says what its user must do
+        raise UserMistake(f"target {place}: {error}") from None
     except (Exception, SystemExit) as error:  # a module may do anything when it is imported
         raise UserMistake(f"target {place}: importing {name} failed: {type(error).__name__}: {error}") from error
 

@@ -31,8 +31,8 @@ class PythonSettings(TargetSettings):
 
     function: Annotated[Any, WithJsonSchema({"type": "string", "pattern": _PLACE.pattern})] = Field(
         description="The function as `module:function`, looked up in the suite's folder first; "
-        "in a suite written in Python also the function itself. It is called with the case, and with `variant` and "
-        "`repeat` when its signature names them; it may be async."
+        "in a suite written in Python also the function itself. It is called with the case, and with `variant`, "
+        "`repeat` and `folder` (the path of the suite's folder) when its signature names them; it may be async."
     )
 
     @field_validator("function")
@@ -66,6 +66,7 @@ class PythonTarget:
 
     def __init__(self, settings: PythonSettings, surroundings: Surroundings) -> None:
         self._place = place_of(settings.function)
+        self._folder = surroundings.folder
         given = settings.function
         self._function = find_callable(given, surroundings.folder) if isinstance(given, str) else given
         self._asynchronous = _is_async(self._function)
@@ -84,6 +85,8 @@ class PythonTarget:
             extra["variant"] = ask.variant
         if "repeat" in self._takes:
             extra["repeat"] = ask.repeat
+        if "folder" in self._takes:
+            extra["folder"] = self._folder
         try:
             if self._asynchronous:
                 result = await self._function(ask.case, **extra)
@@ -98,8 +101,10 @@ class PythonTarget:
         return reply_from(result, self._place)
 
     def identity(self) -> dict[str, Any]:
-        """Kind, function and a hash of the file it is written in."""
-        return {"kind": "python", "function": self._place, "source": _source_digest(self._function)}
+        """Kind, function, a hash of the file it is written in, and the `model` that its module may name."""
+        found = {"kind": "python", "function": self._place, "source": _source_digest(self._function)}
+        model = getattr(inspect.getmodule(self._function), "MODEL", None)
+        return found | {"model": model} if isinstance(model, str) else found
 
     def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
         """None: what a function's answer depends on cannot be seen from outside."""
@@ -168,7 +173,7 @@ def _named_parameters(function: Any) -> frozenset[str]:
     except (TypeError, ValueError):
         return frozenset()
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
-        return frozenset({"variant", "repeat"})
+        return frozenset({"variant", "repeat", "folder"})
     return frozenset(one.name for one in parameters[1:]) | frozenset(
         one.name for one in parameters if one.kind is one.KEYWORD_ONLY
     )

@@ -65,6 +65,7 @@ class RecordedTarget:
     """Gives each case the answer recorded for it; keeps 16 bytes a record in memory, whatever the answers' size."""
 
     Settings = RecordedSettings
+    sends_attachments: ClassVar[bool] = False
 
     def __init__(self, settings: RecordedSettings, surroundings: Surroundings) -> None:
         self._settings = settings

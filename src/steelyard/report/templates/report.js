@@ -42,11 +42,20 @@
     const open = !matching.every((sample) => sample.open);
     for (const sample of matching) sample.open = open;
   };
+  const show = () => {
+    const sample = document.getElementById(location.hash.slice(1));
+    if (!sample || !samples.includes(sample)) return;
+    sample.hidden = false;
+    sample.open = true;
+    sample.scrollIntoView();
+  };
 
   controls.hidden = false;
   for (const name of ["status", "category"]) field(name)?.addEventListener("change", filter);
   field("find").addEventListener("input", filter);
   field("order").addEventListener("change", sort);
   field("expand").addEventListener("click", expand);
+  window.addEventListener("hashchange", show);
   filter();
+  show();
 })();

@@ -1,0 +1,160 @@
+"""Which variant is best, and whether that is more than noise.
+
+Variants are compared case by case: both answered the same question, so the difference by case is free of how hard the
+case is. Whoever leads was picked after looking, which favours luck, so every comparison is judged as one of all the
+pairs there are (Bonferroni): p-values are multiplied by their number, and the intervals are wide enough to match.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steelyard.analysis.groups import settled
+from steelyard.analysis.intervals import student, t_two_sided
+from steelyard.analysis.model import BestVariant, Difference, Estimate
+from steelyard.analysis.pieces import Array
+from steelyard.suite.gates import NONE
+
+SIGNIFICANT = 0.05
+_NO_SPREAD = 1e-12
+_MOST_NAMED = 3
+
+
+def find_best(names: list[str], means: Array) -> BestVariant | None:
+    """The best of the variants from their mean scores by case (rows are cases, NaN where there is none).
+
+    None for fewer than two variants.
+    """
+    if len(names) < 2:
+        return None
+    leader = _leader(means)
+    pairs = len(names) * (len(names) - 1) // 2
+    compared = [_Pair(names, means, leader, i, pairs) for i in range(len(names)) if i != leader]
+    best = names[leader] if all(each.ahead for each in compared) else None
+    return BestVariant(
+        best=best,
+        leader=names[leader],
+        differences=tuple(each.difference for each in compared),
+        sentence=_sentence(compared) if best is None else _best_sentence(compared),
+    )
+
+
+class _Pair:
+    """The leader against one other variant, on the cases for which both have a score."""
+
+    def __init__(self, names: list[str], means: Array, leader: int, other: int, pairs: int) -> None:
+        both = ~np.isnan(means[:, leader]) & ~np.isnan(means[:, other])
+        first, second = means[both, leader], means[both, other]
+        self.n = len(first)
+        self.leader, self.other = names[leader] or NONE, names[other] or NONE
+        self.averages = (math.nan, math.nan) if not self.n else (float(first.mean()), float(second.mean()))
+        self.decidable = pairs * _least_p(self.n) < SIGNIFICANT
+        missing = len(means) - self.n
+        estimate, p = _paired(first - second, missing, pairs)
+        self.difference = Difference(names[leader], names[other], estimate, p)
+
+    @property
+    def ahead(self) -> bool:
+        """True when the leader is better beyond noise."""
+        value, p = self.difference.estimate.value, self.difference.p
+        return value is not None and value > 0 and p is not None and p < SIGNIFICANT
+
+    @property
+    def margin(self) -> float:
+        return self.difference.estimate.value or 0.0
+
+
+def _leader(means: Array) -> int:
+    """The variant with the highest average over the cases that all have, or over its own when there is no such case."""
+    common = means[~np.isnan(means).any(axis=1)]
+    if not len(common):
+        common = means
+    known = ~np.isnan(common)
+    total = np.where(known, common, 0.0).sum(axis=0)
+    average = np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), -np.inf)
+    # Rounded, so that equal averages do not change places with the order in which they were added up.
+    return int(np.argmax(np.round(average, 12)))
+
+
+def _paired(differences: Array, missing: int, pairs: int) -> tuple[Estimate, float | None]:
+    """The mean difference and its p-value by the paired t-test, both as one of `pairs` comparisons."""
+    n = len(differences)
+    if n == 0:
+        return Estimate(None, 0, missing), None
+    mean = settled(float(differences.mean()))
+    if n < 2:
+        return Estimate(mean, n, missing), None
+    spread = float(differences.std(ddof=1))
+    if spread <= _NO_SPREAD:
+        # Nothing says how much the difference varies: there is no interval, and only the signs can be counted.
+        alone = _least_p(n) if abs(mean) > _NO_SPREAD else 1.0
+        return Estimate(mean, n, missing), min(1.0, pairs * alone)
+    error = spread / math.sqrt(n)
+    alone = max(t_two_sided(mean / error, n - 1), _least_p(n))
+    bounds = student(mean, error, n - 1, SIGNIFICANT / 2 / pairs)
+    low, high = (None, None) if bounds is None else (max(-1.0, bounds[0]), min(1.0, bounds[1]))
+    return Estimate(mean, n, missing, low, high), min(1.0, pairs * alone)
+
+
+def _least_p(n: int) -> float:
+    """The p-value of the sign test when all `n` cases agree: few cases cannot prove more, however alike they are."""
+    return min(1.0, 2 * 0.5**n)
+
+
+def _best_sentence(compared: list[_Pair]) -> str:
+    ordered = sorted(compared, key=lambda each: each.margin)
+    shown, before = [], None
+    for each in ordered[:_MOST_NAMED]:
+        mine, theirs = (_percent(average) for average in each.averages)
+        # The leader's own average is said again only when some cases are missing here and it is another one.
+        own = "" if mine == before else f"{mine} against "
+        before = mine
+        shown.append(
+            f"{own}{theirs} of {each.other} ({_points(each.margin):+.1f} points{_interval(each)}, {_cases(each)})"
+        )
+    return f"{compared[0].leader} is best: {_joined(shown, len(ordered))}"
+
+
+def _sentence(compared: list[_Pair]) -> str:
+    start = "cannot tell which variant is best: "
+    leader = compared[0].leader
+    known = [each for each in compared if each.n]
+    if not known:
+        return start + f"no case has a score for {leader} and for another variant"
+    doubtful = sorted((each for each in compared if not each.ahead), key=lambda each: (each.n > 0, each.margin))
+    average = _percent((doubtful[-1] if doubtful[-1].n else known[0]).averages[0])
+    shown = [_behind(each) for each in doubtful[:_MOST_NAMED]]
+    return start + f"{leader} leads with {average}, {_joined(shown, len(doubtful))}"
+
+
+def _behind(pair: _Pair) -> str:
+    if pair.n < 2:
+        return f"{pair.other} cannot be compared ({_cases(pair)} in common)"
+    doubt = "" if pair.decidable else ", too few to tell"
+    return f"{pair.other} is {_points(pair.margin):.1f} points behind{_interval(pair)} ({_cases(pair)}{doubt})"
+
+
+def _joined(shown: list[str], n: int) -> str:
+    if n > len(shown):
+        return ", ".join(shown) + f" and {n - len(shown)} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _interval(pair: _Pair) -> str:
+    low, high = pair.difference.estimate.low, pair.difference.estimate.high
+    return "" if low is None or high is None else f" [{_points(low):.1f}, {_points(high):.1f}]"
+
+
+def _cases(pair: _Pair) -> str:
+    return f"{pair.n} case" + ("" if pair.n == 1 else "s")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _points(difference: float) -> float:
+    """Percentage points, rounded; never the -0.0 that would print a sign."""
+    return round(100 * difference, 1) + 0.0

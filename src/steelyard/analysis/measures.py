@@ -1,0 +1,89 @@
+"""Measures: ratios of counts, each summed over samples, for every group at once.
+
+A ratio of sums is not a mean of ratios: a sample with many things to count weighs more. Its interval is that of the
+ratio estimator of survey statistics (Cochran, Sampling Techniques, 6.4 and 9A.1): the residuals
+numerator - ratio x denominator are summed by case, since what was counted in one answer, or in several answers to one
+case, is alike; their spread over cases gives the standard error.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.analysis.groups import NO_SPREAD, SHARES, Groups, bounded, settled
+from steelyard.analysis.intervals import student, wilson
+from steelyard.analysis.model import Estimate, Proportion
+from steelyard.analysis.pieces import Array, pieces
+from steelyard.analysis.table import Table
+
+Measures = dict[str, dict[str, Proportion]]
+"""By component, by the name of the measure."""
+
+
+def measured(groups: Groups, table: Table) -> list[Measures]:
+    """For each group, everything that the suite's scorers measure."""
+    found: list[Measures] = [{} for _ in groups.names]
+    for component, measures in table.measures.items():
+        for name, measure in measures.items():
+            numerator = table.count(component, measure["numerator"])
+            denominator = table.count(component, measure["denominator"])
+            for group, proportion in zip(found, proportions(groups, numerator, denominator), strict=True):
+                group.setdefault(component, {})[name] = proportion
+    return found
+
+
+def proportions(groups: Groups, numerator: Array | None, denominator: Array | None) -> list[Proportion]:
+    """For each group, one sum over another, over the samples in which both are known; None for what was not counted."""
+    if numerator is None or denominator is None:
+        return [Proportion(Estimate(None, 0, int(planned)), 0, 0) for planned in groups.planned]
+    known = ~(np.isnan(numerator) | np.isnan(denominator))
+    n = groups.count(known)
+    above = groups.by_cluster(np.where(known, numerator, np.nan))
+    below = groups.by_cluster(np.where(known, denominator, np.nan))
+    size = len(groups)
+    sum_above = np.bincount(groups.cluster_group, above, minlength=size)
+    sum_below = np.bincount(groups.cluster_group, below, minlength=size)
+    ratio = np.divide(sum_above, sum_below, out=np.zeros(size), where=sum_below > 0)
+    clusters, squares, sizes = _spread(groups, above, below, ratio)
+    return [
+        Proportion(
+            _estimate(
+                float(ratio[g]),
+                float(sum_below[g]),
+                (int(clusters[g]), float(squares[g]), float(sizes[g])),
+                int(n[g]),
+                int(groups.planned[g]),
+            ),
+            round(sum_above[g]),
+            round(sum_below[g]),
+        )
+        for g in range(size)
+    ]
+
+
+def _spread(groups: Groups, above: Array, below: Array, ratio: Array) -> tuple[Array, Array, Array]:
+    """Per group: clusters that say something, their squared residuals, their squared denominators."""
+    size = len(groups)
+    clusters, squares, sizes = np.zeros(size, dtype=int), np.zeros(size), np.zeros(size)
+    for piece in pieces(len(groups.cluster_group)):
+        group, over, under = groups.cluster_group[piece], above[piece], below[piece]
+        residual = over - ratio[group] * under
+        # A case in which there was nothing to count stands for nothing, and so for no degree of freedom.
+        clusters += np.bincount(group[(under > 0) | (over > 0)], minlength=size)
+        squares += np.bincount(group, residual * residual, minlength=size)
+        sizes += np.bincount(group, under * under, minlength=size)
+    return clusters, squares, sizes
+
+
+def _estimate(ratio: float, total: float, spread: tuple[int, float, float], n: int, planned: int) -> Estimate:
+    clusters, squares, sizes = spread
+    if total <= 0:
+        return Estimate(None, n, planned - n)
+    ratio = settled(ratio)
+    bounds = None
+    if clusters > 1 and squares > total * NO_SPREAD:
+        bounds = student(ratio, (clusters / (clusters - 1) * squares) ** 0.5 / total, clusters - 1)
+    elif clusters > 1 and ratio <= 1:
+        # As for means: equal ratios are not certainty, and every case is worth at most one trial.
+        bounds = wilson(ratio, total * total / sizes)
+    return bounded(ratio, n, planned - n, bounds, SHARES)

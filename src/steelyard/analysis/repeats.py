@@ -1,0 +1,129 @@
+"""Conditions over the repeats of every cell (a case under a variant), such as `valid in >= 2 of 3 repeats`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.cells import Cells
+from steelyard.analysis.groups import Groups
+from steelyard.analysis.model import Repeated
+from steelyard.analysis.pieces import Array, add_at, distinct, pieces
+from steelyard.analysis.table import Table
+from steelyard.suite.repeats import RepeatsRule, parse_repeats
+
+MOST_FAILING = 5
+_UNDECIDED, _HELD, _FAILED = range(3)
+_COMPARE = {
+    ">=": np.greater_equal,
+    "<=": np.less_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    ">": np.greater,
+    "<": np.less,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A rule with, for each cell, how many repeats could be looked at and in how many of them it held."""
+
+    rule: RepeatsRule
+    runs: Array
+    held: Array
+
+    def states(self) -> Array:
+        decided = self.runs >= self.rule.of
+        # held / runs >= at_least / of, without a division.
+        holds = self.held * self.rule.of >= self.runs * self.rule.at_least
+        return np.where(decided, np.where(holds, _HELD, _FAILED), _UNDECIDED)
+
+
+class Repeats:
+    """The rules over repeats that a suite's criteria name, looked at in every cell of a run."""
+
+    def __init__(self, table: Table, suite: dict[str, Any]) -> None:
+        self._counted: list[_Counted] = []
+        rules = rules_of(suite)
+        if not rules:
+            return
+        self._cells = Cells(table, suite)
+        self._planned = _planned_cells(suite)
+        self._n_variants = max(1, len(suite.get("variants") or ()))
+        for rule in rules:
+            looked_at, holds = _samples(table, rule)
+            self._counted.append(_Counted(rule, self._cells.count(looked_at), self._cells.count(looked_at & holds)))
+
+    def of(self, factor: str, groups: Groups) -> list[dict[str, Repeated]]:
+        """For each group, what came of every rule, by its text."""
+        if not self._counted:
+            return [{} for _ in groups.names]
+        size = len(groups)
+        pair, _ = distinct(groups.of(self._cells.of_sample).astype(int) * size + groups.group)
+        cell, group = pair // size, pair % size
+        unseen = np.maximum(0, self._expected(factor) - np.bincount(group, minlength=size))
+        found: list[dict[str, Repeated]] = [{} for _ in groups.names]
+        for counted in self._counted:
+            states = counted.states()[cell]
+            counts = np.bincount(group * 3 + states, minlength=size * 3).reshape(size, 3)
+            failed = states == _FAILED
+            for g in range(size):
+                found[g][counted.rule.text] = Repeated(
+                    held=int(counts[g, _HELD]),
+                    failed=int(counts[g, _FAILED]),
+                    undecided=int(counts[g, _UNDECIDED] + unseen[g]),
+                    failing=self._words(counted, cell[failed & (group == g)][:MOST_FAILING]),
+                )
+        return found
+
+    def _expected(self, factor: str) -> int:
+        """How many cells each group was planned to have, where the plan says it: every variant asks for every case."""
+        if factor == "":
+            return self._planned
+        return self._planned // self._n_variants if factor == "variant" else 0
+
+    def _words(self, counted: _Counted, cells: Array) -> tuple[str, ...]:
+        return tuple(
+            f"{self._cells.name(cell)}: {counted.held[cell]} of {counted.runs[cell]}" for cell in cells.tolist()
+        )
+
+
+def rules_of(suite: dict[str, Any]) -> list[RepeatsRule]:
+    """The different rules over repeats among the suite's criteria."""
+    found = {}
+    for criterion in suite.get("criteria") or ():
+        for text in (criterion.get("pass"), criterion.get("fail")):
+            rule = parse_repeats(text) if text else None
+            if rule is not None:
+                found[rule.text] = rule
+    return list(found.values())
+
+
+def _planned_cells(suite: dict[str, Any]) -> int:
+    return int(suite.get("n_planned") or 0) // max(1, int(suite.get("repeats") or 1))
+
+
+def _samples(table: Table, rule: RepeatsRule) -> tuple[Array, Array]:
+    """Which samples can be looked at, and in which the condition holds; an inconclusive one says nothing."""
+    if rule.condition == "valid":
+        return table.conclusive, table.scored
+    if rule.condition == "passed":
+        passed = table.passed()
+        return passed >= 0, passed == 1
+    compare = _COMPARE[rule.operator]
+    if rule.condition == "score":
+        score = table.score()
+        return ~np.isnan(score), compare(score, rule.threshold)
+    return table.conclusive, compare(_findings(table, rule.code), rule.threshold)
+
+
+def _findings(table: Table, code: str) -> Array:
+    """How many findings of the code each sample has."""
+    found = np.zeros(table.n, dtype=np.int32)
+    if code in table.codes:
+        wanted = table.codes.index(code)
+        for piece in pieces(len(table.finding_sample)):
+            add_at(found, table.finding_sample[piece][table.finding_code[piece] == wanted].astype(int))
+    return found

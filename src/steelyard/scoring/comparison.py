@@ -1,0 +1,216 @@
+"""The items of one answer held against the true ones: what is right, and every error with the codes that fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from steelyard.records import Box, Mark
+from steelyard.scoring.base import Fault, Reading
+from steelyard.scoring.grouping import Agreement, agreement
+from steelyard.scoring.items import Items
+from steelyard.scoring.matching import Matching, copies, is_fragment, match
+
+COUNTS = (
+    *("visible", "reported", "matched", "read", "correct", "extra"),
+    *("groupable", "grouped", "pairs", "pairs_agreed"),
+)
+"""What is counted in every comparison; groups only where the truth has them."""
+_NO_GROUPS = Agreement((), "label", {}, (), 0, 0)
+
+
+class Codes(Protocol):
+    """The suite's code for each kind of error; None where another kind's serves."""
+
+    @property
+    def missed(self) -> str: ...
+    @property
+    def extra(self) -> str: ...
+    @property
+    def copy_(self) -> str | None: ...
+    @property
+    def fragment(self) -> str | None: ...
+    @property
+    def wrong_text(self) -> str: ...
+    @property
+    def wrong_group(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How items are compared."""
+
+    similarity: float
+    right_from: float
+    grouping: Literal["auto", "label", "mapping"]
+    codes: Codes
+    has_groups: bool
+    extras_cost: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The items of one side with their texts folded."""
+
+    items: Items
+    folded: list[str]
+
+
+def no_counts(visible: int) -> Mapping[str, int]:
+    """The counts of an answer that holds nothing."""
+    return dict.fromkeys(COUNTS, 0) | {"visible": visible}
+
+
+def compare(truth: Side, got: Side, rules: Rules) -> Reading:
+    """What the answer's items are worth beside the true ones."""
+    return _Comparison(truth, got, rules).reading()
+
+
+class _Comparison:
+    def __init__(self, truth: Side, got: Side, rules: Rules) -> None:
+        self.truth, self.got, self.rules = truth, got, rules
+        self.matching = self._match()
+        self.agreement = self._agree()
+        if rules.has_groups and self._take_better_copies():
+            self.agreement = self._agree()
+
+    def _match(self) -> Matching:
+        truth, got = self.truth, self.got
+        has_copies = any(len(set(side.folded)) < len(side.folded) for side in (truth, got))
+        return match(
+            truth.folded,
+            got.folded,
+            minimum=self.rules.similarity,
+            expected_keys=_keys(truth.items) if has_copies else None,
+            got_keys=_keys(got.items) if has_copies else None,
+        )
+
+    def _agree(self) -> Agreement:
+        if not self.rules.has_groups:
+            return _NO_GROUPS
+        true, said = self.truth.items.groups, self.got.items.groups
+        placed = [(true[at], said[by]) for at, by, _ in self.matching.pairs]
+        return agreement(placed, by=self.rules.grouping, derived=self.got.items.derived)
+
+    def _take_better_copies(self) -> bool:
+        """Where an item was answered twice, take the copy that is in the right group for the match; True if any."""
+        matching, mapping = self.matching, self.agreement.mapping
+        spare: dict[str, list[int]] = {}
+        for by in matching.extra:
+            spare.setdefault(self.got.folded[by], []).append(by)
+        if not spare:
+            return False
+        pairs, extra = list(matching.pairs), list(matching.extra)
+        groups, true = self.got.items.groups, self.truth.items.groups
+        for place, (at, by, alike) in enumerate(matching.pairs):
+            if self.agreement.right[place]:
+                continue
+            for other in spare.get(self.got.folded[by], ()):
+                said = groups[other]
+                if other in extra and said is not None and mapping.get(said) == true[at]:
+                    pairs[place] = (at, other, alike)
+                    extra[extra.index(other)] = by
+                    break
+        changed = pairs != list(matching.pairs)
+        self.matching = Matching(tuple(pairs), matching.missed, tuple(sorted(extra)))
+        return changed
+
+    def reading(self) -> Reading:
+        matching, rules = self.matching, self.rules
+        visible, n_extra = len(self.truth.folded), len(matching.extra)
+        whole = visible + n_extra if rules.extras_cost else visible
+        faults: list[Fault] = []
+        marks: list[Mark] = []
+        n_read = n_correct = 0
+        for place, (at, by, alike) in enumerate(matching.pairs):
+            right_text = alike >= rules.right_from
+            right_group = not rules.has_groups or self.agreement.right[place]
+            n_read += right_text
+            if right_text and right_group:
+                n_correct += 1
+                if (box := self._box(at, by)) is not None:
+                    marks.append(Mark(box, self.truth.items.texts[at]))
+            else:
+                faults.append(self._misread(at, by, alike, right_text, right_group, 1 / whole))
+        faults += self._missed(1 / whole)
+        faults += self._extras((n_correct / visible - n_correct / whole) / n_extra if n_extra else 0.0)
+        counts = {
+            "visible": visible,
+            "reported": len(self.got.folded),
+            "matched": len(matching.pairs),
+            "read": n_read,
+            "correct": n_correct,
+            "extra": n_extra,
+            "groupable": len(matching.pairs) if rules.has_groups else 0,
+            "grouped": sum(self.agreement.right),
+            "pairs": self.agreement.pairs,
+            "pairs_agreed": self.agreement.pairs_agreed,
+        }
+        return Reading(
+            n_correct / whole, note=self._note(n_correct), faults=tuple(faults), counts=counts, marks=tuple(marks)
+        )
+
+    def _misread(self, at: int, by: int, alike: float, right_text: bool, right_group: bool, worth: float) -> Fault:
+        """The fault of a matched item. Mending one of two errors in an item would not yet make it right."""
+        rules, true, said = self.rules, self.truth.items, self.got.items
+        gain = worth if right_text or right_group else 0.0
+        codes: dict[str, float] = {}
+        told = []
+        if not right_text:
+            if rules.codes.fragment and is_fragment(self.got.folded[by], self.truth.folded[at]):
+                codes[rules.codes.fragment] = gain
+            codes[rules.codes.wrong_text] = gain
+            told.append(f"{100 * alike:.0f} % alike")
+        if not right_group:
+            codes[rules.codes.wrong_group] = gain
+            told.append(self._where(true.groups[at], said.groups[by]))
+        return Fault(codes, true.groups[at] or "", true.texts[at], said.texts[by], "; ".join(told), self._box(at, by))
+
+    def _where(self, true: str | None, said: str | None) -> str:
+        if said is None:
+            return f"no group given, belongs to {true}"
+        meant = self.agreement.mapping.get(said)
+        taken = "" if meant is None or meant == said else f" (taken for {meant})"
+        return f"in {said}{taken}, belongs to {true}"
+
+    def _missed(self, worth: float) -> Iterator[Fault]:
+        true = self.truth.items
+        codes = {self.rules.codes.missed: worth}
+        for at in self.matching.missed:
+            yield Fault(codes, true.groups[at] or "", true.texts[at], None, "not in the answer", true.boxes[at])
+
+    def _extras(self, worth: float) -> Iterator[Fault]:
+        if not self.matching.extra:
+            return
+        said, true, codes = self.got.items, self.truth.items, self.rules.codes
+        second = copies(self.truth.folded, self.got.folded, self.matching, minimum=self.rules.similarity)
+        for by in self.matching.extra:
+            of = second.get(by)
+            code = codes.extra if of is None or codes.copy_ is None else codes.copy_
+            told = "not in the truth" if of is None else f"a second copy of {true.texts[of]!r}"
+            yield Fault({code: worth}, said.groups[by] or "", None, said.texts[by], told, said.boxes[by])
+
+    def _box(self, at: int, by: int) -> Box | None:
+        return self.got.items.boxes[by] or self.truth.items.boxes[at]
+
+    def _note(self, n_correct: int) -> str:
+        told = [f"{n_correct} of {len(self.truth.folded)} right"]
+        if self.rules.has_groups and self.matching.pairs:
+            told.append(self._groups_in_words())
+        if self.got.items.blank:
+            told.append(f"{self.got.items.blank} without a text left out")
+        return "; ".join(told)
+
+    def _groups_in_words(self) -> str:
+        found = self.agreement
+        if found.how == "label":
+            return "groups compared by label"
+        taken = [f"{said} = {true}" for said, true in found.mapping.items()]
+        taken += [f"{said} = none" for said in found.unmapped]
+        return f"groups taken as {', '.join(taken)}" if taken else "no groups given"
+
+
+def _keys(items: Items) -> list[str]:
+    """What tells copies of one text apart, so that which of them is matched does not depend on their order."""
+    return [f"{group or ''}\0{text}" for group, text in zip(items.groups, items.texts, strict=True)]

@@ -1,0 +1,133 @@
+"""How far the groups of an answer agree with the true ones: by label, by the best mapping, and pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.scoring.matching import assignment
+from steelyard.scoring.normalise import normalise
+
+# How many items stand in each (true group, answered group).
+Table = Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Which items stand in the right group, how that was found out, and how many pairs of items agree (Rand).
+
+    `mapping` goes from each answered group to its true one, in the spellings given; `unmapped` are the answered groups
+    that stand for none.
+    """
+
+    right: tuple[bool, ...]
+    how: Literal["label", "mapping"]
+    mapping: dict[str, str]
+    unmapped: tuple[str, ...]
+    pairs: int
+    pairs_agreed: int
+
+
+def agreement(
+    pairs: Sequence[tuple[str | None, str | None]],
+    *,
+    by: Literal["auto", "label", "mapping"],
+    derived: bool = False,
+) -> Agreement:
+    """The agreement of (true group, answered group) over matched items; None where no group was given.
+
+    By label, an item is right when both labels are the same but for case, spaces and punctuation. By mapping, each
+    answered group stands for at most one true group and each true group is stood for by at most one, so that the most
+    items are right: one group an item earns one item a true group, one group for all earns the largest. `auto` goes by
+    label when every answered label is a true one, unless the groups were derived (from regions, say) and their names
+    mean nothing.
+
+    Two items agree when both sides put them together or both put them apart. An item without an answered group is
+    never right and stands alone; one without a true group is never right and makes no pairs.
+    """
+    kinds: dict[tuple[str | None, str | None], int] = {}
+    for pair in pairs:
+        kinds[pair] = kinds.get(pair, 0) + 1
+    truths: dict[str, str] = {}  # as written, to as compared
+    groups: dict[str, str] = {}
+    table: dict[tuple[str, str], int] = {}
+    for (true, group), count in kinds.items():
+        if group and group not in groups and (folded := _folded(group)):
+            groups[group] = folded
+        if true and true not in truths and (folded := _folded(true)):
+            truths[true] = folded
+        if true in truths:
+            cell = truths[true], groups.get(group, "") if group else ""
+            table[cell] = table.get(cell, 0) + count
+    known = set(truths.values())
+    by_label = by == "label" or (by == "auto" and not derived and known.issuperset(groups.values()))
+    chosen = {label: label for label in known} if by_label else _best_mapping(table)
+    right = {
+        (true, group)
+        for true, group in kinds
+        if true in truths and group in groups and chosen.get(groups[group]) == truths[true]
+    }
+    # Of several spellings of a true group, the first by alphabet stands for it.
+    written = {truths[label]: label for label in sorted(truths, reverse=True)}
+    answered = sorted(groups)
+    total, agreed = _rand(table)
+    return Agreement(
+        tuple([pair in right for pair in pairs]),
+        "label" if by_label else "mapping",
+        {group: written[chosen[groups[group]]] for group in answered if groups[group] in chosen},
+        tuple([group for group in answered if groups[group] not in chosen]),
+        total,
+        agreed,
+    )
+
+
+def _folded(label: str) -> str:
+    """The label for comparison; a label of signs alone ("+") is kept as it is, a blank one is none."""
+    return normalise(label) or label.strip()
+
+
+def _best_mapping(table: Table) -> dict[str, str]:
+    """The one-to-one mapping of answered to true groups with the most items right; equal labels win a tie."""
+    truths, groups = sorted({true for true, _ in table}), sorted({group for _, group in table if group})
+    # Twice the groups outweighs every tie that equal labels can win.
+    step = 2 * len(groups)
+    weights = {(true, group): count * step + (true == group) for (true, group), count in table.items() if group}
+    # When the best of every group, or of every truth, is another one, no mapping has a greater sum.
+    by_group = _first_best((group, true, weight) for (true, group), weight in weights.items())
+    if len(set(by_group.values())) == len(groups):
+        return by_group
+    by_truth = _first_best((true, group, weight) for (true, group), weight in weights.items())
+    if len(set(by_truth.values())) == len(by_truth):
+        return {group: true for true, group in by_truth.items()}
+    rows, columns = assignment()([[weights.get((true, group), 0) for group in groups] for true in truths], True)
+    best = [(truths[row], groups[column]) for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
+    return {group: true for true, group in best if (true, group) in weights}
+
+
+def _first_best(weighted: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+    """For each left the right of the greatest weight; of several such, the first by alphabet."""
+    best: dict[str, tuple[int, str]] = {}
+    for left, right, weight in weighted:
+        if left not in best or (-weight, right) < best[left]:
+            best[left] = -weight, right
+    return {left: right for left, (_, right) in best.items()}
+
+
+def _rand(table: Table) -> tuple[int, int]:
+    """How many pairs of items there are, and how many are together on both sides or apart on both."""
+    true: dict[str, int] = {}
+    answered: dict[str, int] = {}
+    on_true = on_answered = on_both = items = 0
+    for (truth, group), count in table.items():
+        within, before = count * (count - 1) // 2, true.get(truth, 0)
+        items += count
+        on_true += within + count * before
+        true[truth] = before + count
+        if group:  # items without a group stand alone, together with nothing
+            before = answered.get(group, 0)
+            on_answered += within + count * before
+            answered[group] = before + count
+            on_both += within
+    pairs = items * (items - 1) // 2
+    return pairs, pairs - (on_true + on_answered - 2 * on_both)

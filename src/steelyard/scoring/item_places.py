@@ -1,0 +1,105 @@
+"""Lists of items found by path, and what each of their elements holds: the quick half of reading a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isfinite
+from typing import Any, Final, NamedTuple
+
+from steelyard.suite.paths import EACH, MISSING, Getter, compile_path, split_path
+
+Column = Callable[[Sequence[Any]], list[Any]]
+"""From elements to a value of each; None where there is none."""
+TEXTS: Final = {str}
+_NULLS: Final = {type(None)}
+_WHOLE_NUMBERS: Final = {int}
+
+
+class Place(NamedTuple):
+    """One list of items, the elements around it from the inside out, and which of its kind it is, from 1."""
+
+    around: tuple[Any, ...]
+    number: int
+    elements: Sequence[Any]
+
+
+def list_paths(path: str) -> tuple[str, ...]:
+    """The paths from list to list: `a.b[].c[]` gives `a.b` and `c`, their steps in quotation marks."""
+    paths: list[str] = []
+    steps: list[str] = []
+    for step in split_path(path):
+        if step == EACH:
+            paths.append(".".join(steps))
+            steps = []
+        else:
+            steps.append('"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"')
+    return tuple(paths)
+
+
+def places_of(levels: Sequence[Getter], data: Any) -> list[Place] | None:
+    """The lists that hold the items; None when the path leads to none, though there was something to look into."""
+    outermost = levels[0](data)
+    if not isinstance(outermost, (list, tuple)):
+        return None
+    places = [Place((), 0, outermost)]
+    for get in levels[1:]:
+        deeper: list[Place] = []
+        number = 0
+        for place in places:
+            for element in place.elements:
+                number += 1
+                inner = get(element)
+                if isinstance(inner, (list, tuple)):
+                    deeper.append(Place((element, *place.around), number, inner))
+        if number and not deeper:
+            return None
+        places = deeper
+    return places
+
+
+def column(paths: Sequence[str]) -> Column:
+    """A function from elements to the value of each at the first of the paths that is there and not null."""
+    columns = [_column_at(path) for path in paths]
+
+    def values(elements: Sequence[Any]) -> list[Any]:
+        found: list[Any] = columns[0](elements) if columns else [None] * len(elements)
+        for other in columns[1:]:
+            if None in found:
+                pairs = zip(found, other(elements), strict=True)
+                found = [value if value is not None else instead for value, instead in pairs]
+        return found
+
+    return columns[0] if len(columns) == 1 else values
+
+
+def _column_at(path: str) -> Column:
+    steps, get = split_path(path), compile_path(path)
+
+    def find(element: Any) -> Any:
+        value = get(element)
+        return None if value is MISSING else value
+
+    if len(steps) != 1:
+        return lambda elements: [find(element) for element in elements]
+    key = steps[0]
+    # One key of a plain dict is what nearly every item needs, and a third of the time of the general way.
+    return lambda elements: [element.get(key) if type(element) is dict else find(element) for element in elements]
+
+
+def all_written(values: Sequence[Any]) -> list[str | None]:
+    """Each value as `written` gives it; where all are of one kind, in one go."""
+    kinds = set(map(type, values))
+    if kinds == TEXTS and all(map(str.strip, values)):
+        return list(values)
+    if kinds == _NULLS:
+        return [None] * len(values)
+    return list(map(str, values)) if kinds == _WHOLE_NUMBERS else list(map(written, values))
+
+
+def written(value: Any) -> str | None:
+    """A text or number as text, 2.0 like 2; None when it is blank or neither."""
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0") if isfinite(value) else None
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,219 @@
+"""The scorer for an unordered set of items: matched one-to-one to the truth, and every error named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator
+
+from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
+from steelyard.scoring.comparison import Rules, Side, compare, no_counts
+from steelyard.scoring.items import Items, ItemsLayout, build, read_items
+from steelyard.scoring.matching import folder
+from steelyard.scoring.text import Difference
+from steelyard.suite.case import Case
+from steelyard.suite.shares import share
+
+Likeness = Annotated[
+    float, BeforeValidator(share), Field(gt=0), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
+]
+_MOST_PREPARED = 4096
+_MOST_FOLDED = 16_384
+
+
+class ItemCodes(BaseModel):
+    """The code of each kind of error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    missed: str = Field(default="MISSED", description="An item of the truth that the answer does not have.")
+    extra: str = Field(default="EXTRA", description="An item of the answer that the truth does not have.")
+    copy_: str | None = Field(
+        default=None,
+        alias="copy",
+        description="A second copy of an item that was already matched; left out, it is an extra.",
+    )
+    fragment: str | None = Field(
+        default=None,
+        description="A matched item whose text is a true fragment of the truth; left out, its text is wrong.",
+    )
+    wrong_text: str = Field(default="WRONG_TEXT", description="A matched item whose text is wrong.")
+    wrong_group: str = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Truth:
+    """The items of one case, read and folded once."""
+
+    source: Any
+    side: Side
+
+
+class MatchItems(Scorer):
+    """The share of the truth's items that the answer has with the right text and in the right group.
+
+    Items are matched one-to-one whatever their order: those with equal texts first, the others by the best assignment
+    of similar texts. Every item that is missed, extra, misread or in the wrong group is an error of its own.
+    """
+
+    has_strict: ClassVar[bool] = True
+    case_paths: ClassVar[tuple[str, ...]] = ("total",)
+    measures: ClassVar[Mapping[str, Measure]] = MappingProxyType(
+        {
+            "accuracy": Measure(
+                "correct", "visible", "items with the right text in the right group, of those there are"
+            ),
+            "text": Measure("read", "visible", "items whose text is right, of those there are"),
+            "found": Measure("matched", "visible", "items that were found at all, of those there are"),
+            "grouping": Measure("grouped", "groupable", "items in the right group, of those found"),
+            "rand": Measure("pairs_agreed", "pairs", "pairs of found items that are rightly together or apart"),
+            "extra": Measure("extra", "reported", "items that are not there, of those answered"),
+        }
+    )
+
+    answer: str | None = Field(default="", description="Where in the answer the shapes begin; left out, at its top.")
+    expected: ItemsLayout = Field(description="How the case holds the true items; paths begin at the case.")
+    shapes: tuple[ItemsLayout, ...] = Field(
+        min_length=1, description="How an answer may hold its items; the first shape that an answer has is taken."
+    )
+    total: str | None = Field(
+        default=None, description="Path to how many items the case says there are; checked against their list."
+    )
+    ignore: tuple[Difference, ...] = Field(
+        default=("case", "space", "punctuation"), description="Differences between texts that do not count."
+    )
+    similarity: Likeness = Field(
+        default=0.75, description="How alike two texts must be to be taken for the same item, from 0 to 1."
+    )
+    right_from: Likeness = Field(
+        default=1.0, description="How alike the texts of a match must be to count as right; 1 means equal."
+    )
+    grouping: Literal["auto", "label", "mapping"] = Field(
+        default="auto",
+        description="How groups are compared: by their labels, by the best one-to-one mapping of groups, or by labels "
+        "when all labels of the answer are among the true ones.",
+    )
+    codes: ItemCodes = Field(default=ItemCodes(), description="The code of each kind of error.")
+    strict: bool = Field(default=False, description="Divide by the true and the extra items, so that extras cost.")
+
+    @field_validator("ignore", "shapes", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    @cached_property
+    def _fold_anew(self) -> Callable[[Sequence[str]], list[str]]:
+        return folder(self.ignore)
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {}
+
+    def _fold(self, texts: Sequence[str]) -> list[str]:
+        """The texts without what `ignore` names; the same texts come again and again, and are folded once."""
+        known = self._folded
+        try:
+            return [known[text] for text in texts]
+        except KeyError:
+            folded = self._fold_anew(texts)
+        if len(known) >= _MOST_FOLDED:
+            known.clear()
+        known.update(zip(texts, folded, strict=True))
+        return folded
+
+    @cached_property
+    def _prepared(self) -> dict[str, _Truth]:
+        return {}
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return Rules(
+            similarity=self.similarity,
+            right_from=self.right_from,
+            grouping=self.grouping,
+            codes=self.codes,
+            has_groups=self.expected.group is not None,
+            extras_cost=self.strict,
+        )
+
+    def fault_codes(self) -> tuple[str, ...]:
+        codes = self.codes
+        found = (codes.extra, codes.copy_, codes.missed, codes.fragment, codes.wrong_text, codes.wrong_group)
+        return tuple(dict.fromkeys(code for code in found if code))
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        truth = self._truth(case)
+        if truth is None:
+            return UNKNOWN
+        got = read_items(self.shapes, self.seen(answer), _size(case)) or _NO_ITEMS
+        return compare(truth, Side(got, self._fold(got.texts)), self._rules)
+
+    def nothing(self, case: Case) -> Mapping[str, int]:
+        truth = self._truth(case)
+        return {} if truth is None else no_counts(len(truth.folded))
+
+    def truth(self, case: Case) -> Any:
+        truth = self._truth(case)
+        if truth is None:
+            return None
+        items = truth.items
+        return build(self.shapes[0], list(zip(items.texts, items.groups, items.boxes, strict=True)), _size(case))
+
+    def everything(self, cases: Sequence[Case]) -> Any:
+        texts: dict[str, str] = {}
+        for case in cases:
+            if (truth := self._truth(case)) is not None:
+                texts |= dict(zip(truth.folded, truth.items.texts, strict=True))
+        return build(self.shapes[0], [(text, "all", None) for text in texts.values()]) if texts else None
+
+    def check(self, case: Case) -> str | None:
+        items = self.expected.read(case, _size(case))
+        if items is None:
+            return None
+        folded = self._fold(items.texts)
+        if items.blank or not all(folded):
+            return f"{self.expected.items} holds an item without a text that could be matched"
+        return self._misplaced(items, folded) or self._miscounted(len(folded), case)
+
+    def _misplaced(self, items: Items, folded: Sequence[str]) -> str | None:
+        if not self._rules.has_groups:
+            return None
+        seen: dict[str, str | None] = {}
+        if None in items.groups:
+            return f"{items.texts[items.groups.index(None)]!r} is in no group"
+        for text, group, spelled in zip(folded, items.groups, items.texts, strict=True):
+            if seen.setdefault(text, group) != group:
+                return f"{spelled!r} is in two groups, {seen[text]} and {group}: an item has one place"
+        return None
+
+    def _miscounted(self, n: int, case: Case) -> str | None:
+        said = self.known(case, "total")
+        if said is None or said == n:
+            return None
+        return f"{self.total} says {said!r}, but {n} items are listed"
+
+    def _truth(self, case: Case) -> Side | None:
+        known = self._prepared.get(case.id)
+        # The same object is the same truth: repeats and variants of a case need not read it again.
+        if known is not None and known.source is case.expected:
+            return known.side
+        items = self.expected.read(case, _size(case))
+        if items is None or not items.texts:
+            return None
+        if len(self._prepared) >= _MOST_PREPARED:
+            self._prepared.clear()
+        side = Side(items, self._fold(items.texts))
+        self._prepared[case.id] = _Truth(case.expected, side)
+        return side
+
+
+_NO_ITEMS = Items([], [], [], derived=False, blank=0)
+
+
+def _size(case: Case) -> tuple[int, int] | None:
+    """Width and height of the case's first picture, which boxes in pixels are measured by."""
+    return case.attachments[0].size if case.attachments else None

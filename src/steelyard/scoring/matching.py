@@ -1,0 +1,315 @@
+"""Pairing the items of an answer with the items of the truth, one to one, whatever the order of either side."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from rapidfuzz.distance.Indel import normalized_similarity
+from rapidfuzz.process import cdist
+
+from steelyard.scoring.normalise import fold, has_phrase
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from steelyard.scoring.text import Difference
+
+Pair = tuple[int, int, float]
+
+# Similarities are ratios of lengths: a difference this small is rounding, never a better match.
+_ROUNDING = 1e-9
+# Stands between texts that are folded together: neither a space, nor punctuation, nor a letter with two cases.
+_BETWEEN = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Which item was found where: pairs (expected, got, similarity) by index, and what is left on each side."""
+
+    pairs: tuple[Pair, ...]
+    missed: tuple[int, ...]
+    extra: tuple[int, ...]
+
+
+def folder(ignore: Sequence[Difference]) -> Callable[[Sequence[str]], list[str]]:
+    """A function that folds many texts at once, each as `fold` would; plain ASCII texts go through in one piece."""
+    alone = partial(
+        fold,
+        case="case" in ignore,
+        space="space" in ignore,
+        punctuation="punctuation" in ignore,
+        accents="accents" in ignore,
+    )
+    collapses = "space" in ignore or "punctuation" in ignore
+    # Folding one ASCII character depends on nothing beside it, save for runs of spaces.
+    table = bytes(ord(alone(f"x{chr(code)}x")[1]) for code in range(128)) + bytes(range(128, 256))
+
+    def at_once(joined: str) -> list[str]:
+        joined = joined.encode("ascii").translate(table).decode("ascii")
+        if not collapses:
+            return joined.split(_BETWEEN)
+        if "  " in joined:
+            joined = " ".join(joined.split())
+        return [text.strip() for text in joined.split(_BETWEEN)]
+
+    def together(texts: Sequence[str]) -> list[str]:
+        joined = _BETWEEN.join(texts)
+        if joined.isascii() and joined.count(_BETWEEN) == len(texts) - 1:
+            return at_once(joined)
+        plain = [text.isascii() and _BETWEEN not in text for text in texts]
+        folded = iter(at_once(_BETWEEN.join(compress(texts, plain))))
+        return [next(folded) if simple else alone(text) for text, simple in zip(texts, plain, strict=True)]
+
+    return together
+
+
+def match(
+    expected: Sequence[str],
+    got: Sequence[str],
+    *,
+    minimum: float,
+    fragment_share: float = 0.5,
+    expected_keys: Sequence[str] | None = None,
+    got_keys: Sequence[str] | None = None,
+) -> Matching:
+    """The one-to-one pairs of folded texts: equal ones first, then those with the greatest sum of similarities.
+
+    Similarity is rapidfuzz's normalised Indel similarity, and a pair below `minimum` is not allowed. One kind of pair
+    is allowed below it: `got` is a true fragment of `expected` (see `is_fragment`) with at least `fragment_share` of
+    its characters. Half an item that was read is a partial reading of it; two letters of it are not.
+
+    An equal pair is never given up for a better sum, and a further copy of a text whose every expected copy has its
+    equal pair stays extra: it was read once already, so it is no reading of something else. Empty texts match nothing.
+
+    The pairs do not depend on the order of either side. Keys (the group, say) tell copies of one text apart: copies
+    with the same key are paired before others.
+    """
+    truth = _Side(expected, expected_keys or ("",) * len(expected))
+    answer = _Side(got, got_keys or ("",) * len(got))
+    pairs, left, offered = _equal_pairs(truth, answer)
+    if left and offered:
+        pairs += _similar_pairs(truth, answer, left, offered, _Allowed(minimum - _ROUNDING, fragment_share))
+        pairs.sort()
+    return Matching(tuple(pairs), _unpaired(len(expected), pairs, 0), _unpaired(len(got), pairs, 1))
+
+
+def copies(expected: Sequence[str], got: Sequence[str], matching: Matching, *, minimum: float) -> dict[int, int]:
+    """For each extra item that is a further copy of a matched expected one, the index of that one.
+
+    A copy has at least the minimum similarity to it; the most similar is named, then the first by text.
+    """
+    extras = [index for index in matching.extra if got[index]]
+    if not extras or not matching.pairs:
+        return {}
+    matched = sorted((pair[0] for pair in matching.pairs), key=lambda index: (expected[index], index))
+    matrix = _similarities([got[index] for index in extras], [expected[index] for index in matched], minimum)
+    best = zip(extras, matrix.argmax(axis=1).tolist(), matrix.max(axis=1).tolist(), strict=True)
+    return {extra: matched[place] for extra, place, similarity in best if 0 < similarity >= minimum - _ROUNDING}
+
+
+def is_fragment(got: str, expected: str) -> bool:
+    """True when the folded `got` is a true fragment of the folded `expected`: one piece of it, but not the whole.
+
+    The piece begins or ends where a word of `expected` does, so a text cut off inside a word is a fragment ("to have my
+    finan" of "to have my financial affairs") and letters from the middle of one are not ("ai" of "pain"). Scripts
+    written without spaces have no such places: any piece is a fragment.
+    """
+    if len(got) >= len(expected) or got not in expected or not got.strip():
+        return False
+    if has_phrase(expected, got):
+        return True
+    start = expected.find(got)
+    while start >= 0:
+        if _between_words(expected, start) or _between_words(expected, start + len(got)):
+            return True
+        start = expected.find(got, start + 1)
+    return False
+
+
+class _Side(NamedTuple):
+    """The texts of one side, with the keys that tell copies of one text apart."""
+
+    texts: Sequence[str]
+    keys: Sequence[str]
+
+    def canonical(self) -> list[int]:
+        """The indexes in the order of the texts, then of the keys: the same whatever order the items came in."""
+        return sorted(sorted(range(len(self.texts)), key=self.keys.__getitem__), key=self.texts.__getitem__)
+
+    def texts_of(self, indexes: Sequence[int]) -> Sequence[str]:
+        return self.texts if len(indexes) == len(self.texts) else [self.texts[index] for index in indexes]
+
+    def keys_of(self, indexes: Sequence[int]) -> Sequence[str]:
+        return self.keys if len(indexes) == len(self.keys) else [self.keys[index] for index in indexes]
+
+    def has_copies(self) -> bool:
+        return len(set(self.texts)) < len(self.texts)
+
+
+class _Allowed(NamedTuple):
+    """Which pairs may be made of texts that are not equal: from the floor up, and fragments from the cutoff up."""
+
+    floor: float
+    fragment_share: float
+
+    @property
+    def cutoff(self) -> float:
+        # A piece with the share s of the whole's characters has the Indel similarity 2s / (1 + s).
+        return min(self.floor, 2 * self.fragment_share / (1 + self.fragment_share))
+
+    def fragment(self, expected: str, got: str) -> bool:
+        return len(got) >= self.fragment_share * len(expected) - _ROUNDING and is_fragment(got, expected)
+
+
+def _unpaired(count: int, pairs: Sequence[Pair], side: Literal[0, 1]) -> tuple[int, ...]:
+    """The indexes below the count that stand in no pair."""
+    if len(pairs) == count:
+        return ()
+    paired = {pair[side] for pair in pairs}
+    return tuple([index for index in range(count) if index not in paired])
+
+
+def _equal_pairs(truth: _Side, answer: _Side) -> tuple[list[Pair], Sequence[int], Sequence[int]]:
+    """Pairs of equal texts in their order, and the indexes on either side that may be paired with a similar text."""
+    places = dict(zip(answer.texts, range(len(answer.texts)), strict=True))
+    texts = set(truth.texts)
+    if "" in places or "" in texts or len(places) < len(answer.texts) or len(texts) < len(truth.texts):
+        return _equal_pairs_with_copies(truth, answer)
+    shared = texts.intersection(places)
+    if not shared:
+        return [], range(len(truth.texts)), range(len(answer.texts))
+    pairs = [(index, places[text], 1.0) for index, text in enumerate(truth.texts) if text in shared]
+    if len(pairs) == len(truth.texts) or len(pairs) == len(answer.texts):
+        return pairs, (), ()
+    return (
+        pairs,
+        [index for index, text in enumerate(truth.texts) if text not in shared],
+        [index for text, index in places.items() if text not in shared],
+    )
+
+
+def _equal_pairs_with_copies(truth: _Side, answer: _Side) -> tuple[list[Pair], Sequence[int], Sequence[int]]:
+    """The same when a text may be there more than once, or be empty."""
+    wanted, offered = _places(truth), _places(answer)
+    pairs: list[Pair] = []
+    for text in wanted.keys() & offered.keys():
+        pairs += _paired_copies(truth, answer, wanted[text], offered.pop(text))
+    pairs.sort()
+    paired = {pair[0] for pair in pairs}
+    return (
+        pairs,
+        sorted(index for places in wanted.values() for index in places if index not in paired),
+        sorted(index for places in offered.values() for index in places),
+    )
+
+
+def _places(side: _Side) -> dict[str, list[int]]:
+    """Where each text stands; empty ones stand nowhere."""
+    places: dict[str, list[int]] = {}
+    for index, text in enumerate(side.texts):
+        if text:
+            places.setdefault(text, []).append(index)
+    return places
+
+
+def _paired_copies(truth: _Side, answer: _Side, wanted: Sequence[int], there: Sequence[int]) -> list[Pair]:
+    """Pairs among the copies of one text: those with the same key first, then in the order of the keys."""
+    by_key: dict[str, list[int]] = {}
+    for index in there:
+        by_key.setdefault(answer.keys[index], []).append(index)
+    same = {index: by_key[key].pop() for index in wanted if by_key.get(key := truth.keys[index])}
+    lonely = sorted((index for index in wanted if index not in same), key=truth.keys.__getitem__)
+    free = sorted((index for group in by_key.values() for index in group), key=answer.keys.__getitem__)
+    return [(index, other, 1.0) for index, other in (*same.items(), *zip(lonely, free, strict=False))]
+
+
+def _similar_pairs(
+    truth: _Side, answer: _Side, left: Sequence[int], offered: Sequence[int], allowed: _Allowed
+) -> list[Pair]:
+    """The pairs with the greatest sum of similarities among the allowed ones."""
+    wanted, there = truth.texts_of(left), answer.texts_of(offered)
+    matrix = _similarities(wanted, there, allowed.cutoff)
+    cells = _lone_cells(matrix)
+    if cells is None:
+        _forbid(matrix, wanted, there, allowed)
+        cells = _best_cells(matrix, _Side(wanted, truth.keys_of(left)), _Side(there, answer.keys_of(offered)))
+    floor = allowed.floor
+    return [
+        (left[row], offered[column], similarity)
+        for row, column, similarity in cells
+        if similarity >= floor or allowed.fragment(wanted[row], there[column])
+    ]
+
+
+def _similarities(texts: Sequence[str], others: Sequence[str], cutoff: float) -> NDArray[np.float64]:
+    """The similarity of every text to every other, 0 where it is well below the cutoff."""
+    # rapidfuzz loses pairs whose similarity is the cutoff itself, so it gets a lower one.
+    return cdist(texts, others, scorer=normalized_similarity, score_cutoff=max(0.0, cutoff - 0.001), dtype=float)
+
+
+def _lone_cells(matrix: NDArray[np.float64]) -> list[Pair] | None:
+    """The filled cells when no two share a row or a column, so that there is nothing to choose; else None."""
+    # A flat search takes half the time of one by rows and columns.
+    flat, width = matrix.ravel(), matrix.shape[1]
+    places = flat.nonzero()[0]
+    if len(places) > len(matrix):
+        return None
+    found = places.tolist()
+    rows, columns = [place // width for place in found], [place % width for place in found]
+    if len(set(rows)) < len(found) or len(set(columns)) < len(found):
+        return None
+    return list(zip(rows, columns, flat[places].tolist(), strict=True))
+
+
+def _forbid(matrix: NDArray[np.float64], wanted: Sequence[str], there: Sequence[str], allowed: _Allowed) -> None:
+    """Empty the cells that are below the floor and no fragment."""
+    rows, columns = ((matrix > 0) & (matrix < allowed.floor)).nonzero()
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        if there[column] not in wanted[row] or not allowed.fragment(wanted[row], there[column]):
+            matrix[row, column] = 0
+
+
+def _best_cells(matrix: NDArray[np.float64], truth: _Side, answer: _Side) -> list[Pair]:
+    """The cells of the one-to-one assignment with the greatest sum; of several such, always the same one."""
+    by_row, by_column = truth.canonical(), answer.canonical()
+    weights = matrix[by_row][:, by_column]
+    if truth.has_copies() or answer.has_copies():
+        _prefer_same(weights, [truth.keys[at] for at in by_row], [answer.keys[at] for at in by_column])
+    if 1 in weights.shape:
+        best = [divmod(int(weights.argmax()), weights.shape[1])]
+    else:
+        rows, columns = assignment()(weights, True)
+        best = list(zip(rows.tolist(), columns.tolist(), strict=True))
+    cells = [(by_row[row], by_column[column]) for row, column in best]
+    return [(row, column, similarity) for row, column in cells if (similarity := float(matrix[row, column])) > 0]
+
+
+def _prefer_same(weights: NDArray[np.float64], row_keys: Sequence[str], column_keys: Sequence[str]) -> None:
+    """Put pairs of one key ahead of their equals, by less than any true difference between similarities."""
+    for row, column in zip(*(places.tolist() for places in weights.nonzero()), strict=True):
+        if row_keys[row] == column_keys[column]:
+            weights[row, column] += _ROUNDING
+
+
+@cache
+def assignment() -> Callable[..., Any]:
+    """scipy's `linear_sum_assignment`, imported on the first call: half a second that most answers never need."""
+    from scipy.optimize import linear_sum_assignment
+
+    solve: Callable[..., Any] = linear_sum_assignment
+    return solve
+
+
+def _between_words(text: str, place: int) -> bool:
+    """True when no word of the text goes on from the character before the place to the one after it."""
+    return place in (0, len(text)) or not (_of_word(text[place - 1]) and _of_word(text[place]))
+
+
+def _of_word(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LMN"

@@ -1,0 +1,146 @@
+"""Boxes put into rows, columns or piles by where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+from typing import Final, Literal
+
+from steelyard.records import Box
+
+Into = Literal["rows", "columns", "piles"]
+
+ROW_GAP: Final = 0.5
+"""Centres further apart than this share of the median height (or width) stand in different rows (or columns)."""
+
+PILE_GAP: Final = (0.25, 1.0)
+"""The least and the most gap, in median boxes, over which boxes still belong to one pile."""
+
+_LOOSE: Final = 2.0
+"""A gap of more than this many usual gaps ends a pile."""
+
+
+def group_boxes(boxes: Sequence[Box], into: Into) -> list[int]:
+    """The group of each box, numbered from 0 in reading order.
+
+    Rows (columns): centres less than half the median height (width) apart, from one to the next, share a row. Piles:
+    boxes that overlap, touch or lie close belong together; close is up to a quarter of a median box, or up to twice the
+    usual gap to the nearest box where boxes lie loosely, but never more than a whole box. The groups depend neither on
+    the order of the boxes nor on the units of either axis; a box that is there twice counts once.
+    """
+    distinct = sorted(set(boxes))
+    if not distinct:
+        return []
+    group = dict(zip(distinct, _GROUPINGS[into](distinct), strict=True))
+    return [group[box] for box in boxes]
+
+
+def lay_out(groups: Sequence[int], into: Into) -> list[Box]:
+    """Made-up boxes, one an item, that `group_boxes` puts into the given groups (0, 1, ... by first appearance)."""
+    lines = max(groups, default=0) + 1
+    longest = max((groups.count(group) for group in set(groups)), default=1)
+    filled = [0] * lines
+    boxes: list[Box] = []
+    for line in groups:
+        place = filled[line]
+        filled[line] += 1
+        # A line is a third of its strip thick, so two boxes' thickness parts it from the next.
+        along, across = (place / longest, (place + 1) / longest), ((line + 1 / 3) / lines, (line + 2 / 3) / lines)
+        x, y = (across, along) if into == "columns" else (along, across)
+        boxes.append((x[0], y[0], x[1], y[1]))
+    return boxes
+
+
+def _rows(boxes: Sequence[Box]) -> list[int]:
+    return _lines([(top, bottom) for _, top, _, bottom in boxes])
+
+
+def _columns(boxes: Sequence[Box]) -> list[int]:
+    return _lines([(left, right) for left, _, right, _ in boxes])
+
+
+def _lines(spans: Sequence[tuple[float, float]]) -> list[int]:
+    """The line of each span: centres in order, a new line where the step to the next is too long."""
+    longest_step = ROW_GAP * median(end - start for start, end in spans)
+    centres = [(start + end) / 2 for start, end in spans]
+    lines = [0] * len(spans)
+    line, last = 0, min(centres)
+    for place in sorted(range(len(spans)), key=centres.__getitem__):
+        if centres[place] - last > longest_step:
+            line += 1
+        lines[place], last = line, centres[place]
+    return lines
+
+
+def _piles(boxes: Sequence[Box]) -> list[int]:
+    """The pile of each box; the boxes come sorted by their left edge."""
+    least, most = PILE_GAP
+    nearest = [float("inf")] * len(boxes)
+    pile_of = list(range(len(boxes)))
+
+    def root(place: int) -> int:
+        while pile_of[place] != place:
+            pile_of[place] = place = pile_of[pile_of[place]]
+        return place
+
+    undecided = []
+    for one, other, gap in _close_pairs(boxes):
+        if gap < nearest[one]:
+            nearest[one] = gap
+        if gap < nearest[other]:
+            nearest[other] = gap
+        if gap <= least:
+            pile_of[root(one)] = root(other)
+        else:
+            undecided.append((one, other, gap))
+    reach = min(most, _LOOSE * median(nearest))
+    for one, other, gap in undecided:
+        if gap <= reach:
+            pile_of[root(one)] = root(other)
+    return _in_reading_order(boxes, [root(place) for place in range(len(boxes))])
+
+
+def _close_pairs(boxes: Sequence[Box]) -> Iterator[tuple[int, int, float]]:
+    """Places of two boxes and the gap between them in median boxes, for gaps that a pile may have."""
+    width = median(right - left for left, _, right, _ in boxes) or 1.0
+    height = median(bottom - top for _, top, _, bottom in boxes) or 1.0
+    most = PILE_GAP[1]
+    for one, (_, top, right, bottom) in enumerate(boxes):
+        for other in range(one + 1, len(boxes)):
+            its_left, its_top, _, its_bottom = boxes[other]
+            across = (its_left - right) / width
+            if across > most:
+                break
+            down = (its_top - bottom if its_top > top else top - its_bottom) / height
+            if down <= most:
+                yield one, other, max(across, down, 0.0)
+
+
+def _in_reading_order(boxes: Sequence[Box], roots: Sequence[int]) -> list[int]:
+    """Piles numbered row by row, from the left in each row.
+
+    Centres alone do not tell the rows: a pile of two boxes and one of eight may well begin side by side.
+    """
+    piles: dict[int, list[Box]] = {}
+    for box, root in zip(boxes, roots, strict=True):
+        piles.setdefault(root, []).append(box)
+    outlines = [
+        (min(box[1] for box in pile), max(box[3] for box in pile), min(box[0] for box in pile), root)
+        for root, pile in piles.items()
+    ]
+    order: list[tuple[int, float, float, int]] = []
+    row, row_middle, row_end = 0, 0.0, 0.0
+    for top, bottom, left, root in sorted(outlines):
+        middle = (top + bottom) / 2
+        if not order or (top > row_middle and middle > row_end):
+            row, row_middle, row_end = row + 1, middle, bottom
+        order.append((row, left, top, root))
+    number = {root: place for place, (*_, root) in enumerate(sorted(order))}
+    return [number[root] for root in roots]
+
+
+_GROUPINGS: Final[dict[Into, Callable[[Sequence[Box]], list[int]]]] = {
+    "rows": _rows,
+    "columns": _columns,
+    "piles": _piles,
+}

@@ -1,0 +1,1 @@
+"""How the photos of this suite are made: cards, tables and light, drawn with Pillow from a seed."""
