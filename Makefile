@@ -22,7 +22,11 @@ $(LOWEST)/ready: pyproject.toml constraints-lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[dev]'
 	touch $@
 
-demo: $(VENV)/core
+$(VENV)/demo: $(VENV)/core
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ocr]'
+	touch $@
+
+demo: $(VENV)/demo
 	PYTHON=$(BIN)/python sh scripts/demo.sh
 
 check: $(VENV)/ready

@@ -26,4 +26,7 @@ echo
 echo "The same suite, weighing the better of its two sets of recorded answers:"
 weigh antiques-better antiques --target better
 echo
+echo "Photos of cards, read by a real OCR engine, three prompts; this takes a minute or two:"
+weigh cards cards --repeats 1
+echo
 echo "Open these in a browser; they work from disk, with no network:$pages"

@@ -123,6 +123,9 @@ def _sentence(compared: list[_Pair]) -> str:
     known = [each for each in compared if each.n]
     if not known:
         return start + f"no case has a score for {leader} and for another variant"
+    if all(each.n > 1 and each.margin == 0 and each.difference.estimate.low is None for each in compared):
+        average, all_of_them = _percent(compared[0].averages[0]), f"all {len(compared) + 1}"
+        return f"no variant is better: {all_of_them} score the same in every case ({average}, {_cases(known[0])})"
     doubtful = sorted((each for each in compared if not each.ahead), key=lambda each: (each.n > 0, each.margin))
     average = _percent((doubtful[-1] if doubtful[-1].n else known[0]).averages[0])
     shown = [_behind(each) for each in doubtful[:_MOST_NAMED]]

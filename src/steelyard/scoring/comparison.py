@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal, Protocol
 
 from steelyard.records import Box, Mark
@@ -77,7 +78,7 @@ class _Comparison:
 
     def _match(self) -> Matching:
         truth, got = self.truth, self.got
-        has_copies = any(len(set(side.folded)) < len(side.folded) for side in (truth, got))
+        has_copies = len(set(got.folded)) < len(got.folded) or len(set(truth.folded)) < len(truth.folded)
         return match(
             truth.folded,
             got.folded,
@@ -123,13 +124,14 @@ class _Comparison:
         faults: list[Fault] = []
         marks: list[Mark] = []
         n_read = n_correct = 0
-        for place, (at, by, alike) in enumerate(matching.pairs):
-            right_text = alike >= rules.right_from
-            right_group = not rules.has_groups or self.agreement.right[place]
+        right_from, has_boxes = rules.right_from, any(self.truth.items.boxes) or any(self.got.items.boxes)
+        rights = self.agreement.right if rules.has_groups else repeat(True)
+        for (at, by, alike), right_group in zip(matching.pairs, rights, strict=False):
+            right_text = alike >= right_from
             n_read += right_text
             if right_text and right_group:
                 n_correct += 1
-                if (box := self._box(at, by)) is not None:
+                if has_boxes and (box := self._box(at, by)) is not None:
                     marks.append(Mark(box, self.truth.items.texts[at]))
             else:
                 faults.append(self._misread(at, by, alike, right_text, right_group, 1 / whole))

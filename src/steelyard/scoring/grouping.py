@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -46,9 +47,9 @@ def agreement(
     Two items agree when both sides put them together or both put them apart. An item without an answered group is
     never right and stands alone; one without a true group is never right and makes no pairs.
     """
-    kinds: dict[tuple[str | None, str | None], int] = {}
-    for pair in pairs:
-        kinds[pair] = kinds.get(pair, 0) + 1
+    kinds = Counter(pairs)
+    if (perfect := _perfect(kinds, by=by, derived=derived)) is not None:
+        return perfect
     truths: dict[str, str] = {}  # as written, to as compared
     groups: dict[str, str] = {}
     table: dict[tuple[str, str], int] = {}
@@ -80,6 +81,21 @@ def agreement(
         total,
         agreed,
     )
+
+
+def _perfect(kinds: Counter[tuple[str | None, str | None]], *, by: str, derived: bool) -> Agreement | None:
+    """The agreement when each answered group holds exactly one true group and the other way round; else None."""
+    truths = {_folded(true) for true, _ in kinds if true}
+    groups = {_folded(group) for _, group in kinds if group}
+    if not len(kinds) == len(truths) == len(groups) or "" in truths or "" in groups:
+        return None
+    by_label = by == "label" or (by == "auto" and not derived and groups <= truths)
+    if by_label and any(_folded(true or "") != _folded(group or "") for true, group in kinds):
+        return None
+    mapping = {group: true for true, group in kinds if true and group}
+    n = kinds.total()
+    pairs = n * (n - 1) // 2
+    return Agreement((True,) * n, "label" if by_label else "mapping", dict(sorted(mapping.items())), (), pairs, pairs)
 
 
 def _folded(label: str) -> str:

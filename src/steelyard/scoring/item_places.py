@@ -12,6 +12,7 @@ Column = Callable[[Sequence[Any]], list[Any]]
 """From elements to a value of each; None where there is none."""
 TEXTS: Final = {str}
 _NULLS: Final = {type(None)}
+_OBJECTS: Final = {dict}
 _WHOLE_NUMBERS: Final = {int}
 
 
@@ -103,3 +104,36 @@ def written(value: Any) -> str | None:
     if isinstance(value, float):
         return repr(value).removesuffix(".0") if isfinite(value) else None
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def usual_groups(
+    outer: Getter, inner: str, group: str, text: str | None, elsewhere: frozenset[str]
+) -> Callable[[Any], tuple[list[str], list[str]] | None]:
+    """A quick reader of the usual document: named groups, each with a list of texts or of objects with a text.
+
+    It gives the texts and their groups, or None for anything out of the usual (a blank, a number, an item with one of
+    the keys `elsewhere`), which is then read the general way.
+    """
+
+    def read(data: Any) -> tuple[list[str], list[str]] | None:
+        found = outer(data)
+        if type(found) is not list:
+            return None
+        texts: list[str] = []
+        groups: list[str] = []
+        for element in found:
+            items = element.get(inner) if type(element) is dict else None
+            name = element.get(group) if type(items) is list else None
+            if items is None or type(name) is not str or not name.strip():
+                return None
+            kinds = set(map(type, items))
+            if kinds == _OBJECTS and text is not None and elsewhere.isdisjoint(set().union(*items)):
+                items = [item.get(text) for item in items]
+                kinds = set(map(type, items))
+            if (kinds and kinds != TEXTS) or not all(map(str.strip, items)):
+                return None
+            texts += items
+            groups += [name] * len(items)
+        return texts, groups
+
+    return read

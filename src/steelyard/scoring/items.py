@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Self
@@ -11,7 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from steelyard.records import Box
 from steelyard.scoring.boxes import Corners, Size, Units, raw_box, scale_box, units_of, write_box
-from steelyard.scoring.item_places import TEXTS, Column, Place, all_written, column, list_paths, places_of, written
+from steelyard.scoring.item_places import (
+    TEXTS,
+    Column,
+    Place,
+    all_written,
+    column,
+    list_paths,
+    places_of,
+    usual_groups,
+    written,
+)
 from steelyard.scoring.place import build_answer
 from steelyard.scoring.regions import Into, group_boxes, lay_out
 from steelyard.suite.paths import EACH, MISSING, Getter, compile_path, split_path
@@ -49,6 +59,8 @@ class _Plan:
     group_keys: frozenset[str] | None
     """The keys of which an item must have one to hold a group; None when any may."""
     box_keys: frozenset[str] | None
+    usual: Callable[[Any], tuple[list[str], list[str]] | None] | None
+    """The quick way to read the usual document; None when the layout is not a usual one."""
 
 
 class ItemsLayout(BaseModel):
@@ -127,7 +139,18 @@ class ItemsLayout(BaseModel):
             box=None if self.box is None else column(_each(self.box)),
             group_keys=_first_keys(self.group),
             box_keys=_first_keys(self.box),
+            usual=self._usual(lists),
         )
+
+    def _usual(self, lists: tuple[str, ...]) -> Callable[[Any], tuple[list[str], list[str]] | None] | None:
+        texts, groups, boxes = _each(self.text), _each(self.group), _first_keys(self.box)
+        if len(lists) != 2 or len(groups) != 1 or len(texts) > 1 or boxes is None:
+            return None
+        steps = [split_path(path) for path in (lists[1], *groups, *texts)]
+        if any(len(path) != 1 for path in steps):
+            return None
+        inner, group, *text = (path[0] for path in steps)
+        return usual_groups(compile_path(lists[0]), inner, group, text[0] if text else None, boxes | {group})
 
     def read(self, data: Any, size: Size | None = None) -> Items | None:
         """The items in the data (or case), or None when it does not have this layout.
@@ -136,6 +159,9 @@ class ItemsLayout(BaseModel):
         blank. `size` is the picture's width and height, if known.
         """
         plan = self.plan
+        if plan.usual is not None and (usual := plan.usual(data)) is not None:
+            texts, groups = usual
+            return Items(texts, list(groups), [None] * len(texts), derived=False, blank=0)
         places = places_of(plan.levels, data)
         if places is None:
             return None

@@ -21,8 +21,7 @@ from steelyard.suite.shares import share
 Likeness = Annotated[
     float, BeforeValidator(share), Field(gt=0), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
 ]
-_MOST_PREPARED = 4096
-_MOST_FOLDED = 16_384
+_MOST_PREPARED = 256
 
 
 class ItemCodes(BaseModel):
@@ -106,24 +105,8 @@ class MatchItems(Scorer):
         return tuple(value) if isinstance(value, list) else value
 
     @cached_property
-    def _fold_anew(self) -> Callable[[Sequence[str]], list[str]]:
+    def _fold(self) -> Callable[[Sequence[str]], list[str]]:
         return folder(self.ignore)
-
-    @cached_property
-    def _folded(self) -> dict[str, str]:
-        return {}
-
-    def _fold(self, texts: Sequence[str]) -> list[str]:
-        """The texts without what `ignore` names; the same texts come again and again, and are folded once."""
-        known = self._folded
-        try:
-            return [known[text] for text in texts]
-        except KeyError:
-            folded = self._fold_anew(texts)
-        if len(known) >= _MOST_FOLDED:
-            known.clear()
-        known.update(zip(texts, folded, strict=True))
-        return folded
 
     @cached_property
     def _prepared(self) -> dict[str, _Truth]:

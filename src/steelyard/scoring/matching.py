@@ -24,6 +24,7 @@ Pair = tuple[int, int, float]
 
 # Similarities are ratios of lengths: a difference this small is rounding, never a better match.
 _ROUNDING = 1e-9
+_FEW = 25
 # Stands between texts that are folded together: neither a space, nor punctuation, nor a letter with two cases.
 _BETWEEN = "\0"
 
@@ -56,7 +57,8 @@ def folder(ignore: Sequence[Difference]) -> Callable[[Sequence[str]], list[str]]
             return joined.split(_BETWEEN)
         if "  " in joined:
             joined = " ".join(joined.split())
-        return [text.strip() for text in joined.split(_BETWEEN)]
+        # Runs of spaces are single ones now, so at most one is left at either end of a text.
+        return joined.replace(f" {_BETWEEN}", _BETWEEN).replace(f"{_BETWEEN} ", _BETWEEN).strip(" ").split(_BETWEEN)
 
     def together(texts: Sequence[str]) -> list[str]:
         joined = _BETWEEN.join(texts)
@@ -234,8 +236,11 @@ def _similar_pairs(
 ) -> list[Pair]:
     """The pairs with the greatest sum of similarities among the allowed ones."""
     wanted, there = truth.texts_of(left), answer.texts_of(offered)
-    matrix = _similarities(wanted, there, allowed.cutoff)
-    cells = _lone_cells(matrix)
+    few = len(wanted) * len(there) <= _FEW
+    cells = _lone_cells_of_few(wanted, there, allowed.cutoff) if few else None
+    if cells is None:
+        matrix = _similarities(wanted, there, allowed.cutoff)
+        cells = _lone_cells(matrix)
     if cells is None:
         _forbid(matrix, wanted, there, allowed)
         cells = _best_cells(matrix, _Side(wanted, truth.keys_of(left)), _Side(there, answer.keys_of(offered)))
@@ -245,6 +250,19 @@ def _similar_pairs(
         for row, column, similarity in cells
         if similarity >= floor or allowed.fragment(wanted[row], there[column])
     ]
+
+
+def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], cutoff: float) -> list[Pair] | None:
+    """What `_lone_cells` finds, without a matrix: for a handful of texts that takes less than making one."""
+    cells = []
+    for row, text in enumerate(wanted):
+        for column, other in enumerate(there):
+            similarity = normalized_similarity(text, other, score_cutoff=max(0.0, cutoff - 0.001))
+            if similarity:
+                cells.append((row, column, similarity))
+    if len({cell[0] for cell in cells}) < len(cells) or len({cell[1] for cell in cells}) < len(cells):
+        return None
+    return cells
 
 
 def _similarities(texts: Sequence[str], others: Sequence[str], cutoff: float) -> NDArray[np.float64]:

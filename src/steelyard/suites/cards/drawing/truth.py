@@ -53,7 +53,7 @@ def listed(words: list[str]) -> str:
 
 def tags(plan: Plan) -> list[str]:
     """What is special about a photo, for slices."""
-    told = [plan.table, "upright" if plan.upright else "wide", "rows" if plan.in_rows else f"piles-{len(plan.piles)}"]
+    told = ["rows" if plan.in_rows else f"piles-{len(plan.piles)}"]
     if plan.difficulty.gap[0] < 0:
         told.append("overlap")
     if plan.across:

@@ -25,6 +25,9 @@ PROGRAM = shutil.which("tesseract")
 if PROGRAM is None:
     raise UserMistake("tesseract is not on the PATH: apt install tesseract-ocr, or brew install tesseract")
 
+MODEL = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False).stdout.partition("\n")[0]  # noqa: S603 - a fixed command
+"""What reads, for the run's signature."""
+
 LEAST_SURE = 50.0
 """Of 100; below it are the grain of the table and the edges of cards."""
 WIDEST_SPACE = 1.2
