@@ -251,9 +251,20 @@ def test_listing_every_item_of_every_case_is_shown_and_costs_under_the_strict_ru
     assert (probe.average, probe.only_shown) == (1.0, True)
     # 20 items are listed, 2 are there: 2 right of 2 + 18.
     assert strict.average == pytest.approx(0.1)
-    assert [told for told in result.complaints if "everything" in told] == [
+    # Held to what another case's truth may earn, since a suite of few cases cannot dilute them more.
+    assert (strict.limit, strict.holds) == (0.5, True)
+    tight = audit(
+        write(tmp_path, cases=cases, score={"parts": ITEMS}, answer={"schema": BOXED}, audit={"wrong_share": 0.05})
+    )
+    assert [told for told in tight.complaints if "everything" in told] == [
         "everything (strict): 10.0 % of full marks for every item of every case; at most 5 % is allowed"
     ]
+
+
+def test_of_a_few_cases_the_items_of_all_are_no_probe(tmp_path):
+    cases = [{"id": str(n), "expected": {"boxes": [{"label": "a", "parts": [f"thing {n}"]}]}} for n in range(3)]
+    result = audit(write(tmp_path, cases=cases, score={"parts": ITEMS}, answer={"schema": BOXED}))
+    assert "everything" not in by_name(result)
 
 
 def test_a_filler_follows_references_and_takes_the_first_of_several_forms(tmp_path):

@@ -102,7 +102,7 @@ class TestTheSeedsCriteria:
     def test_a_secondary_criterion_that_does_not_hold_is_said_and_does_not_decide(self) -> None:
         found = decision(SEED, part(grouping=0.5, repeated=Repeated(72, 0, 0)))
         assert found.verdict is PASS
-        assert found.reasons == ("all 2 criteria hold", "secondary: grouping: 50.0 % is not >= 70.0 %")
+        assert found.reasons == ("all 2 criteria that decide hold", "secondary: grouping: 50.0 % is not >= 70.0 %")
         assert [(each.name, each.verdict, each.secondary) for each in found.gates] == [
             ("text", PASS, False),
             ("invented", PASS, False),

@@ -151,6 +151,9 @@ def test_pictures_marks_and_boxes_come_through_the_store(store):
 
 def test_what_went_wrong_is_said_in_a_few_words():
     assert sample_line(scored(1, 0.1)).why == 'NAME: expected "gear", got "spring"; PLACE'
+    misplaced = Finding("SIDE", expected="cog", got="cog", evidence="in left, belongs to right")
+    several = replace(scored(1, 0.1), findings=(misplaced, misplaced, Finding("LOST"), Finding("LOST"), misplaced))
+    assert sample_line(several).why == 'SIDE: "cog" in left, belongs to right; 2 more SIDE; 2 LOST'
     assert sample_line(unanswered(7)).why == "timeout: no answer within 60 s"
     broken = scored(1, 0.1, findings=(Finding("FORMAT", evidence="no JSON found"),))
     assert sample_line(broken).why == "FORMAT: no JSON found"

@@ -71,8 +71,8 @@ def test_everything_right_and_every_finding_with_a_place_has_an_outline(folder):
     ]
     assert len({style for style, *_ in styles}) == 3
     words = Page(sample).words()
-    assert "right 1 MISS Not reported 1 EXTRA Invented 1 (1 not on the picture) TEXT Misread 1" in words
-    assert "3 EXTRA D not on the picture no such label" in words
+    assert "right 1 MISS Not reported 1 EXTRA Invented 1 (1 without a box) TEXT Misread 1" in words
+    assert "3 EXTRA D without a box no such label" in words
 
 
 def test_the_truth_is_beside_the_picture_and_only_there(folder):

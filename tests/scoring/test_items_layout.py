@@ -48,7 +48,7 @@ def test_boxes_become_rows_when_items_carry_no_group():
     items = BOXES.read(data)
     assert items == Items(
         ["Sea", "Sun", "Rain"],
-        ["#2", "#1", "#1"],
+        ["row 2", "row 1", "row 1"],
         [(0.01, 0.5, 0.3, 0.6), (0.01, 0.1, 0.3, 0.2), (0.4, 0.11, 0.7, 0.21)],
         derived=True,
         blank=0,
@@ -64,12 +64,12 @@ def test_units_are_decided_for_all_boxes_of_an_answer():
 def test_pixels_of_an_unknown_picture_still_lie_in_rows():
     data = {"cards": [{"text": "Sea", "box": [0, 2000, 300, 2100]}, {"text": "Sun", "box": [0, 0, 300, 100]}]}
     items = BOXES.read(data)
-    assert (items.boxes, items.groups, items.derived) == ([None, None], ["#2", "#1"], True)
+    assert (items.boxes, items.groups, items.derived) == ([None, None], ["row 2", "row 1"], True)
 
 
 def test_an_item_whose_box_cannot_be_read_has_no_region():
     data = {"cards": [{"text": "Sea", "box": [1, 2]}, {"text": "Sun", "box": [0.1, 0.1, 0.3, 0.2]}]}
-    assert read(BOXES, data) == [("Sea", None), ("Sun", "#1")]
+    assert read(BOXES, data) == [("Sea", None), ("Sun", "row 1")]
 
 
 def test_a_written_group_goes_before_regions():
@@ -82,7 +82,7 @@ def test_a_written_group_goes_before_regions():
 def test_a_pile_without_a_label_is_named_by_its_position():
     data = {"piles": [{"cards": ["Sea"]}, {"label": "  ", "cards": ["Sun"]}, {"label": "c", "cards": ["Rain"]}]}
     items = PILES.read(data)
-    assert (items.groups, items.derived) == (["#1", "#2", "c"], True)
+    assert (items.groups, items.derived) == (["group 1", "group 2", "c"], True)
 
 
 def test_positions_that_no_item_needs_leave_the_groups_as_written():
@@ -95,12 +95,16 @@ def test_a_group_is_looked_for_from_the_inside_out():
     layout = ItemsLayout(items="pages[].piles[].cards[]", text="t", group=("label", "name"))
     page = [{"cards": [{"t": "a", "label": "item"}, {"t": "b"}]}, {"label": "pile", "cards": [{"t": "c"}]}]
     data = {"pages": [{"name": "page", "piles": page}, {"piles": [{"cards": [{"t": "d"}]}]}]}
-    assert read(layout, data) == [("a", "item"), ("b", "page"), ("c", "pile"), ("d", "#3")]
+    assert read(layout, data) == [("a", "item"), ("b", "page"), ("c", "pile"), ("d", "group 3")]
 
 
 def test_lists_of_lists_are_groups_by_position():
     items = ItemsLayout(items="rows[][]").read({"rows": [["Sea", "Sun"], ["Rain"]]})
-    assert (items.texts, items.groups, items.derived) == (["Sea", "Sun", "Rain"], ["#1", "#1", "#2"], True)
+    assert (items.texts, items.groups, items.derived) == (
+        ["Sea", "Sun", "Rain"],
+        ["group 1", "group 1", "group 2"],
+        True,
+    )
 
 
 def test_an_answer_may_be_the_list_itself():
@@ -224,7 +228,7 @@ def test_a_perfect_answer_looks_like_a_person_would_write_it():
 def test_groups_without_boxes_are_built_as_regions():
     items = [("Sea", "top", None), ("Rain", "low", None), ("Sun", "top", None)]
     back = BOXES.read(build(BOXES, items))
-    assert (back.texts, back.groups, back.derived) == (["Sea", "Rain", "Sun"], ["#1", "#2", "#1"], True)
+    assert (back.texts, back.groups, back.derived) == (["Sea", "Rain", "Sun"], ["row 1", "row 2", "row 1"], True)
 
 
 names = st.text(min_size=1, max_size=8).filter(str.strip)
@@ -256,7 +260,7 @@ def test_a_nested_answer_reads_back_group_by_group(items, path):
     back = layout.read(build(layout, items))
     order = list(dict.fromkeys(group for _, group, _ in items))
     side_by_side = sorted(items, key=lambda item: order.index(item[1]))
-    groups = [group if elements_have_keys else f"#{order.index(group) + 1}" for _, group, _ in side_by_side]
+    groups = [group if elements_have_keys else f"group {order.index(group) + 1}" for _, group, _ in side_by_side]
     assert back.texts == [text for text, _, _ in side_by_side]
     assert back.groups == groups
     assert back.boxes == [box for _, _, box in side_by_side]

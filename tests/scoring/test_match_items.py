@@ -158,12 +158,36 @@ def test_items_without_a_text_are_left_out_and_told():
     assert reading.note.endswith("2 without a text left out")
 
 
-@pytest.mark.parametrize("got", [None, {}, [], "text", {"boxes": []}, {"parts": []}, {"other": 1}, 7])
+@pytest.mark.parametrize("got", [{"boxes": []}, {"parts": []}])
 def test_an_answer_without_items_misses_all(got):
     reading = scorer().read(got, case())
     assert reading.value == 0
     assert [tuple(fault.codes) for fault in reading.faults] == [("MISS",)] * 5
     assert reading.counts == scorer().nothing(case())
+
+
+@pytest.mark.parametrize("got", [None, {}, [], "text", {"other": 1}, 7, {"boxes": [{"label": "a", "things": ["x"]}]}])
+def test_an_answer_in_no_shape_earns_nothing_and_says_so(got):
+    reading = scorer().read(got, case())
+    assert (reading.value, reading.faults) == (0, ())
+    assert reading.misshapen.startswith("it has none of the shapes that hold items (boxes[].parts[] or parts[]); ")
+    assert reading.counts == scorer().nothing(case())
+
+
+def test_an_answer_in_no_shape_is_malformed_and_its_keys_are_told(tmp_path):
+    weighed = weigher(tmp_path, ["FORMAT"]).weigh('{"box": [], "notes": 1}', case())
+    assert weighed.outcome is Outcome.MALFORMED
+    (finding,) = weighed.findings
+    assert (finding.code, finding.evidence) == (
+        "FORMAT",
+        "it has none of the shapes that hold items (boxes[].parts[]); the answer has the keys: box, notes",
+    )
+
+
+def test_one_group_an_item_is_told_in_few_words():
+    truth = {"boxes": [{"label": "a", "parts": list("qwertz")}]}
+    reading = scorer().read(answer(*"qwertz"), case(truth))
+    assert reading.note == "1 of 6 right; 6 groups for 1 true ones: A = a, the other 5 = none"
 
 
 def test_a_near_text_counts_as_right_only_when_the_suite_says_so():
@@ -203,6 +227,7 @@ def test_a_built_truth_earns_everything_in_every_shape():
         ({"boxes": [{"label": "a", "parts": ["X y"]}, {"label": "b", "parts": ["x Y!"]}]}, "is in two groups, a and b"),
         ({"boxes": [{"label": "a", "parts": ["x", "?"]}]}, "an item without a text"),
         ({"boxes": [{"label": "a", "parts": ["x", ""]}]}, "an item without a text"),
+        ({"boxes": [{"lable": "a", "parts": ["x"]}]}, "has nothing at label: give every group its name"),
     ],
 )
 def test_a_truth_that_cannot_be_matched_is_a_mistake(truth, told):
@@ -264,6 +289,26 @@ def test_valid_json_inside_noise_is_read_and_broken_json_is_not_mended(tmp_path)
     noisy = f"loading model {{%- if tools %}}\n```json\n{right}\n```\nllama_perf: total = 4 ms"
     assert weigher(tmp_path, ["FORMAT"]).weigh(noisy, case()).score == 1
     assert weigher(tmp_path, ["FORMAT"]).weigh(right[:-2], case()).outcome is Outcome.MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("answer: {{format: json, repair: false}}", ""), "match_items reads JSON: write answer: {format: json}"),
+        (
+            ("expected.boxes[]", "expected.boxs[]"),
+            "expected.boxs is in none of the 1 cases: did you mean expected.boxes?",
+        ),
+        (('shapes: [{{items: "boxes[].parts[]"', 'shapes: [{{items: "boxes.parts"'), "does not end in a list"),
+        (("codes: {{missed", "codes: {{mised"), "did you mean missed"),
+    ],
+)
+def test_a_mistake_in_the_scorer_is_told_once(tmp_path, change, told):
+    text = SUITE.replace(*change) + "criteria: {{all: {{pass: findings.MISS == 0}}}}\n"
+    with pytest.raises(SuiteError) as raised:
+        load_written(tmp_path, text.format(findings="  MISS: {about: x}"), [{"id": "one", "expected": TRUTH}])
+    (mistake,) = raised.value.mistakes
+    assert told in str(mistake)
 
 
 def test_a_truth_with_an_item_in_two_groups_is_refused_when_the_suite_loads(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ MOST_PATTERNS = 20
 MOST_CASES = 50
 SMALL_N = 5
 """Below this a share says little, and the sentence says so."""
+_CODE_IN_GATE = re.compile(r"findings\.([^.\s=<>!]+)")
 _WORTH_SAYING = 0.0005
 
 
@@ -158,8 +160,15 @@ def find_priorities(
     if malformed.value:
         gain = malformed.value * malformed.n / n
         found.append(_priority("Mend the format of answers", FORMAT, _complement(malformed), (0.0, 1.0), gain))
-    worth = [priority for priority in found if priority.gain >= _WORTH_SAYING]
+    asked = _asked_for(suite)
+    worth = [each for each in found if each.gain >= _WORTH_SAYING or each.component in asked]
     return sorted(worth, key=lambda priority: (-priority.gain, priority.component))
+
+
+def _asked_for(suite: dict[str, Any]) -> set[str]:
+    """The codes that a gate or criterion speaks of: they may stop a release although mending them gains no points."""
+    criteria = [each.get(side) or "" for each in suite.get("criteria") or () for side in ("pass", "fail")]
+    return {code for text in (*(suite.get("gates") or ()), *criteria) for code in _CODE_IN_GATE.findall(text)}
 
 
 def _told_apart(table: Table, suite: dict[str, Any], codes: Sequence[CodeFigure]) -> dict[str, list[CodeFigure]]:
@@ -177,10 +186,10 @@ def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
     share, samples = figure.samples, overall.finding_samples[figure.code]
     findings = f"{figure.count} finding" + ("" if figure.count == 1 else "s")
     doubt = ", small n" if share.n < SMALL_N else ""
-    sentence = (
-        f"Mend {figure.code} ({findings} in {samples} of {share.n} samples{doubt}):"
-        f" the average would be {100 * (figure.mended.value or 0.0):.1f} %, +{100 * figure.gain:.1f} points"
-    )
+    worth = f"the average would be {100 * (figure.mended.value or 0.0):.1f} %, +{100 * figure.gain:.1f} points"
+    if figure.gain < _WORTH_SAYING:
+        worth = "it gains no points, but a gate or criterion stands on it"
+    sentence = f"Mend {figure.code} ({findings} in {samples} of {share.n} samples{doubt}): {worth}"
     return Priority(sentence, figure.code, _complement(share), figure.gain)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from steelyard.audit.gate_check import gate_complaints
-from steelyard.audit.probes import STUFFED, TRUTH, WRONG, Probe, ProbeMaker
+from steelyard.audit.probes import EVERYTHING, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
 from steelyard.errors import UserMistake
 from steelyard.records import Outcome
 from steelyard.scoring.weigh import Weighed, Weigher
@@ -88,7 +88,7 @@ def _weigh(
     limit = _limit(suite, probe, rule)
     average, lowest = sum(scores) / len(scores), min(scores)
     complaint = None
-    only_shown = probe.kind == STUFFED and rule == AS_WRITTEN and _has_strict(suite)
+    only_shown = probe.kind in (STUFFED, EVERYTHING) and rule == AS_WRITTEN and _has_strict(suite)
     if is_truth:
         if lowest < limit or (passed and suite.passing is not None):
             complaint = _truth_complaint(cases, scores, limit)
@@ -136,7 +136,7 @@ def _limit(suite: SuiteModel, probe: Probe, rule: str) -> float:
     limits = suite.audit
     if probe.kind == TRUTH:
         return limits.truth_share
-    if probe.kind == WRONG:
+    if probe.kind in (WRONG, EVERYTHING):
         return limits.wrong_share
     if rule == STRICT and limits.null_share_strict is not None:
         return limits.null_share_strict

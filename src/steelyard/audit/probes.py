@@ -16,6 +16,9 @@ from steelyard.suite.paths import split_path
 NULL = "null"
 WRONG = "wrong"
 STUFFED = "stuffed"
+EVERYTHING = "everything"
+FEWEST_CASES = 4
+"""Of fewer cases, the items of all are mostly those of the one."""
 TRUTH = "truth"
 _CONSTANT = "unknown"
 
@@ -24,8 +27,8 @@ _CONSTANT = "unknown"
 class Probe:
     """A way to answer every case without the skill that the suite means to weigh.
 
-    `kind` is "null" (knows nothing), "stuffed" (knows the words of some cases), "wrong" (right for another case) or
-    "truth". `answer` gives the raw text for the case at a position.
+    `kind` is "null" (knows nothing), "stuffed" (knows the words of some cases), "everything" (lists the items of all),
+    "wrong" (right for another case) or "truth". `answer` gives the raw text for the case at a position.
     """
 
     name: str
@@ -63,8 +66,8 @@ class ProbeMaker:
             yield Probe("keywords", "every keyword of every case", NULL, lambda _: stuffed)
             if (fitting := self._stuffed(cut=True)) != stuffed and fitting:
                 yield Probe("keywords cut", "as many keywords as the schema lets in", STUFFED, lambda _: fitting)
-        if everything := self._everything():
-            yield Probe("everything", "every item of every case", STUFFED, lambda _: everything)
+        if len(self._cases) >= FEWEST_CASES and (everything := self._everything()):
+            yield Probe("everything", "every item of every case", EVERYTHING, lambda _: everything)
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
         if len(set(self._truths)) > 1:

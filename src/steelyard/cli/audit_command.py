@@ -11,6 +11,8 @@ import click
 from steelyard.cli.shared_options import as_json
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from steelyard.audit.balance import AuditResult, ProbeResult
 
 
@@ -39,7 +41,7 @@ def _print(result: AuditResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.audit.probes import NULL, TRUTH
+    from steelyard.audit.probes import TRUTH
     from steelyard.cli.show import console
     from steelyard.report.figures import percent
 
@@ -72,7 +74,16 @@ def _print(result: AuditResult) -> None:
         out.print(Text(f"- {complaint}"))
     if result.complaints:
         out.print("AUDIT FAILED")
-        return
+    else:
+        _print_passed(result, out)
+
+
+def _print_passed(result: AuditResult, out: Console) -> None:
+    from rich.text import Text
+
+    from steelyard.audit.probes import NULL
+    from steelyard.report.figures import percent
+
     most = max((probe for probe in result.probes if probe.kind == NULL), key=lambda probe: probe.average)
     if most.average:
         earned = f"{percent(most.average)} ({most.probe}, {most.rule})"
@@ -81,6 +92,10 @@ def _print(result: AuditResult) -> None:
         out.print("Audit passed. What knows nothing earns nothing.")
     if any(probe.only_shown for probe in result.probes):
         out.print("shown: the strict rule is held to this limit in place of the rule as written.")
+    for probe in result.probes:
+        if probe.only_shown and probe.average > probe.limit:
+            earned = f"{percent(probe.average)} and passes {len(probe.passed)} of {probe.n} cases"
+            out.print(Text(f"As written, {probe.about} earns {earned}: --strict closes that."))
     if any(probe.n_malformed == probe.n for probe in result.probes):
         out.print("not read: the suite's schema turned every such answer away; no scorer saw it.")
 

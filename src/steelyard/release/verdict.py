@@ -12,6 +12,7 @@ from steelyard.release.gates import Scope, evaluate
 from steelyard.release.model import Decision, GateResult, VariantDecision
 from steelyard.suite.model import Criterion
 
+_MOST_FAILURES = 3
 _EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INVALID: 3, Verdict.AMBIGUOUS: 4}
 
 
@@ -37,7 +38,7 @@ def decide(
     verdict = Verdict.INVALID if broken else _verdict(found, doubtful=bool(doubts))
     shown = _reasons(found, Verdict.FAIL, Verdict.AMBIGUOUS, secondary=True)
     if broken:
-        reasons = broken
+        reasons = (*broken, *_failures(summary))
     elif verdict is None:
         reasons = ("all criteria are secondary, so none decides" if found else "the suite declares no gates", *shown)
     elif verdict is Verdict.PASS:
@@ -91,13 +92,20 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
     failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
     if part.average.n == 0:
         never = f", {absent} that never came" if absent else ""
-        reasons.append(f"nothing was weighed: {planned} samples, {failed} of them inconclusive{never}")
+        samples = f"{planned} sample{'' if planned == 1 else 's'}"
+        reasons.append(f"nothing was weighed: {samples}, {failed} of them inconclusive{never}")
     elif failed + absent > allowed * planned + 1e-9:
         found = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
         found += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
         share = f"{100 * (failed + absent) / planned:.1f} %"
         reasons.append(f"{' and '.join(found)} ({share}), more than the {100 * allowed:g} % allowed")
     return tuple(reasons)
+
+
+def _failures(summary: Summary) -> tuple[str, ...]:
+    """What the calls failed with, most frequent first."""
+    told = [f"{kind} ({n})" for kind, n in list(summary.failures.items())[:_MOST_FAILURES]]
+    return (f"what failed: {', '.join(told)}",) if told else ()
 
 
 def _absent(part: Slice) -> int:
@@ -109,7 +117,7 @@ def _are(n: int) -> str:
 
 
 def _all_hold(found: Sequence[GateResult]) -> str:
-    """ "the gate holds", "all 2 gates and 3 criteria hold": what decided, counted."""
+    """ "the gate holds", "all 2 gates and 3 criteria that decide hold": what decided, counted."""
     deciding = [each for each in found if not each.secondary]
     criteria = sum(bool(each.name) for each in deciding)
     gates = len(deciding) - criteria
@@ -117,7 +125,8 @@ def _all_hold(found: Sequence[GateResult]) -> str:
         return "the criterion holds" if criteria else "the gate holds"
     counted = [f"{gates} {'gate' if gates == 1 else 'gates'}"] if gates else []
     counted += [f"{criteria} {'criterion' if criteria == 1 else 'criteria'}"] if criteria else []
-    return f"all {' and '.join(counted)} hold" if len(counted) == 1 else f"{' and '.join(counted)} hold"
+    decide = " that decide" if len(deciding) < len(found) else ""
+    return f"all {' and '.join(counted)}{decide} hold" if len(counted) == 1 else f"{' and '.join(counted)}{decide} hold"
 
 
 def _reasons(found: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:

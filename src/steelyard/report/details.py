@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -62,9 +63,12 @@ def _why(sample: Sample) -> str:
     if not sample.findings:
         return _weakest(sample)
     first, *others = sample.findings
-    codes = list(dict.fromkeys(finding.code for finding in others))
-    more = [f"+{len(codes) - _MOST_CODES}"] if len(codes) > _MOST_CODES else []
-    return "; ".join([_in_words(first), *codes[:_MOST_CODES], *more])
+    counts = Counter(finding.code for finding in others)
+    told = [
+        f"{n} more {code}" if code == first.code else f"{n} {code}" if n > 1 else code for code, n in counts.items()
+    ]
+    more = [f"{len(told) - _MOST_CODES} other codes"] if len(told) > _MOST_CODES else []
+    return "; ".join([_in_words(first), *told[:_MOST_CODES], *more])
 
 
 def _weakest(sample: Sample) -> str:
@@ -77,6 +81,8 @@ def _weakest(sample: Sample) -> str:
 
 
 def _in_words(finding: Finding) -> str:
+    if finding.expected is not None and finding.expected == finding.got:
+        return f"{finding.code}: {_quoted(finding.got)} {finding.evidence}".rstrip()
     if finding.expected is not None:
         got = _quoted(finding.got) if finding.got is not None else "nothing"
         return f"{finding.code}: expected {_quoted(finding.expected)}, got {got}"

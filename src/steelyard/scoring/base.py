@@ -58,6 +58,8 @@ class Reading:
     faults: tuple[Fault, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     marks: tuple[Mark, ...] = ()
+    misshapen: str = ""
+    """Why the answer is in no shape that this scorer can read; the whole answer then counts as malformed."""
 
 
 UNKNOWN = Reading(None)
@@ -77,6 +79,9 @@ class Scorer(BaseModel):
     version: ClassVar[int] = 1
     has_strict: ClassVar[bool] = False
     """True when the scorer has a `strict: bool` parameter, which `--strict` turns on."""
+
+    needs_json: ClassVar[bool] = False
+    """True when it can read nothing in a plain text."""
 
     answer_paths: ClassVar[tuple[str, ...]] = ("answer",)
     """Parameters that are paths into the answer."""
@@ -137,9 +142,13 @@ class Scorer(BaseModel):
         """The counts of an answer that cannot be read, so that what it should have held stays in the measures."""
         return {}
 
-    def fault_codes(self) -> tuple[str, ...]:
-        """The codes of its faults, in the order they are tried when the suite does not list them; else nothing."""
-        return ()
+    def fault_codes(self) -> Mapping[str, str]:
+        """The codes of its faults with what they mean, in the order they are tried when the suite lists none."""
+        return {}
+
+    def truth_paths(self) -> Mapping[str, str]:
+        """Further paths into the case by the parameter that holds them, to tell one that leads nowhere."""
+        return {}
 
     def truth(self, case: Case) -> Any:
         """A part of an answer that earns full marks, for `audit`; None when the case has no truth for it.

@@ -18,6 +18,7 @@ COUNTS = (
     *("groupable", "grouped", "pairs", "pairs_agreed"),
 )
 """What is counted in every comparison; groups only where the truth has them."""
+_FEW = 3
 _NO_GROUPS = Agreement((), "label", {}, (), 0, 0)
 
 
@@ -209,8 +210,13 @@ class _Comparison:
         if found.how == "label":
             return "groups compared by label"
         taken = [f"{said} = {true}" for said, true in found.mapping.items()]
+        if not taken and not found.unmapped:
+            return "no groups given"
+        if len(found.unmapped) > _FEW:
+            n, true = len(taken) + len(found.unmapped), len(set(self.truth.items.groups))
+            return f"{n} groups for {true} true ones: {', '.join(taken)}, the other {len(found.unmapped)} = none"
         taken += [f"{said} = none" for said in found.unmapped]
-        return f"groups taken as {', '.join(taken)}" if taken else "no groups given"
+        return f"groups taken as {', '.join(taken)}"
 
 
 def _keys(items: Items) -> list[str]:

@@ -81,7 +81,7 @@ class ItemsLayout(BaseModel):
     group: Paths = Field(
         default=None,
         description="Where its group is: looked for in the item, then in the elements around it from the inside out. "
-        "An element without it is named by its position: #1, #2.",
+        "An element without it is named by its position: group 1, group 2.",
     )
     box: Paths = Field(
         default=None,
@@ -178,7 +178,7 @@ class ItemsLayout(BaseModel):
         if self.regions is not None and known and not any(items.groups):
             # Grouped as written: boxes in pixels of an unknown picture have no place in it, but still lie in rows.
             numbers = dict(zip(known, group_boxes(known, self.regions), strict=True))
-            items.groups = [None if box is None else f"#{numbers[box] + 1}" for box in raw]
+            items.groups = [None if box is None else f"{self.regions[:-1]} {numbers[box] + 1}" for box in raw]
             items.derived = True
         return items
 
@@ -320,4 +320,4 @@ def _group_around(plan: _Plan, place: Place) -> tuple[str | None, bool]:
             name = written(value)
             if name is not None:
                 return name, False
-    return f"#{place.number}", True
+    return f"group {place.number}", True

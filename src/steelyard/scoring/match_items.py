@@ -22,6 +22,7 @@ Likeness = Annotated[
     float, BeforeValidator(share), Field(gt=0), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
 ]
 _MOST_PREPARED = 256
+_MOST_KEYS = 10
 
 
 class ItemCodes(BaseModel):
@@ -60,6 +61,7 @@ class MatchItems(Scorer):
     """
 
     has_strict: ClassVar[bool] = True
+    needs_json: ClassVar[bool] = True
     case_paths: ClassVar[tuple[str, ...]] = ("total",)
     measures: ClassVar[Mapping[str, Measure]] = MappingProxyType(
         {
@@ -77,7 +79,7 @@ class MatchItems(Scorer):
     answer: str | None = Field(default="", description="Where in the answer the shapes begin; left out, at its top.")
     expected: ItemsLayout = Field(description="How the case holds the true items; paths begin at the case.")
     shapes: tuple[ItemsLayout, ...] = Field(
-        min_length=1, description="How an answer may hold its items; the first shape that an answer has is taken."
+        description="How an answer may hold its items; the first shape that an answer has is taken."
     )
     total: str | None = Field(
         default=None, description="Path to how many items the case says there are; checked against their list."
@@ -104,6 +106,14 @@ class MatchItems(Scorer):
     def _as_tuple(cls, value: Any) -> Any:
         return tuple(value) if isinstance(value, list) else value
 
+    @field_validator("shapes", mode="before")
+    @classmethod
+    def _some_shape(cls, value: Any) -> Any:
+        # Not a least length: that would be told once more when a shape itself is wrong.
+        if not value:
+            raise ValueError("give at least one shape")
+        return value
+
     @cached_property
     def _fold(self) -> Callable[[Sequence[str]], list[str]]:
         return folder(self.ignore)
@@ -123,17 +133,32 @@ class MatchItems(Scorer):
             extras_cost=self.strict,
         )
 
-    def fault_codes(self) -> tuple[str, ...]:
-        codes = self.codes
-        found = (codes.extra, codes.copy_, codes.missed, codes.fragment, codes.wrong_text, codes.wrong_group)
-        return tuple(dict.fromkeys(code for code in found if code))
+    def fault_codes(self) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for kind in ("extra", "copy_", "missed", "fragment", "wrong_text", "wrong_group"):
+            if code := getattr(self.codes, kind):
+                found.setdefault(code, ItemCodes.model_fields[kind].description or "")
+        return found
+
+    def truth_paths(self) -> Mapping[str, str]:
+        outermost, _, _ = self.expected.items.partition("[]")
+        return {"expected": outermost} if outermost else {}
 
     def read(self, answer: Any, case: Case) -> Reading:
         truth = self._truth(case)
         if truth is None:
             return UNKNOWN
-        got = read_items(self.shapes, self.seen(answer), _size(case)) or _NO_ITEMS
+        seen = self.seen(answer)
+        got = read_items(self.shapes, seen, _size(case))
+        if got is None:
+            return Reading(0.0, counts=no_counts(len(truth.folded)), misshapen=self._no_shape(seen))
         return compare(truth, Side(got, self._fold(got.texts)), self._rules)
+
+    def _no_shape(self, seen: Any) -> str:
+        wanted = " or ".join(shape.items for shape in self.shapes)
+        keys = ", ".join(list(seen)[:_MOST_KEYS]) if isinstance(seen, dict) else ""
+        there = f"the answer has the keys: {keys}" if keys else "the answer is no object with keys"
+        return f"it has none of the shapes that hold items ({wanted}); {there}"
 
     def nothing(self, case: Case) -> Mapping[str, int]:
         truth = self._truth(case)
@@ -165,6 +190,8 @@ class MatchItems(Scorer):
     def _misplaced(self, items: Items, folded: Sequence[str]) -> str | None:
         if not self._rules.has_groups:
             return None
+        if items.derived:
+            return f"a group of {self.expected.items} has nothing at {self.expected.group}: give every group its name"
         seen: dict[str, str | None] = {}
         if None in items.groups:
             return f"{items.texts[items.groups.index(None)]!r} is in no group"
@@ -192,9 +219,6 @@ class MatchItems(Scorer):
         side = Side(items, self._fold(items.texts))
         self._prepared[case.id] = _Truth(case.expected, side)
         return side
-
-
-_NO_ITEMS = Items([], [], [], derived=False, blank=0)
 
 
 def _size(case: Case) -> tuple[int, int] | None:

@@ -65,19 +65,21 @@ class Weigher:
     def weigh(self, text: str, case: Case) -> Weighed:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT."""
         if not self._is_json:
-            return self._weigh(text, case, None)
+            return self._weigh(text, text, case, None)
         climbed = climb(text, self._validator, repair=self._repair)
         if climbed.rung is None:
             return self._malformed(text, case, climbed.problems)
-        return self._weigh(climbed.value, case, climbed.rung)
+        return self._weigh(text, climbed.value, case, climbed.rung)
 
-    def _weigh(self, answer: Any, case: Case, rung: str | None) -> Weighed:
+    def _weigh(self, text: str, answer: Any, case: Case, rung: str | None) -> Weighed:
         scores: list[Score] = []
         findings: list[Finding] = []
         marks: tuple[Mark, ...] = ()
         earned = weight = 0.0
         for component, scorer in self.components:
             reading = scorer.read(answer, case)
+            if reading.misshapen:
+                return self._malformed(text, case, [reading.misshapen])
             if reading.value is None:
                 reading = _unknown(component, scorer, answer, case)
             value = reading.value

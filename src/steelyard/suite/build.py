@@ -49,6 +49,10 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     variants, variant_prompts = build_variants(raw.get("variants"), draft)
     source = build_source(raw.get("cases"), draft)
     survey = survey_cases(source, components, draft) if source is not None else CaseSurvey()
+    for component in components:
+        if answer.format != "json" and getattr(component.scorer, "needs_json", False):
+            name = f"score.{component.name}: {component.scorer_name}"
+            draft.tell(f"{name} reads JSON: write answer: {{format: json}}, or a schema", ("score", component.name))
     bands = _bands(raw.get("bands"), draft)
     taxonomy = _taxonomy(part, components)
     known = _known(raw, components, taxonomy, bands, variants, survey)
@@ -141,9 +145,9 @@ def _taxonomy(part: SuitePart | None, components: tuple[Component, ...]) -> tupl
     }
     for component in components:
         # A scorer that a Python suite brought along need not have all that ours have.
-        codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else ()
-        for code in codes:
-            declared.setdefault(code, FindingKind(code))
+        codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else {}
+        for code, about in codes.items():
+            declared.setdefault(code, FindingKind(code, about))
         if not codes:
             declared.setdefault(component.code, FindingKind(component.code, f"{component.name} is wrong"))
     declared.setdefault(FORMAT, FindingKind(FORMAT, "The answer cannot be read, or is not in the shape asked for."))
@@ -168,11 +172,10 @@ def _known(
         "tag": list(survey.tags),
         "variant": [variant.name for variant in variants if variant.name],
     }
+    codes = dict.fromkeys([*(kind.code for kind in taxonomy), *(findings if isinstance(findings, dict) else ())])
     return Known(
         components=measures,
-        codes=list(
-            dict.fromkeys([*(kind.code for kind in taxonomy), *(findings if isinstance(findings, dict) else ())])
-        ),
+        codes=None if len(components) < len(measures) else list(codes),
         bands=[band.name for band in bands],
         slices=slices if survey.n else None,
         passing=raw.get("pass") is not None,

@@ -62,7 +62,7 @@ def _missing_in(rule: RepeatsRule, known: Known) -> str | None:
     """What a rule over repeats speaks of that the suite does not have, or None."""
     if rule.condition == "passed" and not known.passing:
         return f"{rule.text!r} needs a pass rule: write pass: score >= 75 %"
-    if rule.condition == "findings" and rule.code not in known.codes:
+    if rule.condition == "findings" and known.codes is not None and rule.code not in known.codes:
         hint = meant(rule.code, known.codes) or f"; there are: {listed(known.codes)}"
         return f"{rule.text!r}: there is no finding code {rule.code!r}{hint}"
     return None

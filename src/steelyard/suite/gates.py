@@ -105,7 +105,7 @@ class Known:
 
     components: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     """Each component with the names of its measures."""
-    codes: Sequence[str] = ()
+    codes: Sequence[str] | None = ()
     bands: Sequence[str] = ()
     slices: Mapping[str, Sequence[str]] | None = field(default_factory=dict)
     """By factor, the names that cases have."""
@@ -225,8 +225,11 @@ def missing_name(gate: Gate, known: Known) -> str | None:
         "<band>": ("band", known.bands),
     }
     for part in METRICS[gate.pattern].parts:
-        if part in names and gate.subject not in names[part][1]:
-            return _unknown(gate, *names[part], gate.subject)
+        if part not in names:
+            continue
+        what, there = names[part]
+        if there is not None and gate.subject not in there:
+            return _unknown(gate, what, there, gate.subject)
     measures = known.components.get(gate.subject) if gate.measure else None
     if measures is not None and gate.measure not in measures:
         return _unknown(gate, f"measure of {gate.subject}", [*measures, "average"], gate.measure)

@@ -147,6 +147,8 @@ def _case_paths(scorer: Any) -> Iterator[tuple[str, str]]:
         path = getattr(scorer, name, None)
         if isinstance(path, str) and path:
             yield name, path
+    if hasattr(scorer, "truth_paths"):
+        yield from scorer.truth_paths().items()
 
 
 def _hint(path: str, names: set[str]) -> str:
