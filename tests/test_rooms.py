@@ -21,7 +21,7 @@ MAY_KNOW = {
     "engine": {"suite", "targets", "scoring", "answer", "store"},
     "analysis": {"suite", "store"},
     "release": {"suite", "store", "analysis"},
-    "report": {"suite", "store", "analysis", "release"},
+    "report": {"suite", "answer", "store", "analysis", "release"},
     "audit": {"suite", "scoring", "answer", "engine", "store", "analysis", "release"},
 }
 

@@ -96,6 +96,9 @@ def test_every_photo_reaches_the_model_byte_for_byte_in_every_shape_and_the_trut
     assert verdicts(report) == {"text": "PASS", "invention": "PASS", "grouping": "PASS", "json": "PASS"}
     visible = sum(entry["total_cards_visible"] for entry in TRUTH.values())
     assert (measure(report, "text")["numerator"], measure(report, "text")["denominator"]) == (9 * visible, 9 * visible)
+    # The JSON stood inside noise: the report shows what was read out of it.
+    assert {sample["rung"] for sample in report["samples"]} == {"fenced"}
+    assert all(sample["read"].keys() <= {"piles", "cards"} for sample in report["samples"])
     # Piles made from boxes alone: what the core's own grouping makes of the true outlines.
     assert measure(report, "grouping")["value"] == 1
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
+from typing import Any
 
 from steelyard.analysis.summary import summarise
+from steelyard.answer.ladder import climb
+from steelyard.answer.schema import SchemaValidator
 from steelyard.records import RunHeader, Sample
 from steelyard.release.verdict import decide
 from steelyard.report.details import sample_detail, sample_line
@@ -47,16 +50,31 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
 
 
 def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) -> list[SampleDetail]:
+    read = _found_in_text(header)
     if n_samples <= max_details:
-        return _worst_first(store.samples(header.id))
+        return _worst_first(store.samples(header.id), read)
     looked_through = islice(store.samples(header.id), max_details * _LOOKED_THROUGH)
     inconclusive = (pair for pair in looked_through if not pair[0].outcome.conclusive)
     unread = list(islice(inconclusive, max(max_details // _INCONCLUSIVE_SHARE, 1)))
     scored = store.some_samples(header.id, order="score", limit=max_details - len(unread))
-    return _worst_first([*unread, *scored])
+    return _worst_first([*unread, *scored], read)
 
 
-def _worst_first(pairs: Iterable[tuple[Sample, Case]]) -> list[SampleDetail]:
+def _found_in_text(header: RunHeader) -> Callable[[Sample], Any]:
+    """A function from a sample to the JSON that was read out of other text; None when the text was JSON alone."""
+    shape = header.suite.get("answer") or {}
+    schema = shape.get("schema")
+    validator = None if schema is None else SchemaValidator(schema)
+
+    def read(sample: Sample) -> Any:
+        if sample.rung in (None, "whole") or sample.attempt.text is None:
+            return None
+        return climb(sample.attempt.text, validator, repair=shape.get("repair", True)).value
+
+    return read
+
+
+def _worst_first(pairs: Iterable[tuple[Sample, Case]], read: Callable[[Sample], Any]) -> list[SampleDetail]:
     """Inconclusive samples first, so that they are never out of sight, then the lowest scores."""
-    details = [sample_detail(sample, case) for sample, case in pairs]
+    details = [sample_detail(sample, case, read(sample)) for sample, case in pairs]
     return sorted(details, key=lambda detail: (detail.line.score is not None, detail.line.score or 0.0))

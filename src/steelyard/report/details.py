@@ -34,8 +34,8 @@ def sample_line(sample: Sample) -> SampleLine:
     )
 
 
-def sample_detail(sample: Sample, case: Case) -> SampleDetail:
-    """The sample with question, truth, answer, scores and findings."""
+def sample_detail(sample: Sample, case: Case, read: Any = None) -> SampleDetail:
+    """The sample with question, truth, answer, scores and findings; `read` is what was read out of other text."""
     findings = [asdict(finding) for finding in sample.findings[:_MOST_FINDINGS]]
     return SampleDetail(
         line=sample_line(sample),
@@ -49,6 +49,7 @@ def sample_detail(sample: Sample, case: Case) -> SampleDetail:
         tags=sample.tags,
         passed=sample.passed,
         rung=sample.rung,
+        read=_bounded(read),
         n_findings=len(sample.findings) if len(sample.findings) > _MOST_FINDINGS else None,
         case_why=case.why,
         pictures=tuple(one for one in case.attachments if one.media_type.startswith("image/")),

@@ -234,6 +234,7 @@ def _detail(detail: SampleDetail) -> dict[str, Any]:
         "input": detail.input,
         "expected": detail.expected,
         "answer": detail.answer,
+        "read": detail.read,
         "scores": detail.scores,
         "findings": detail.findings,
         "n_findings": len(detail.findings) if detail.n_findings is None else detail.n_findings,

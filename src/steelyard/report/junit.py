@@ -121,7 +121,8 @@ def _account(detail: SampleDetail) -> str:
         f"{as_text(score.get('name'))}: {score.get('value')} {one_line(as_text(score.get('note')), 500)}".rstrip()
         for score in detail.scores
     ]
-    answer = "no answer" if detail.answer is None else shortened(detail.answer, _LONGEST_ANSWER)
+    said = as_text(detail.read) if detail.read is not None else detail.answer
+    answer = "no answer" if said is None else shortened(said, _LONGEST_ANSWER)
     return "\n".join([f"score {figures.percent(detail.line.score)}", *scores, f"answer: {answer}"])
 
 

@@ -136,7 +136,7 @@ def _sample(report: Report, detail: SampleDetail) -> str:
     line = detail.line
     result = figures.percent(line.score) if wording.is_conclusive(line) else wording.outcome_word(line.outcome)
     name = _safe(wording.sample_name(line, repeats=report.summary.repeats), 200)
-    quotes = [("Input", detail.input), ("Expected", detail.expected), ("Answer", detail.answer)]
+    quotes = [("Input", detail.input), ("Expected", detail.expected), ("Answer", detail.read or detail.answer)]
     blocks = [f"<b>{title}</b><pre>{_quoted(as_text(value))}</pre>" for title, value in quotes if value is not None]
     why = f"{_safe(line.why, 300)}<br>" if line.why else ""
     return f"<details><summary>{name}: {result}</summary>{why}{''.join(blocks)}</details>"

@@ -29,6 +29,8 @@ class SampleDetail:
     """As it was weighed; None when inconclusive or when the suite declares no pass threshold."""
     rung: str | None = None
     """How the answer was read: the rung of the extraction ladder."""
+    read: Any = None
+    """What was read, where it stood among other text; None when the answer is all there is."""
     n_findings: int | None = None
     """How many findings there are when `findings` holds fewer."""
     case_why: str = ""
