@@ -53,6 +53,11 @@ def names(kind: str) -> list[str]:
     return sorted(_places(kind))
 
 
+def built_in(kind: str) -> frozenset[str]:
+    """The names of what comes with Steelyard, whose behaviour is known."""
+    return frozenset(_BUILT_IN[kind])
+
+
 def find(kind: str, name: str) -> Any:
     """The class behind a name; KeyError when there is none, UserMistake when its module cannot be imported."""
     place = _places(kind)[name]

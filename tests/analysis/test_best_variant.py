@@ -11,10 +11,13 @@ from steelyard.analysis.best import find_best
 from steelyard.analysis.model import BestVariant, Difference
 from steelyard.analysis.summary import summarise
 
+NAN = float("nan")
 
-def best_of(**scores: list[float]) -> BestVariant:
+
+def best_of(*, n_cases: int = 0, max_inconclusive: float = 0.05, **scores: list[float]) -> BestVariant:
     """The best of variants by their scores, case by case."""
-    found = find_best(list(scores), np.array(list(scores.values()), dtype=float).T)
+    means = np.array(list(scores.values()), dtype=float).T
+    found = find_best(list(scores), means, n_cases=n_cases, max_inconclusive=max_inconclusive)
     assert found is not None
     return found
 
@@ -146,14 +149,87 @@ class TestTooLittle:
         scores = [0.80, 0.85, 0.78, 0.90, 0.82, 0.79, 0.88, 0.84]
         found = best_of(a=scores, b=[s - 0.3 + 0.01 * (i % 3) for i, s in enumerate(scores)], c=[float("nan")] * 8)
         assert (found.best, found.leader) == (None, "a")
-        assert found.sentence == (
-            "cannot tell which variant is best: a leads with 83.2 %, c cannot be compared (0 cases in common)"
-        )
+        assert found.sentence == ("cannot tell which variant is best: for c 8 of 8 cases are missing")
 
     def test_no_scores_at_all_are_said(self) -> None:
         found = best_of(a=[float("nan")] * 3, b=[float("nan")] * 3)
         assert (found.best, the_only(found).estimate.value) == (None, None)
         assert found.sentence == "cannot tell which variant is best: no case has a score for a and for another variant"
+
+
+class TestMissingCases:
+    FIRST = (0.80, 0.85, 0.78, 0.90, 0.82, 0.79, 0.88, 0.84) * 3
+    """24 cases."""
+
+    def behind(self, lag: float = 0.1) -> list[float]:
+        return [score - lag - 0.01 * (i % 3) for i, score in enumerate(self.FIRST)]
+
+    def without(self, n: int, scores: list[float]) -> list[float]:
+        return [NAN] * n + scores[n:]
+
+    def test_a_lead_on_the_few_cases_that_came_is_not_named(self) -> None:
+        found = best_of(p=list(self.FIRST), q=self.without(17, self.behind()))
+        # On 7 cases the lead is beyond noise (all agree: 2 / 2**7); it is the gap that forbids the name.
+        assert the_only(found).p == 0.015625
+        assert (found.best, found.leader) == (None, "p")
+        assert found.sentence == "cannot tell which variant is best: for q 17 of 24 cases are missing"
+
+    def test_cases_that_the_leader_lacks_count_alike(self) -> None:
+        found = best_of(p=self.without(17, list(self.FIRST)), q=self.behind())
+        assert (found.best, found.leader) == (None, "p")
+        assert found.sentence == "cannot tell which variant is best: for p 17 of 24 cases are missing"
+
+    def test_few_missing_cases_are_said_beside_the_name(self) -> None:
+        found = best_of(p=list(self.FIRST), q=self.without(1, self.behind()))  # 1 / 24 = 4.2 %
+        assert found.best == "p"
+        # Margins of cases 2 to 24: 8 x 0.11, 8 x 0.12, 7 x 0.10: mean 2.54 / 23 = 0.110435; squares 8 x 0.0121
+        # + 8 x 0.0144 + 7 x 0.01 = 0.282; variance (0.282 - 2.54**2 / 23) / 22 = 0.0000680; sd 0.008245; t(22) 2.0739:
+        # +- 0.003565.
+        assert found.sentence.endswith("(+11.0 points [10.7, 11.4], 23 of 24 cases)")
+
+    def test_missing_cases_are_said_where_nobody_can_tell(self) -> None:
+        noisy = [score + (0.05 if i % 2 else -0.06) for i, score in enumerate(self.FIRST)]
+        found = best_of(p=list(self.FIRST), q=self.without(1, noisy))
+        assert found.best is None
+        assert found.sentence.endswith("(23 of 24 cases)")
+
+    @pytest.mark.parametrize(("allowed", "best"), [(1 / 8, "p"), (0.124, None), (0.0, None), (1.0, "p")])
+    def test_the_suite_says_how_many_may_be_missing(self, allowed: float, best: str | None) -> None:
+        found = best_of(p=list(self.FIRST), q=self.without(3, self.behind()), max_inconclusive=allowed)
+        assert found.best == best
+
+    def test_rounding_does_not_make_the_last_allowed_case_one_too_many(self) -> None:
+        scores = (list(self.FIRST) * 5)[:100]
+        lower = [score - 0.1 - 0.01 * (i % 3) for i, score in enumerate(scores)]
+        assert 0.29 * 100 < 29
+        assert best_of(p=scores, q=self.without(29, lower), max_inconclusive=0.29).best == "p"
+        assert best_of(p=scores, q=self.without(30, lower), max_inconclusive=0.29).best is None
+
+    def test_each_variant_that_lacks_cases_is_named_the_worst_first(self) -> None:
+        found = best_of(
+            p=list(self.FIRST),
+            q=self.without(2, self.behind()),
+            r=self.without(5, self.behind(0.2)),
+            s=self.behind(0.3),
+        )
+        assert found.sentence == (
+            "cannot tell which variant is best: for r 5 of 24 cases are missing and for q 2 of 24 cases are missing"
+        )
+
+    def test_one_missing_case_of_few_is_too_many(self) -> None:
+        found = best_of(p=list(self.FIRST[:8]), q=self.without(1, self.behind()[:8]))
+        assert found.sentence == "cannot tell which variant is best: for q 1 of 8 cases is missing"
+
+    def test_cases_that_never_came_are_missing_too(self) -> None:
+        found = best_of(p=list(self.FIRST), q=self.behind(), n_cases=30)
+        assert (found.best, the_only(found).estimate.n_missing) == (None, 6)
+        assert found.sentence == (
+            "cannot tell which variant is best: for p 6 of 30 cases are missing and for q 6 of 30 cases are missing"
+        )
+
+    def test_variants_without_a_case_in_common_are_told_so(self) -> None:
+        found = best_of(p=[0.9, NAN], q=[NAN, 0.8])
+        assert found.sentence == "cannot tell which variant is best: no case has a score for p and for another variant"
 
 
 class TestHowOften:
@@ -188,6 +264,47 @@ class TestFromARun:
         # Case a: 0.7 against 0.4, the failed call is no zero. Case b: 0.9 against 0, the unreadable answer is one.
         assert the_only(found).estimate.value == pytest.approx(0.6)
         assert found.leader == "x"
+
+    def made(self, n: int, n_failed: int, repeats: int = 1) -> list[Made]:
+        """`n` cases in which p is far ahead of q, whose first calls fail."""
+        return [
+            made
+            for i in range(n)
+            for repeat in range(repeats)
+            for made in (
+                Made(f"{i:02}", 0.9 + 0.01 * (i % 3), variant="p", repeat=repeat),
+                Made(f"{i:02}", None, "target_failed", variant="q", repeat=repeat)
+                if i < n_failed
+                else Made(f"{i:02}", 0.6, variant="q", repeat=repeat),
+            )
+        ]
+
+    @pytest.mark.parametrize(("allowed", "best"), [(0.05, None), (0.75, "p")])
+    def test_calls_that_failed_keep_a_run_from_having_a_best(self, allowed: float, best: str | None) -> None:
+        described = suite(variants=["p", "q"], max_inconclusive=allowed, n_planned=48)
+        found = summarise(columns(self.made(24, 17)), described).best_variant
+        assert found is not None
+        assert found.best == best
+        assert ("7 of 24 cases)" if best else "for q 17 of 24 cases are missing") in found.sentence
+
+    def test_a_run_described_without_a_limit_has_the_usual_one(self) -> None:
+        described = suite(variants=["p", "q"])
+        del described["max_inconclusive"]
+        found = summarise(columns(self.made(24, 2)), described).best_variant
+        assert found is not None
+        assert found.best is None
+
+    def test_a_run_that_was_stopped_lacks_the_cases_it_never_asked(self) -> None:
+        described = suite(variants=["p", "q"], repeats=3, n_planned=24 * 2 * 3)
+        found = summarise(columns(self.made(8, 0, repeats=3)), described).best_variant
+        assert found is not None
+        assert found.sentence == (
+            "cannot tell which variant is best: for p 16 of 24 cases are missing and for q 16 of 24 cases are missing"
+        )
+        whole = summarise(columns(self.made(24, 0, repeats=3)), described).best_variant
+        assert whole is not None
+        assert whole.best == "p"
+        assert whole.sentence.endswith(", 24 cases)")
 
     def test_one_variant_is_not_compared(self) -> None:
         assert summarise(columns([Made("a", 0.8)]), suite()).best_variant is None

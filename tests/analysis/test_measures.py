@@ -90,6 +90,16 @@ class TestInterval:
         estimate = text_of(counted("a", 1, 2), counted("b", 0, 0)).estimate
         assert (estimate.value, estimate.n, estimate.low) == (0.5, 2, None)
 
+    def test_cases_with_nothing_to_count_are_no_degrees_of_freedom(self) -> None:
+        # p = 15 / 25 = 0.6; residuals 8 - 6, 3 - 3, 4 - 6 = 2, 0, -2; squares 8; error = sqrt(3 / 2 * 8) / 25 =
+        # 0.138564; t(2) = 4.302653: +- 0.596193. With the two empty cases counted it would be sqrt(5 / 4 * 8) / 25 and
+        # t(4) = 2.776445: +- 0.351197.
+        made = [counted("a", 8, 10), counted("b", 3, 5), counted("c", 4, 10), counted("d", 0, 0), counted("e", 0, 0)]
+        estimate = text_of(*made).estimate
+        assert (estimate.value, estimate.n) == (pytest.approx(0.6), 5)
+        assert estimate.low == pytest.approx(0.6 - 0.596193, abs=1e-6)
+        assert estimate.high == 1.0  # 1.196 is more than all
+
     def test_all_right_is_not_certainty(self) -> None:
         # Wilson for 4 of 4 trials, one a case: 4 / (4 + 1.96**2) = 0.5101.
         estimate = text_of(*(counted(case, 10, 10) for case in "abcd")).estimate

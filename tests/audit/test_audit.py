@@ -271,6 +271,7 @@ def test_a_filler_follows_references_and_takes_the_first_of_several_forms(tmp_pa
     cases = [{"id": "a", "expected": {"boxes": [{"label": "a", "parts": ["thing"]}]}}]
     result = audit(write(tmp_path, cases=cases, score={"parts": ITEMS}, answer={"schema": BOXED}))
     assert by_name(result)["constant"].n_malformed == 0
+    assert (by_name(result)["none"].n_malformed, by_name(result)["none"].highest) == (0, 0.0)
     assert filled(BOXED, "x") == {"boxes": [{"label": "x", "parts": ["x"]}]}
 
 

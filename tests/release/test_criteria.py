@@ -238,15 +238,31 @@ class TestRepeats:
 class TestSlices:
     STAR = criterion("all", "variant.*.score.items.text >= 80 %", "variant.*.score.items.text < 60 %")
 
-    def of(self, *texts: float) -> GateResult:
+    def of(self, *texts: float | None, given: dict[str, Any] = STAR) -> GateResult:
         variants = [part(text=text, factor="variant", name=f"v{i}") for i, text in enumerate(texts)]
-        (result,) = decision([self.STAR], part(), *variants).gates
+        (result,) = decision([given], part(), *variants).gates
         return result
 
     def test_every_slice_must_pass_and_one_that_fails_is_enough(self) -> None:
         assert self.of(0.9, 0.8).verdict is PASS
         assert self.of(0.9, 0.7).verdict is AMBIGUOUS
         assert self.of(0.9, 0.5).verdict is FAIL
+
+    @pytest.mark.parametrize("texts", [(0.5, None), (None, 0.5), (0.9, None, 0.5)])
+    @pytest.mark.parametrize("fails", [None, STAR["fail"]])
+    def test_one_that_fails_is_enough_beside_one_that_is_open(
+        self, texts: tuple[float | None, ...], fails: str | None
+    ) -> None:
+        result = self.of(*texts, given=self.STAR | {"fail": fails})
+        assert result.verdict is FAIL
+        assert result.reason.startswith(f"variant.v{texts.index(0.5)}.score.items.text: 50.0 % ")
+
+    @pytest.mark.parametrize("texts", [(0.9, None), (None, 0.9), (None, None)])
+    @pytest.mark.parametrize("fails", [None, STAR["fail"]])
+    def test_one_that_is_open_keeps_the_others_from_passing(
+        self, texts: tuple[float | None, ...], fails: str | None
+    ) -> None:
+        assert self.of(*texts, given=self.STAR | {"fail": fails}).verdict is AMBIGUOUS
 
     def test_the_slice_that_decides_is_named(self) -> None:
         assert self.of(0.9, 0.5, 0.4).reason == "variant.v1.score.items.text: 50.0 % < 60.0 %; 1 more alike"

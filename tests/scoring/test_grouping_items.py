@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.scoring.grouping import agreement
+from steelyard.scoring import grouping
+from steelyard.scoring.grouping import Agreement, agreement
 
 Pairs = list[tuple[str | None, str | None]]
 
 TRUE = st.sampled_from(["a", "b", "c", "d", None])
 ANSWERED = st.sampled_from(["a", "b", "x", "y", "z", None])
 PAIRS = st.lists(st.tuples(TRUE, ANSWERED), max_size=12)
+WRITTEN = st.sampled_from(["a", "A ", "b", "B.", "c", "+", "-", "", " ", None])
 
 
 def pairs_agreed(pairs: Pairs) -> tuple[int, int]:
@@ -186,6 +188,55 @@ def test_renamed_groups_are_all_right(truth: list[str]) -> None:
     found = agreement([(label, names[label]) for label in truth], by="auto")
     assert all(found.right)
     assert found.pairs_agreed == found.pairs
+
+
+@st.composite
+def consistent_pairs(draw: st.DrawFn) -> Pairs:
+    """Items each of whose true groups has one answered group, mostly another for each; in any spelling."""
+    answered = draw(st.dictionaries(WRITTEN, WRITTEN, max_size=4))
+    return (
+        [(true, answered[true]) for true in draw(st.lists(st.sampled_from(sorted(answered, key=str)), max_size=8))]
+        if answered
+        else []
+    )
+
+
+def general(pairs: Pairs, **how) -> Agreement:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouping, "_perfect", lambda *_, **__: None)
+        return agreement(pairs, **how)
+
+
+@given(
+    consistent_pairs() | st.lists(st.tuples(WRITTEN, WRITTEN), max_size=5),
+    st.sampled_from(["auto", "label", "mapping"]),
+    st.booleans(),
+)
+@settings(max_examples=400)
+def test_perfect_groups_agree_as_all_others_do(pairs: Pairs, by, derived: bool) -> None:
+    quick, slow = agreement(pairs, by=by, derived=derived), general(pairs, by=by, derived=derived)
+    assert quick == slow
+    assert list(quick.mapping) == list(slow.mapping)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "by", "is_perfect"),
+    [
+        ([("a", "A"), ("b", "B."), ("a", "A")], "auto", True),
+        ([("a", "x"), ("b", "y")], "auto", True),
+        ([("a", "b"), ("b", "a")], "mapping", True),
+        ([("a", "b"), ("b", "a")], "auto", False),  # true labels, so taken at their word
+        ([("a", "x"), ("b", "y")], "label", False),
+        ([("a", "x"), ("b", "x")], "auto", False),
+        ([("a", "x"), ("a", "y")], "auto", False),
+        ([("a", "a"), ("b", None)], "auto", False),
+        ([("a", "a"), (None, "b")], "auto", False),
+        ([("a", "a"), ("b", " ")], "auto", False),
+    ],
+)
+def test_only_groups_that_hold_one_true_group_each_are_perfect(pairs: Pairs, by, is_perfect: bool) -> None:
+    assert (grouping._perfect(Counter(pairs), by=by, derived=False) is not None) is is_perfect
+    assert agreement(pairs, by=by) == general(pairs, by=by)
 
 
 def test_scipy_is_only_imported_when_groups_vie_for_one() -> None:

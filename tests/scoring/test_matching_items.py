@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.scoring import matching as matching_module
 from steelyard.scoring.matching import Matching, copies, folder, is_fragment, match
 from steelyard.scoring.normalise import fold
 
@@ -20,7 +21,7 @@ IGNORED = [chosen for count in range(5) for chosen in combinations(DIFFERENCES, 
 # Few letters and short texts: copies, ties and rivals come up all the time.
 SHORT = st.text(alphabet="ab", max_size=5)
 SIDE = st.lists(SHORT, max_size=6)
-KEYED = st.lists(st.tuples(SHORT, st.sampled_from(["left", "right"])), max_size=6)
+KEYED = st.lists(st.tuples(SHORT, st.sampled_from(["left", "right", "top", "under"])), max_size=6)
 MINIMUM = st.sampled_from([0.0, 0.3, 0.5, 0.75, 0.9, 1.0])
 
 
@@ -239,6 +240,28 @@ def test_copies_with_the_same_key_are_paired_first() -> None:
         assert [pair[:2] for pair in pairs] == [(0, 1), (1, 0)]
 
 
+def test_copies_without_the_same_key_are_paired_in_the_order_of_the_keys() -> None:
+    for expected_keys in (["left", "right"], ["right", "left"]):
+        for got_keys in (["1", "2"], ["2", "1"]):
+            pairs = match(
+                ["wild"] * 2, ["wild"] * 2, minimum=0.75, expected_keys=expected_keys, got_keys=got_keys
+            ).pairs
+            assert {(expected_keys[one], got_keys[other]) for one, other, _ in pairs} == {("left", "1"), ("right", "2")}
+
+
+@pytest.mark.parametrize(
+    ("nearer", "other"),
+    [
+        ("a" * 199 + "b", "a" * 198 + "bb"),  # of the 200 answered: 398 / 400 = 0.995 and 396 / 400 = 0.99
+        ("a" * 199 + "b", "a" * 198),  # 0.995 and 396 / 398: less by 0.00003
+    ],
+)
+def test_the_same_key_never_wins_over_a_more_similar_text(nearer: str, other: str) -> None:
+    got = ["a" * 200]
+    keys = {"expected_keys": ["left", "left", "right"], "got_keys": ["right"]}
+    assert match([nearer, nearer, other], got, minimum=0.75, **keys).pairs in [((at, 0, 0.995),) for at in (0, 1)]
+
+
 def test_a_misread_copy_is_a_copy_of_the_most_similar_item() -> None:
     expected = ["to be free from pain", "to be free from fear", "to pray"]
     got = ["to be free from fear", "to be free from pain", "to be free from pear", "something else"]
@@ -324,6 +347,29 @@ def test_copies_do_not_depend_on_the_order(data: st.DataObject, expected: list[s
         return Counter((got[extra], expected[one]) for extra, one in of.items())
 
     assert found(data.draw(st.permutations(expected)), data.draw(st.permutations(got))) == found(expected, got)
+
+
+@given(KEYED, KEYED, MINIMUM)
+@settings(max_examples=300)
+def test_few_texts_are_paired_as_many_would_be(expected: list, got: list, minimum: float) -> None:
+    def pairs() -> Matching:
+        keys = {"expected_keys": [key for _, key in expected], "got_keys": [key for _, key in got]}
+        return match([text for text, _ in expected], [text for text, _ in got], minimum=minimum, **keys)
+
+    quick = pairs()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching_module, "_lone_cells_of_few", lambda *_: None)
+        assert pairs() == quick
+
+
+@given(
+    st.lists(SHORT.filter(bool), min_size=1, max_size=4),
+    st.lists(SHORT.filter(bool), min_size=1, max_size=4),
+    st.sampled_from([0.0, 0.35, 0.55, 0.75, 0.95]),
+)
+def test_the_lone_pairs_of_few_texts_are_those_of_a_matrix(wanted: list, there: list, cutoff: float) -> None:
+    matrix = matching_module._similarities(wanted, there, cutoff)
+    assert matching_module._lone_cells_of_few(wanted, there, cutoff) == matching_module._lone_cells(matrix)
 
 
 @given(st.lists(st.text(alphabet=st.characters(), max_size=8), max_size=5))

@@ -176,18 +176,24 @@ def test_a_declared_scale_is_brought_to_fractions():
 
 def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
     own = (Fault({"A": 0.5}, "x"), Fault({"B": 0.4, "C": 0.3}, "y", box=(0, 0, 1, 1)))
-    kinds = (FindingKind("C", severity="minor"), FindingKind("B"))
+    kinds = (FindingKind("C", severity="minor"), FindingKind("B"), FindingKind("A"))
     of = replace(suite(Component("parts", Fixed(at_value=0.1, faults=own))), taxonomy=kinds)
-    # A is not in the taxonomy and has no rival; of B and C the one listed first is taken, with what it would gain.
+    # A has no rival; of B and C the one listed first is taken, with what it would gain.
     assert weigh({"name": "x"}, CASE, of).findings == (
         Finding("A", "x", component="parts", gain=0.5),
         Finding("C", "y", severity="minor", component="parts", gain=0.3, box=(0, 0, 1, 1)),
     )
 
 
+def test_a_code_that_the_suite_does_not_list_is_a_broken_scale():
+    of = suite(Component("parts", Fixed(at_value=0.1, faults=(Fault({"NOWHERE": 0.5}),))))
+    with pytest.raises(ValueError, match="gave the finding code 'NOWHERE', which the suite's findings do not list"):
+        weigh({"name": "x"}, CASE, of)
+
+
 @pytest.mark.parametrize("box", [(0, 0, 1), (0, 0, 1, math.nan), (0, 0, 1, "x")])
 def test_a_box_that_is_none_is_a_broken_scale(box):
-    for odd in ({"faults": (Fault({"A": 0.5}, box=box),)}, {"marks": (Mark(box),)}):
+    for odd in ({"faults": (Fault({"DATE": 0.5}, box=box),)}, {"marks": (Mark(box),)}):
         of = replace(FOUR, components=(Component("odd", Fixed.model_construct(at_value=0.5, answer="name", **odd)),))
         with pytest.raises(ValueError, match="is no box"):
             weigh({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)

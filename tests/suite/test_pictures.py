@@ -17,7 +17,7 @@ from parts.photos import bad_photos, bomb_bytes, noise, photo_bytes
 from steelyard.suite.attachments import read_attachments, unsendable
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.load import load_suite
-from steelyard.suite.pictures import picture_problem, picture_size
+from steelyard.suite.pictures import media_type_of, picture_problem, picture_size
 
 MOST = 64_000_000
 KINDS = {
@@ -237,6 +237,9 @@ def test_each_bad_file_of_a_case_is_told_and_good_ones_are_not(tmp_path):
 
 
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
+XML = b"<?xml version='1.0'?>\n<!-- drawn by hand -->\n"
+HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"
+GARBAGE = b"not an image at all"
 
 
 @pytest.mark.parametrize(
@@ -245,14 +248,36 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
         ("a.svg", None, SVG, None),
         ("a.svg", "image/png", SVG, "is not an image"),
         ("a.svg", "IMAGE/PNG; q=1", SVG, "is not an image"),
-        ("a.avif", None, b"anything", None),
+        ("a.svg", None, XML + SVG, None),
+        ("a.svg", None, (XML + SVG).decode().encode("utf-16"), None),
+        ("a.svg", None, XML + b"<svg:svg/>", None),
+        ("a.svg", None, b" " * (4096 - 5) + SVG, None),
+        ("a.svg", None, b" " * 4096 + SVG, "a.svg is not an image (SVG)"),
+        ("a.svg", None, GARBAGE, "a.svg is not an image (SVG): it begins with 'not an image at '"),
+        ("a.svg", None, b"<!doctype html><HTML><body>404 " + SVG, "a.svg is not an image (SVG)"),
+        ("a.svg", None, b"<svgs/>", "a.svg is not an image (SVG)"),
+        ("a.svg", None, HEIC, "a.svg is not an image (SVG)"),
+        ("a.svg", None, b"", "a.svg is empty"),
+        ("a.heic", None, HEIC, None),
+        ("a.heif", None, HEIC, None),
+        ("a.avif", None, HEIC.replace(b"heic", b"avif"), None),
+        ("a.bin", "IMAGE/HEIC; q=1", HEIC, None),
+        ("a.heic", None, GARBAGE, "a.heic is not an image (HEIC): it begins with 'not an image at '"),
+        ("a.heif", None, GARBAGE, "a.heif is not an image (HEIF)"),
+        ("a.avif", None, GARBAGE, "a.avif is not an image (AVIF)"),
+        ("a.avif", None, HEIC[:7], "a.avif is not an image (AVIF)"),
+        ("a.avif", None, b"ftypavif", "a.avif is not an image (AVIF)"),
+        ("a.heic", None, b"version https://git-lfs.github.com/spec/v1", "a.heic is a pointer of Git LFS"),
+        ("a.png", None, HEIC, "a.png is not an image (PNG, JPEG, WebP, GIF, BMP or TIFF)"),
+        ("a.heic", None, photo_bytes("JPEG"), None),
+        ("a.heic", None, photo_bytes("JPEG")[:-400], "a.heic is cut off: its JPEG data"),
         ("a.avif", None, b"", "a.avif is empty"),
         ("a.txt", None, b"", None),
         ("a.txt", None, None, "there is no file a.txt"),
         ("a.png", None, b"GIF", "is not an image"),
     ],
 )
-def test_only_what_claims_to_be_pixels_is_decoded(tmp_path, name, media_type, data, told):
+def test_a_file_is_judged_by_the_kind_it_claims_to_be(tmp_path, name, media_type, data, told):
     if data is not None:
         (tmp_path / name).write_bytes(data)
     given = {"place": name} | ({"media_type": media_type} if media_type else {})
@@ -264,6 +289,26 @@ def test_only_what_claims_to_be_pixels_is_decoded(tmp_path, name, media_type, da
 def test_a_picture_of_another_kind_than_its_name_says_is_still_one(tmp_path):
     (tmp_path / "a.png").write_bytes(photo_bytes("JPEG"))
     assert unsendable(Case("c", attachments=read_attachments("a.png", tmp_path)), tmp_path, max_pixels=MOST) is None
+
+
+@pytest.mark.parametrize(
+    ("format_", "media_type"),
+    [
+        ("PNG", "image/png"),
+        ("JPEG", "image/jpeg"),
+        ("WEBP", "image/webp"),
+        ("GIF", "image/gif"),
+        ("BMP", "image/bmp"),
+        ("TIFF", "image/tiff"),
+    ],
+)
+def test_the_bytes_tell_the_media_type(format_, media_type):
+    assert media_type_of(photo_bytes(format_)) == media_type
+
+
+@pytest.mark.parametrize("data", [b"", SVG, HEIC, GARBAGE, b"RIFF\0\0\0\0WAVE"])
+def test_bytes_that_do_not_tell_have_no_media_type(data):
+    assert media_type_of(data) is None
 
 
 def test_a_link_that_leads_out_by_the_time_of_the_run_is_not_followed(tmp_path):

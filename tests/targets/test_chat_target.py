@@ -121,6 +121,30 @@ async def test_the_server_receives_the_very_bytes_of_an_image(bench, server, cha
     assert url == {"type": "image_url", "image_url": {"url": "https://example.org/a.jpg", "detail": "low"}}
 
 
+@pytest.mark.parametrize(
+    ("data", "declared", "sent"),
+    [
+        (PIXEL, "image/jpeg", "image/png"),
+        (PIXEL, "image/heic", "image/png"),
+        (b"\xff\xd8\xff\xe0 and so on", "image/png", "image/jpeg"),
+        (b"\xff\xd8\xff\xe0 and so on", "image/jpg", "image/jpeg"),
+        (b"RIFF\x10\0\0\0WEBPVP8 ", "image/png", "image/webp"),
+        (b"GIF89a and so on", "image/png", "image/gif"),
+        (b"BM and so on", "image/png", "image/bmp"),
+        (b"II*\0 and so on", "image/png", "image/tiff"),
+        (b"\0\0\0\x18ftypheic", "image/heic", "image/heic"),
+        (b"<svg/>", "image/svg+xml", "image/svg+xml"),
+    ],
+)
+async def test_an_image_is_sent_as_what_its_bytes_are(bench, server, chat, data, declared, sent):
+    (bench.folder / "photo.jpg").write_bytes(data)
+    server.on(PATH, chat_answer("x"))
+    await bench.ask("chat", chat(), Case("c", input="?", attachments=(Attachment("photo.jpg", declared),)))
+    _, file = server.requests[0].json["messages"][0]["content"]
+    head, _, body = file["image_url"]["url"].partition(",")
+    assert (head, base64.b64decode(body)) == (f"data:{sent};base64", data)
+
+
 async def test_images_can_be_left_out(bench, server, chat):
     server.on(PATH, chat_answer("x"))
     case = Case("c", input="What?", attachments=(Attachment("gone.png", "image/png"),))

@@ -219,8 +219,7 @@ def test_settings_with_a_function_are_plain_data_when_dumped():
     assert PythonSettings.model_json_schema()["properties"]["function"]["type"] == "string"
 
 
-def test_a_model_that_the_functions_module_names_is_part_of_the_identity(bench, tmp_path):
-    (tmp_path / "engine_of_test.py").write_text('MODEL = "engine 3.1"\n\n\ndef read(case):\n    return "x"\n')
-    settings = PythonSettings(function="engine_of_test:read")
-    assert bench.target("python", settings).identity()["model"] == "engine 3.1"
-    assert "model" not in bench.target("python", PythonSettings(function=lambda case: "x")).identity()
+def test_a_model_that_the_functions_module_names_is_part_of_the_identity(bench):
+    (bench.folder / "engine_of_test.py").write_text('MODEL = "engine 3.1"\n\n\ndef read(case):\n    return "x"\n')
+    assert bench.open("python", "engine_of_test:read").identity()["model"] == "engine 3.1"
+    assert "model" not in bench.open("python", lambda case: "x").identity()

@@ -3,6 +3,7 @@
 Variants are compared case by case: both answered the same question, so the difference by case is free of how hard the
 case is. Whoever leads was picked after looking, which favours luck, so every comparison is judged as one of all the
 pairs there are (Bonferroni): p-values are multiplied by their number, and the intervals are wide enough to match.
+Cases that are missing are seldom missing by chance (the hard ones time out), so with many of them nobody is named.
 """
 
 from __future__ import annotations
@@ -20,39 +21,46 @@ from steelyard.suite.gates import NONE
 SIGNIFICANT = 0.05
 _NO_SPREAD = 1e-12
 _MOST_NAMED = 3
+_CANNOT_TELL = "cannot tell which variant is best: "
+_TOLERANCE = 1e-9
+"""What rounding may leave between 0.29 x 100 and 29."""
 
 
-def find_best(names: list[str], means: Array) -> BestVariant | None:
+def find_best(
+    names: list[str], means: Array, *, n_cases: int = 0, max_inconclusive: float = 0.05
+) -> BestVariant | None:
     """The best of the variants from their mean scores by case (rows are cases, NaN where there is none).
 
-    None for fewer than two variants.
+    Cases without a row count as missing when `n_cases` were planned. Nobody is best while a variant lacks more than
+    the share `max_inconclusive` of its cases. None for fewer than two variants.
     """
     if len(names) < 2:
         return None
     leader = _leader(means)
+    n_cases = max(n_cases, len(means))
     pairs = len(names) * (len(names) - 1) // 2
-    compared = [_Pair(names, means, leader, i, pairs) for i in range(len(names)) if i != leader]
-    best = names[leader] if all(each.ahead for each in compared) else None
+    compared = [_Pair(names, means, leader, i, pairs, n_cases) for i in range(len(names)) if i != leader]
+    lacking = _lacking(names, means, n_cases, max_inconclusive)
+    best = names[leader] if all(each.ahead for each in compared) and not lacking else None
     return BestVariant(
         best=best,
         leader=names[leader],
         differences=tuple(each.difference for each in compared),
-        sentence=_sentence(compared) if best is None else _best_sentence(compared),
+        sentence=_sentence(compared, lacking, n_cases) if best is None else _best_sentence(compared),
     )
 
 
 class _Pair:
     """The leader against one other variant, on the cases for which both have a score."""
 
-    def __init__(self, names: list[str], means: Array, leader: int, other: int, pairs: int) -> None:
+    def __init__(self, names: list[str], means: Array, leader: int, other: int, pairs: int, n_cases: int) -> None:
         both = ~np.isnan(means[:, leader]) & ~np.isnan(means[:, other])
         first, second = means[both, leader], means[both, other]
         self.n = len(first)
         self.leader, self.other = names[leader] or NONE, names[other] or NONE
         self.averages = (math.nan, math.nan) if not self.n else (float(first.mean()), float(second.mean()))
         self.decidable = pairs * _least_p(self.n) < SIGNIFICANT
-        missing = len(means) - self.n
-        estimate, p = _paired(first - second, missing, pairs)
+        estimate, p = _paired(first - second, n_cases - self.n, pairs)
         self.difference = Difference(names[leader], names[other], estimate, p)
 
     @property
@@ -64,6 +72,17 @@ class _Pair:
     @property
     def margin(self) -> float:
         return self.difference.estimate.value or 0.0
+
+
+def _lacking(names: list[str], means: Array, n_cases: int, allowed: float) -> dict[str, int]:
+    """How many cases have no score, for the variants that lack more than is allowed; those that lack most first."""
+    missing = n_cases - (~np.isnan(means)).sum(axis=0)
+    beyond = {
+        name or NONE: int(count)
+        for name, count in zip(names, missing, strict=True)
+        if count > (allowed + _TOLERANCE) * n_cases
+    }
+    return dict(sorted(beyond.items(), key=lambda each: -each[1]))
 
 
 def _leader(means: Array) -> int:
@@ -117,19 +136,21 @@ def _best_sentence(compared: list[_Pair]) -> str:
     return f"{compared[0].leader} is best: {_joined(shown, len(ordered))}"
 
 
-def _sentence(compared: list[_Pair]) -> str:
-    start = "cannot tell which variant is best: "
+def _sentence(compared: list[_Pair], lacking: dict[str, int], n_cases: int) -> str:
     leader = compared[0].leader
     known = [each for each in compared if each.n]
     if not known:
-        return start + f"no case has a score for {leader} and for another variant"
+        return _CANNOT_TELL + f"no case has a score for {leader} and for another variant"
+    if lacking:
+        told = [f"for {name} {n} of {n_cases} cases {'is' if n == 1 else 'are'} missing" for name, n in lacking.items()]
+        return _CANNOT_TELL + _joined(told[:_MOST_NAMED], len(told))
     if all(each.n > 1 and each.margin == 0 and each.difference.estimate.low is None for each in compared):
         average, all_of_them = _percent(compared[0].averages[0]), f"all {len(compared) + 1}"
         return f"no variant is better: {all_of_them} score the same in every case ({average}, {_cases(known[0])})"
     doubtful = sorted((each for each in compared if not each.ahead), key=lambda each: (each.n > 0, each.margin))
     average = _percent((doubtful[-1] if doubtful[-1].n else known[0]).averages[0])
     shown = [_behind(each) for each in doubtful[:_MOST_NAMED]]
-    return start + f"{leader} leads with {average}, {_joined(shown, len(doubtful))}"
+    return _CANNOT_TELL + f"{leader} leads with {average}, {_joined(shown, len(doubtful))}"
 
 
 def _behind(pair: _Pair) -> str:
@@ -151,6 +172,9 @@ def _interval(pair: _Pair) -> str:
 
 
 def _cases(pair: _Pair) -> str:
+    missing = pair.difference.estimate.n_missing
+    if missing:
+        return f"{pair.n} of {pair.n + missing} cases"
     return f"{pair.n} case" + ("" if pair.n == 1 else "s")
 
 

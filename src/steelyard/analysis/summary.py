@@ -132,7 +132,16 @@ def _best_variant(table: Table, suite: dict[str, Any]) -> BestVariant | None:
     if len(table.variants) < 2:
         return None
     cells = Cells(table, suite)
-    return find_best(cells.variants, cells.means(table.score())) if cells.n else None
+    if not cells.n:
+        return None
+    asked = max(len(suite.get("variants") or ()), len(cells.variants))
+    samples_a_case = asked * max(1, int(suite.get("repeats") or 1))
+    return find_best(
+        cells.variants,
+        cells.means(table.score()),
+        n_cases=int(suite.get("n_planned") or 0) // samples_a_case,
+        max_inconclusive=float(suite.get("max_inconclusive", 0.05)),
+    )
 
 
 def _method(*, clustered: bool, measured: bool) -> str:

@@ -66,7 +66,9 @@ class ProbeMaker:
             yield Probe("keywords", "every keyword of every case", NULL, lambda _: stuffed)
             if (fitting := self._stuffed(cut=True)) != stuffed and fitting:
                 yield Probe("keywords cut", "as many keywords as the schema lets in", STUFFED, lambda _: fitting)
-        if len(self._cases) >= FEWEST_CASES and (everything := self._everything()):
+        if nothing := self._of_all([]):
+            yield Probe("none", "a well-formed answer without items", NULL, lambda _: nothing)
+        if len(self._cases) >= FEWEST_CASES and (everything := self._of_all(self._cases)):
             yield Probe("everything", "every item of every case", EVERYTHING, lambda _: everything)
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
@@ -105,8 +107,9 @@ class ProbeMaker:
         room = here.get("maxLength") if isinstance(here, dict) else None
         return room if isinstance(room, int) else None
 
-    def _everything(self) -> str | None:
-        held = {scorer.answer or "": scorer.everything(self._cases) for _, scorer in self._scorers}
+    def _of_all(self, cases: list[Case]) -> str | None:
+        """An answer that holds the items of all these cases."""
+        held = {scorer.answer or "": scorer.everything(cases) for _, scorer in self._scorers}
         parts = {path: value for path, value in held.items() if value is not None}
         return self._built(parts) if parts else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
@@ -9,9 +10,9 @@ from typing import Literal, Protocol
 
 from steelyard.records import Box, Mark
 from steelyard.scoring.base import Fault, Reading
-from steelyard.scoring.grouping import Agreement, agreement
-from steelyard.scoring.items import Items
-from steelyard.scoring.matching import Matching, copies, is_fragment, match
+from steelyard.scoring.copies import How, Side, choose_copies
+from steelyard.scoring.grouping import Agreement, agreement, folded_label
+from steelyard.scoring.matching import copies, is_fragment, match
 
 COUNTS = (
     *("visible", "reported", "matched", "read", "correct", "extra"),
@@ -45,18 +46,11 @@ class Rules:
 
     similarity: float
     right_from: float
+    """A similarity; a hair below what was declared, so that rounding does not decide."""
     grouping: Literal["auto", "label", "mapping"]
     codes: Codes
     has_groups: bool
     extras_cost: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """The items of one side with their texts folded."""
-
-    items: Items
-    folded: list[str]
 
 
 def no_counts(visible: int) -> Mapping[str, int]:
@@ -72,51 +66,28 @@ def compare(truth: Side, got: Side, rules: Rules) -> Reading:
 class _Comparison:
     def __init__(self, truth: Side, got: Side, rules: Rules) -> None:
         self.truth, self.got, self.rules = truth, got, rules
-        self.matching = self._match()
-        self.agreement = self._agree()
-        if rules.has_groups and self._take_better_copies():
-            self.agreement = self._agree()
+        how = self._how() if rules.has_groups else None
+        found = match(truth.folded, got.folded, minimum=rules.similarity)
+        self.matching = choose_copies(truth, got, found, how)
+        self.agreement = _NO_GROUPS if how is None else self._agree(how)
 
-    def _match(self) -> Matching:
-        truth, got = self.truth, self.got
-        has_copies = len(set(got.folded)) < len(got.folded) or len(set(truth.folded)) < len(truth.folded)
-        return match(
-            truth.folded,
-            got.folded,
-            minimum=self.rules.similarity,
-            expected_keys=_keys(truth.items) if has_copies else None,
-            got_keys=_keys(got.items) if has_copies else None,
-        )
+    def _how(self) -> How:
+        """By label when every label of the answer is a true one, unless the suite says otherwise."""
+        if self.rules.grouping != "auto":
+            return self.rules.grouping
+        if self.got.items.derived or self.truth.items.derived:
+            return "mapping"
+        said, true = set(self.got.items.groups), set(self.truth.items.groups)
+        if said <= true:
+            return "label"
+        true_labels = {folded_label(group) for group in true if group}
+        return "label" if all(folded_label(group) in true_labels for group in said if group) else "mapping"
 
-    def _agree(self) -> Agreement:
-        if not self.rules.has_groups:
-            return _NO_GROUPS
+    def _agree(self, how: How) -> Agreement:
         true, said = self.truth.items.groups, self.got.items.groups
         placed = [(true[at], said[by]) for at, by, _ in self.matching.pairs]
-        return agreement(placed, by=self.rules.grouping, derived=self.got.items.derived)
-
-    def _take_better_copies(self) -> bool:
-        """Where an item was answered twice, take the copy that is in the right group for the match; True if any."""
-        matching, mapping = self.matching, self.agreement.mapping
-        spare: dict[str, list[int]] = {}
-        for by in matching.extra:
-            spare.setdefault(self.got.folded[by], []).append(by)
-        if not spare:
-            return False
-        pairs, extra = list(matching.pairs), list(matching.extra)
-        groups, true = self.got.items.groups, self.truth.items.groups
-        for place, (at, by, alike) in enumerate(matching.pairs):
-            if self.agreement.right[place]:
-                continue
-            for other in spare.get(self.got.folded[by], ()):
-                said = groups[other]
-                if other in extra and said is not None and mapping.get(said) == true[at]:
-                    pairs[place] = (at, other, alike)
-                    extra[extra.index(other)] = by
-                    break
-        changed = pairs != list(matching.pairs)
-        self.matching = Matching(tuple(pairs), matching.missed, tuple(sorted(extra)))
-        return changed
+        right_from = self.rules.right_from
+        return agreement(placed, by=how, favoured=[alike >= right_from for _, _, alike in self.matching.pairs])
 
     def reading(self) -> Reading:
         matching, rules = self.matching, self.rules
@@ -137,7 +108,7 @@ class _Comparison:
             else:
                 faults.append(self._misread(at, by, alike, right_text, right_group, 1 / whole))
         faults += self._missed(1 / whole)
-        faults += self._extras((n_correct / visible - n_correct / whole) / n_extra if n_extra else 0.0)
+        faults += self._extras(n_correct, whole)
         counts = {
             "visible": visible,
             "reported": len(self.got.folded),
@@ -183,15 +154,18 @@ class _Comparison:
         for at in self.matching.missed:
             yield Fault(codes, true.groups[at] or "", true.texts[at], None, "not in the answer", true.boxes[at])
 
-    def _extras(self, worth: float) -> Iterator[Fault]:
+    def _extras(self, n_correct: int, whole: int) -> Iterator[Fault]:
         if not self.matching.extra:
             return
         said, true, codes = self.got.items, self.truth.items, self.rules.codes
         second = copies(self.truth.folded, self.got.folded, self.matching, minimum=self.rules.similarity)
-        for by in self.matching.extra:
-            of = second.get(by)
-            code = codes.extra if of is None or codes.copy_ is None else codes.copy_
-            told = "not in the truth" if of is None else f"a second copy of {true.texts[of]!r}"
+        code_of = {by: codes.copy_ if by in second and codes.copy_ else codes.extra for by in self.matching.extra}
+        numbers = Counter(code_of.values())
+        for by, code in code_of.items():
+            # What all extras of this code would give back if they were gone, shared among them.
+            n = numbers[code]
+            worth = (n_correct / (whole - n) - n_correct / whole) / n if self.rules.extras_cost else 0.0
+            told = f"a second copy of {true.texts[second[by]]!r}" if by in second else "not in the truth"
             yield Fault({code: worth}, said.groups[by] or "", None, said.texts[by], told, said.boxes[by])
 
     def _box(self, at: int, by: int) -> Box | None:
@@ -217,8 +191,3 @@ class _Comparison:
             return f"{n} groups for {true} true ones: {', '.join(taken)}, the other {len(found.unmapped)} = none"
         taken += [f"{said} = none" for said in found.unmapped]
         return f"groups taken as {', '.join(taken)}"
-
-
-def _keys(items: Items) -> list[str]:
-    """What tells copies of one text apart, so that which of them is matched does not depend on their order."""
-    return [f"{group or ''}\0{text}" for group, text in zip(items.groups, items.texts, strict=True)]

@@ -12,6 +12,7 @@ from steelyard.scoring.normalise import normalise
 
 # How many items stand in each (true group, answered group).
 Table = Mapping[tuple[str, str], int]
+_NOTHING: Table = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ def agreement(
     *,
     by: Literal["auto", "label", "mapping"],
     derived: bool = False,
+    favoured: Sequence[bool] = (),
 ) -> Agreement:
     """The agreement of (true group, answered group) over matched items; None where no group was given.
 
@@ -42,7 +44,7 @@ def agreement(
     answered group stands for at most one true group and each true group is stood for by at most one, so that the most
     items are right: one group an item earns one item a true group, one group for all earns the largest. `auto` goes by
     label when every answered label is a true one, unless the groups were derived (from regions, say) and their names
-    mean nothing.
+    mean nothing. Of mappings with equally many items right, the one with most of the `favoured` among them is taken.
 
     Two items agree when both sides put them together or both put them apart. An item without an answered group is
     never right and stands alone; one without a true group is never right and makes no pairs.
@@ -54,16 +56,20 @@ def agreement(
     groups: dict[str, str] = {}
     table: dict[tuple[str, str], int] = {}
     for (true, group), count in kinds.items():
-        if group and group not in groups and (folded := _folded(group)):
+        if group and group not in groups and (folded := folded_label(group)):
             groups[group] = folded
-        if true and true not in truths and (folded := _folded(true)):
+        if true and true not in truths and (folded := folded_label(true)):
             truths[true] = folded
         if true in truths:
             cell = truths[true], groups.get(group, "") if group else ""
             table[cell] = table.get(cell, 0) + count
     known = set(truths.values())
     by_label = by == "label" or (by == "auto" and not derived and known.issuperset(groups.values()))
-    chosen = {label: label for label in known} if by_label else _best_mapping(table)
+    chosen = (
+        {label: label for label in known}
+        if by_label
+        else best_mapping(table, _favours(pairs, favoured, truths, groups))
+    )
     right = {
         (true, group)
         for true, group in kinds
@@ -85,12 +91,12 @@ def agreement(
 
 def _perfect(kinds: Counter[tuple[str | None, str | None]], *, by: str, derived: bool) -> Agreement | None:
     """The agreement when each answered group holds exactly one true group and the other way round; else None."""
-    truths = {_folded(true) for true, _ in kinds if true}
-    groups = {_folded(group) for _, group in kinds if group}
+    truths = {folded_label(true) for true, _ in kinds if true}
+    groups = {folded_label(group) for _, group in kinds if group}
     if not len(kinds) == len(truths) == len(groups) or "" in truths or "" in groups:
         return None
     by_label = by == "label" or (by == "auto" and not derived and groups <= truths)
-    if by_label and any(_folded(true or "") != _folded(group or "") for true, group in kinds):
+    if by_label and any(folded_label(true or "") != folded_label(group or "") for true, group in kinds):
         return None
     mapping = {group: true for true, group in kinds if true and group}
     n = kinds.total()
@@ -98,17 +104,38 @@ def _perfect(kinds: Counter[tuple[str | None, str | None]], *, by: str, derived:
     return Agreement((True,) * n, "label" if by_label else "mapping", dict(sorted(mapping.items())), (), pairs, pairs)
 
 
-def _folded(label: str) -> str:
+def folded_label(label: str) -> str:
     """The label for comparison; a label of signs alone ("+") is kept as it is, a blank one is none."""
     return normalise(label) or label.strip()
 
 
-def _best_mapping(table: Table) -> dict[str, str]:
-    """The one-to-one mapping of answered to true groups with the most items right; equal labels win a tie."""
+def _favours(
+    pairs: Sequence[tuple[str | None, str | None]],
+    favoured: Sequence[bool],
+    truths: Mapping[str, str],
+    groups: Mapping[str, str],
+) -> Counter[tuple[str, str]]:
+    """How many favoured items lie in each cell."""
+    return Counter(
+        (truths[true], groups[group])
+        for (true, group), favour in zip(pairs, favoured, strict=False)
+        if favour and true and group and true in truths and group in groups
+    )
+
+
+def best_mapping(table: Table, favours: Table = _NOTHING) -> dict[str, str]:
+    """The one-to-one mapping of answered to true groups with the most items right.
+
+    Of several such, the one with most of what is favoured; then equal labels win.
+    """
     truths, groups = sorted({true for true, _ in table}), sorted({group for _, group in table if group})
-    # Twice the groups outweighs every tie that equal labels can win.
-    step = 2 * len(groups)
-    weights = {(true, group): count * step + (true == group) for (true, group), count in table.items() if group}
+    # Twice the groups outweighs every tie that equal labels can win, and all items together what is favoured.
+    step, many = 2 * len(groups), sum(table.values()) + 1
+    weights = {
+        cell: (count * many + favours.get(cell, 0)) * step + (cell[0] == cell[1])
+        for cell, count in table.items()
+        if cell[1]
+    }
     # When the best of every group, or of every truth, is another one, no mapping has a greater sum.
     by_group = _first_best((group, true, weight) for (true, group), weight in weights.items())
     if len(set(by_group.values())) == len(groups):

@@ -37,12 +37,15 @@ def list_paths(path: str) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def places_of(levels: Sequence[Getter], data: Any) -> list[Place] | None:
-    """The lists that hold the items; None when the path leads to none, though there was something to look into."""
+def places_of(levels: Sequence[Getter], data: Any) -> tuple[list[Place], int] | None:
+    """The lists that hold the items, and how many elements on the way have none.
+
+    None when the path leads to no list at all, though there was something to look into.
+    """
     outermost = levels[0](data)
     if not isinstance(outermost, (list, tuple)):
         return None
-    places = [Place((), 0, outermost)]
+    places, lost = [Place((), 0, outermost)], 0
     for get in levels[1:]:
         deeper: list[Place] = []
         number = 0
@@ -54,8 +57,23 @@ def places_of(levels: Sequence[Getter], data: Any) -> list[Place] | None:
                     deeper.append(Place((element, *place.around), number, inner))
         if number and not deeper:
             return None
-        places = deeper
-    return places
+        places, lost = deeper, lost + number - len(deeper)
+    return places, lost
+
+
+def missing_list(levels: Sequence[Getter], names: Sequence[str], data: Any) -> str | None:
+    """Where a list should be and is none, in words; None when all are there."""
+    elements = [data]
+    for get, name in zip(levels, names, strict=True):
+        deeper: list[Any] = []
+        for element in elements:
+            found = get(element)
+            if not isinstance(found, (list, tuple)):
+                told = repr(element)
+                return f"there is no list {name or 'of items'} in {told if len(told) <= 80 else told[:79] + '…'}"
+            deeper.extend(found)
+        elements = deeper
+    return None
 
 
 def column(paths: Sequence[str]) -> Column:

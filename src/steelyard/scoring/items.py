@@ -18,6 +18,7 @@ from steelyard.scoring.item_places import (
     all_written,
     column,
     list_paths,
+    missing_list,
     places_of,
     usual_groups,
     written,
@@ -37,7 +38,7 @@ class Items:
     """The items of one document, in its order; a text, a group and a box for each.
 
     `derived` says that the groups were not written but come from regions or positions, so their names mean nothing.
-    `blank` counts what stood in the list without a text; it is in none of the lists here.
+    `blank` counts what stood there without a text, or without a list of its own; it is in none of the lists here.
     """
 
     texts: list[str]
@@ -162,10 +163,12 @@ class ItemsLayout(BaseModel):
         if plan.usual is not None and (usual := plan.usual(data)) is not None:
             texts, groups = usual
             return Items(texts, list(groups), [None] * len(texts), derived=False, blank=0)
-        places = places_of(plan.levels, data)
-        if places is None:
+        found = places_of(plan.levels, data)
+        if found is None:
             return None
+        places, lost = found
         items, as_written = _read_places(plan, places)
+        items.blank += lost
         if not items.texts and items.blank and not any(self._fits(item) for place in places for item in place.elements):
             return None
         if not any(as_written):
@@ -182,6 +185,19 @@ class ItemsLayout(BaseModel):
             items.derived = True
         return items
 
+    def complaint(self, data: Any) -> str | None:
+        """What is written in the data and cannot be read, in words, for a truth that must be read as a whole."""
+        plan = self.plan
+        if (lost := missing_list(plan.levels, plan.lists, data)) is not None:
+            return lost
+        places, _ = places_of(plan.levels, data) or ([], 0)
+        for place in places:
+            boxes = [] if plan.box is None else plan.box(place.elements)
+            for box in boxes:
+                if box is not None and raw_box(box, self.corners) is None:
+                    return f"{box!r} is no box"
+        return None
+
     def _fits(self, item: Any) -> bool:
         if isinstance(item, str) or written(item) is not None:
             return True
@@ -190,13 +206,30 @@ class ItemsLayout(BaseModel):
         return self.plan.box is not None and raw_box(self.plan.box([item])[0], self.corners) is not None
 
 
+class SeveralShapes(ValueError):
+    """The data holds items in more than one layout at once, so nobody can tell which are meant."""
+
+
 def read_items(layouts: Sequence[ItemsLayout], data: Any, size: Size | None = None) -> Items | None:
-    """The items by the first of the layouts that the data has; None when it has none of them."""
+    """The items by the first of the layouts in which the data has any; None when it has none of the layouts.
+
+    Layouts with the same path read the same list. SeveralShapes when two different lists hold items.
+    """
+    empty: Items | None = None
+    found: tuple[str, Items] | None = None
     for layout in layouts:
+        if found is not None and layout.items == found[0]:
+            continue
         items = layout.read(data, size)
-        if items is not None:
-            return items
-    return None
+        if items is None:
+            continue
+        if not items.texts:
+            empty = empty or items
+        elif found is not None:
+            raise SeveralShapes(f"it holds items in several shapes at once: {found[0]} and {layout.items}")
+        else:
+            found = (layout.items, items)
+    return empty if found is None else found[1]
 
 
 def build(

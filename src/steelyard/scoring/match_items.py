@@ -6,13 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
-from steelyard.scoring.comparison import Rules, Side, compare, no_counts
-from steelyard.scoring.items import Items, ItemsLayout, build, read_items
+from steelyard.scoring.comparison import Rules, compare, no_counts
+from steelyard.scoring.copies import Side
+from steelyard.scoring.items import Items, ItemsLayout, SeveralShapes, build, read_items
 from steelyard.scoring.matching import folder
 from steelyard.scoring.text import Difference
 from steelyard.suite.case import Case
@@ -21,8 +31,20 @@ from steelyard.suite.shares import share
 Likeness = Annotated[
     float, BeforeValidator(share), Field(gt=0), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
 ]
+FORMAT = "FORMAT"
+"""The code of an answer that cannot be read, which is no error of an item."""
 _MOST_PREPARED = 256
+_ROUNDING = 1e-9
 _MOST_KEYS = 10
+
+
+def _code(given: str) -> str:
+    if not given.strip() or given == FORMAT:
+        raise ValueError(f"{given!r} cannot be the code of an item's error")
+    return given
+
+
+Code = Annotated[str, AfterValidator(_code)]
 
 
 class ItemCodes(BaseModel):
@@ -30,19 +52,19 @@ class ItemCodes(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    missed: str = Field(default="MISSED", description="An item of the truth that the answer does not have.")
-    extra: str = Field(default="EXTRA", description="An item of the answer that the truth does not have.")
-    copy_: str | None = Field(
+    missed: Code = Field(default="MISSED", description="An item of the truth that the answer does not have.")
+    extra: Code = Field(default="EXTRA", description="An item of the answer that the truth does not have.")
+    copy_: Code | None = Field(
         default=None,
         alias="copy",
         description="A second copy of an item that was already matched; left out, it is an extra.",
     )
-    fragment: str | None = Field(
+    fragment: Code | None = Field(
         default=None,
         description="A matched item whose text is a true fragment of the truth; left out, its text is wrong.",
     )
-    wrong_text: str = Field(default="WRONG_TEXT", description="A matched item whose text is wrong.")
-    wrong_group: str = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
+    wrong_text: Code = Field(default="WRONG_TEXT", description="A matched item whose text is wrong.")
+    wrong_group: Code = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +121,19 @@ class MatchItems(Scorer):
         "when all labels of the answer are among the true ones.",
     )
     codes: ItemCodes = Field(default=ItemCodes(), description="The code of each kind of error.")
+    most: int = Field(default=1000, ge=1, le=100_000, description="An answer with more items than this is malformed.")
     strict: bool = Field(default=False, description="Divide by the true and the extra items, so that extras cost.")
 
     @field_validator("ignore", "shapes", mode="before")
     @classmethod
     def _as_tuple(cls, value: Any) -> Any:
         return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _groups_are_there_to_compare(self) -> Self:
+        if self.grouping != "auto" and not self._rules.has_groups:
+            raise ValueError(f"grouping: {self.grouping} has nothing to compare: say where the truth's groups are")
+        return self
 
     @field_validator("shapes", mode="before")
     @classmethod
@@ -126,10 +155,10 @@ class MatchItems(Scorer):
     def _rules(self) -> Rules:
         return Rules(
             similarity=self.similarity,
-            right_from=self.right_from,
+            right_from=self.right_from - _ROUNDING,
             grouping=self.grouping,
             codes=self.codes,
-            has_groups=self.expected.group is not None,
+            has_groups=self.expected.group is not None or self.expected.regions is not None,
             extras_cost=self.strict,
         )
 
@@ -149,9 +178,14 @@ class MatchItems(Scorer):
         if truth is None:
             return UNKNOWN
         seen = self.seen(answer)
-        got = read_items(self.shapes, seen, _size(case))
+        try:
+            got = read_items(self.shapes, seen, _size(case))
+        except SeveralShapes as error:
+            return _misshapen(truth, str(error))
         if got is None:
-            return Reading(0.0, counts=no_counts(len(truth.folded)), misshapen=self._no_shape(seen))
+            return _misshapen(truth, self._no_shape(seen))
+        if len(got.texts) > self.most:
+            return _misshapen(truth, f"it holds {len(got.texts):,} items, more than the {self.most:,} that are read")
         return compare(truth, Side(got, self._fold(got.texts)), self._rules)
 
     def _no_shape(self, seen: Any) -> str:
@@ -176,12 +210,14 @@ class MatchItems(Scorer):
         for case in cases:
             if (truth := self._truth(case)) is not None:
                 texts |= dict(zip(truth.folded, truth.items.texts, strict=True))
-        return build(self.shapes[0], [(text, "all", None) for text in texts.values()]) if texts else None
+        return build(self.shapes[0], [(text, "all", None) for text in texts.values()])
 
     def check(self, case: Case) -> str | None:
         items = self.expected.read(case, _size(case))
         if items is None:
             return None
+        if (unread := self.expected.complaint(case)) is not None:
+            return f"{self.expected.items}: {unread}"
         folded = self._fold(items.texts)
         if items.blank or not all(folded):
             return f"{self.expected.items} holds an item without a text that could be matched"
@@ -190,7 +226,7 @@ class MatchItems(Scorer):
     def _misplaced(self, items: Items, folded: Sequence[str]) -> str | None:
         if not self._rules.has_groups:
             return None
-        if items.derived:
+        if items.derived and self.expected.group is not None:
             return f"a group of {self.expected.items} has nothing at {self.expected.group}: give every group its name"
         seen: dict[str, str | None] = {}
         if None in items.groups:
@@ -219,6 +255,10 @@ class MatchItems(Scorer):
         side = Side(items, self._fold(items.texts))
         self._prepared[case.id] = _Truth(case.expected, side)
         return side
+
+
+def _misshapen(truth: Side, why: str) -> Reading:
+    return Reading(0.0, counts=no_counts(len(truth.folded)), misshapen=why)
 
 
 def _size(case: Case) -> tuple[int, int] | None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from statistics import median
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.records import Box
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Into = Literal["rows", "columns", "piles"]
 
@@ -18,6 +23,9 @@ PILE_GAP: Final = (0.25, 1.0)
 
 _LOOSE: Final = 2.0
 """A gap of more than this many usual gaps ends a pile."""
+
+_MANY: Final = 300
+"""From this many boxes on, looking at every pair takes longer than importing numpy."""
 
 
 def group_boxes(boxes: Sequence[Box], into: Into) -> list[int]:
@@ -74,8 +82,22 @@ def _lines(spans: Sequence[tuple[float, float]]) -> list[int]:
 
 def _piles(boxes: Sequence[Box]) -> list[int]:
     """The pile of each box; the boxes come sorted by their left edge."""
-    least, most = PILE_GAP
-    nearest = [float("inf")] * len(boxes)
+    width = median(right - left for left, _, right, _ in boxes) or 1.0
+    height = median(bottom - top for _, top, _, bottom in boxes) or 1.0
+    linked = _linked_many if len(boxes) >= _MANY else _linked
+    return _in_reading_order(boxes, linked(boxes, width, height))
+
+
+def _linked(boxes: Sequence[Box], width: float, height: float) -> list[int]:
+    """For each box the first of its pile, found by looking at every pair that may be close."""
+    pairs = list(_close_pairs(boxes, width, height))
+    nearest = [inf] * len(boxes)
+    for one, other, gap in pairs:
+        if gap < nearest[one]:
+            nearest[one] = gap
+        if gap < nearest[other]:
+            nearest[other] = gap
+    reach = _reach(nearest)
     pile_of = list(range(len(boxes)))
 
     def root(place: int) -> int:
@@ -83,27 +105,54 @@ def _piles(boxes: Sequence[Box]) -> list[int]:
             pile_of[place] = place = pile_of[pile_of[place]]
         return place
 
-    undecided = []
-    for one, other, gap in _close_pairs(boxes):
-        if gap < nearest[one]:
-            nearest[one] = gap
-        if gap < nearest[other]:
-            nearest[other] = gap
-        if gap <= least:
-            pile_of[root(one)] = root(other)
-        else:
-            undecided.append((one, other, gap))
-    reach = min(most, _LOOSE * median(nearest))
-    for one, other, gap in undecided:
-        if gap <= reach:
-            pile_of[root(one)] = root(other)
-    return _in_reading_order(boxes, [root(place) for place in range(len(boxes))])
+    for one, other, gap in pairs:
+        if gap <= reach and (first := root(one)) != (second := root(other)):
+            pile_of[max(first, second)] = min(first, second)
+    return [root(place) for place in range(len(boxes))]
 
 
-def _close_pairs(boxes: Sequence[Box]) -> Iterator[tuple[int, int, float]]:
+def _linked_many(boxes: Sequence[Box], width: float, height: float) -> list[int]:
+    """The same as `_linked`, for a heap: a box against all others at once, and none that is in its pile already."""
+    import numpy as np
+
+    def gaps(box: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+        across = np.maximum(others[0] - box[2], box[0] - others[2]) / width
+        down = np.maximum(others[1] - box[3], box[1] - others[3]) / height
+        gap: NDArray[np.float64] = np.maximum(np.maximum(across, down), 0.0)
+        return gap
+
+    edges = np.array(boxes, dtype=float).T.copy()
+    nearest = []
+    for place in range(len(boxes)):
+        its_gaps = gaps(edges[:, place], edges)
+        its_gaps[place] = inf
+        nearest.append(float(its_gaps.min()))
+    reach = _reach(nearest)
+    first_of = list(range(len(boxes)))
+    places = np.arange(len(boxes))
+    unseen = edges
+    while len(places):
+        first, to_visit = int(places[0]), [int(places[0])]
+        places, unseen = places[1:], unseen[:, 1:]
+        while to_visit and len(places):
+            close = gaps(edges[:, to_visit.pop()], unseen) <= reach
+            if close.any():
+                found = places[close].tolist()
+                to_visit += found
+                for place in found:
+                    first_of[place] = first
+                places, unseen = places[~close], unseen[:, ~close]
+    return first_of
+
+
+def _reach(nearest: Sequence[float]) -> float:
+    """The gap up to which boxes share a pile, from the gap of each to its nearest."""
+    least, most = PILE_GAP
+    return max(least, min(most, _LOOSE * median(nearest)))
+
+
+def _close_pairs(boxes: Sequence[Box], width: float, height: float) -> Iterator[tuple[int, int, float]]:
     """Places of two boxes and the gap between them in median boxes, for gaps that a pile may have."""
-    width = median(right - left for left, _, right, _ in boxes) or 1.0
-    height = median(bottom - top for _, top, _, bottom in boxes) or 1.0
     most = PILE_GAP[1]
     for one, (_, top, right, bottom) in enumerate(boxes):
         for other in range(one + 1, len(boxes)):

@@ -129,6 +129,8 @@ class Weigher:
         codes = fault.codes
         last = len(self._order)
         code = next(iter(codes)) if len(codes) == 1 else min(codes, key=lambda one: self._order.get(one, last))
+        if code not in self._order:
+            raise ValueError(f"gave the finding code {code!r}, which the suite's findings do not list")
         return Finding(
             code,
             fault.place,

@@ -12,22 +12,19 @@ from urllib.parse import urlsplit
 
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.inside import inside, place_inside
-from steelyard.suite.pictures import picture_problem, picture_size
+from steelyard.suite.pictures import CHECKED, picture_problem, picture_size
 from steelyard.suite.spelling import found, shown
 
 _CHUNK = 1 << 20
 _REMOTE = ("http://", "https://")
 _MISSING = "missing"
 """The digest of a file that cannot be read: no hash looks like it."""
-_RASTER = frozenset(
-    f"image/{name}" for name in ("png", "apng", "jpeg", "jpg", "pjpeg", "webp", "gif", "bmp", "x-ms-bmp", "tiff")
-)
 
 # Python's own table only: what a machine has installed must not change what a suite means.
 _TYPES = mimetypes.MimeTypes(filenames=())
 for _type, _ending in (
-    ("image/webp", ".webp"), ("image/avif", ".avif"), ("image/heic", ".heic"), ("image/jxl", ".jxl"),
-    ("text/markdown", ".md"), ("application/x-ndjson", ".jsonl"), ("application/yaml", ".yaml"),
+    ("image/webp", ".webp"), ("image/avif", ".avif"), ("image/heic", ".heic"), ("image/heif", ".heif"),
+    ("image/jxl", ".jxl"), ("text/markdown", ".md"), ("application/x-ndjson", ".jsonl"), ("application/yaml", ".yaml"),
 ):  # fmt: skip
     _TYPES.add_type(_type, _ending)
 
@@ -71,7 +68,7 @@ def _attachment(item: Any, folder: Path) -> Attachment:
     if remote:
         return Attachment(place, media_type)
     digest = _digest_of(place, folder)
-    is_picture = digest != _MISSING and _kind(media_type) in _RASTER
+    is_picture = digest != _MISSING and _kind(media_type) in CHECKED
     return Attachment(place, media_type, digest, picture_size(place_inside(folder, place)) if is_picture else None)
 
 
@@ -93,8 +90,8 @@ def _problem(attachment: Attachment, folder: Path, max_pixels: int) -> str | Non
         return str(error)
     except OSError as error:
         return f"{place} cannot be read: {error.strerror or error}"
-    if media_type in _RASTER:
-        problem = picture_problem(path, max_pixels=max_pixels)
+    if media_type in CHECKED:
+        problem = picture_problem(path, max_pixels=max_pixels, media_type=media_type)
         return None if problem is None else f"{place} {problem}"
     return f"{place} is empty" if is_empty and media_type.startswith("image/") else None
 

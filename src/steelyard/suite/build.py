@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from steelyard import registry
 from steelyard.suite.answer_shape import build_answer
 from steelyard.suite.case_files import build_source
 from steelyard.suite.components import build_components
@@ -56,6 +57,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     bands = _bands(raw.get("bands"), draft)
     taxonomy = _taxonomy(part, components)
     known = _known(raw, components, taxonomy, bands, variants, survey)
+    _tell_idle_codes(part, known, draft)
     _check_gates(raw.get("gates"), known, draft)
     check_criteria(raw.get("criteria"), known, draft)
     prompts = prompts_of(target, ("target",), draft) | variant_prompts
@@ -163,7 +165,7 @@ def _known(
     survey: CaseSurvey,
 ) -> Known:
     """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
-    score, findings = raw.get("score"), raw.get("findings")
+    score = raw.get("score")
     measures: dict[str, list[str] | None] = dict.fromkeys(score if isinstance(score, dict) else ())
     measures |= {component.name: list(getattr(component.scorer, "measures", ())) for component in components}
     slices = {
@@ -172,14 +174,29 @@ def _known(
         "tag": list(survey.tags),
         "variant": [variant.name for variant in variants if variant.name],
     }
-    codes = dict.fromkeys([*(kind.code for kind in taxonomy), *(findings if isinstance(findings, dict) else ())])
     return Known(
         components=measures,
-        codes=None if len(components) < len(measures) else list(codes),
+        codes=None if len(components) < len(measures) else _given_codes(components, taxonomy),
         bands=[band.name for band in bands],
         slices=slices if survey.n else None,
         passing=raw.get("pass") is not None,
     )
+
+
+def _given_codes(components: tuple[Component, ...], taxonomy: tuple[FindingKind, ...]) -> list[str]:
+    """The codes that findings can have; a scorer from elsewhere may give any that the suite lists."""
+    if any(component.scorer_name not in registry.built_in("scorers") for component in components):
+        return [kind.code for kind in taxonomy]
+    given = [code for component in components for code in component.scorer.fault_codes() or (component.code,)]
+    return list(dict.fromkeys([*given, FORMAT]))
+
+
+def _tell_idle_codes(part: SuitePart | None, known: Known, draft: Draft) -> None:
+    """Tell of a code that no scorer gives: a gate on it could never fail."""
+    for code in part.findings if part is not None else ():
+        if known.codes is not None and code not in known.codes:
+            hint = meant(code, known.codes) or f"; they give: {listed(known.codes)}"
+            draft.tell(f"findings.{code}: no scorer of this suite gives this code{hint}", ("findings", code))
 
 
 def _check_gates(gates: Any, known: Known, draft: Draft) -> None:

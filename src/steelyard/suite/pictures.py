@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import stat
 import threading
 import warnings
@@ -18,6 +19,9 @@ _ON_ITS_SIDE = (5, 6, 7, 8)
 _ORIENTATION, _WIDTH, _HEIGHT = 274, 256, 257
 """Tags of EXIF and TIFF."""
 _LFS_POINTER = b"version https://git-lfs"
+_HEAD = 4096
+_SVG = re.compile(rb"<svg[\s:>/]")
+_WEB_PAGE = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _MOST_REMEMBERED = 4096
 
 # Decoding takes up to four bytes a pixel, and muffling warnings is the whole process's business: one at a time.
@@ -29,30 +33,54 @@ class _Kind:
     """A kind of picture: how its files begin and which class of Pillow reads it."""
 
     name: str
+    media_type: str
     reader: str
     beginnings: tuple[bytes, ...]
     marked: bytes = b""
     """What stands at byte 8, where the beginning alone does not tell."""
 
     def fits(self, head: bytes) -> bool:
-        return head.startswith(self.beginnings) and head[8:].startswith(self.marked)
+        return head.startswith(self.beginnings) and head.startswith(self.marked, 8)
 
 
 _KINDS = (
-    _Kind("PNG", "PngImagePlugin.PngImageFile", (b"\x89PNG\r\n\x1a\n",)),
-    _Kind("JPEG", "JpegImagePlugin.JpegImageFile", (b"\xff\xd8\xff",)),
-    _Kind("WebP", "WebPImagePlugin.WebPImageFile", (b"RIFF",), b"WEBP"),
-    _Kind("GIF", "GifImagePlugin.GifImageFile", (b"GIF87a", b"GIF89a")),
-    _Kind("TIFF", "TiffImagePlugin.TiffImageFile", (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),
-    _Kind("BMP", "BmpImagePlugin.BmpImageFile", (b"BM",)),
+    _Kind("PNG", "image/png", "PngImagePlugin.PngImageFile", (b"\x89PNG\r\n\x1a\n",)),
+    _Kind("JPEG", "image/jpeg", "JpegImagePlugin.JpegImageFile", (b"\xff\xd8\xff",)),
+    _Kind("WebP", "image/webp", "WebPImagePlugin.WebPImageFile", (b"RIFF",), b"WEBP"),
+    _Kind("GIF", "image/gif", "GifImagePlugin.GifImageFile", (b"GIF87a", b"GIF89a")),
+    _Kind("TIFF", "image/tiff", "TiffImagePlugin.TiffImageFile", (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")),
+    _Kind("BMP", "image/bmp", "BmpImagePlugin.BmpImageFile", (b"BM",)),
 )
+_DECODED = "PNG, JPEG, WebP, GIF, BMP or TIFF"
+_NOT_DECODED = {
+    "image/heic": "HEIC",
+    "image/heif": "HEIF",
+    "image/heic-sequence": "HEIC",
+    "image/heif-sequence": "HEIF",
+    "image/avif": "AVIF",
+    "image/svg+xml": "SVG",
+}
+"""Kinds that no decoder here reads, by media type: only how they begin is looked at."""
+CHECKED = frozenset(
+    {kind.media_type for kind in _KINDS}
+    | {f"image/{name}" for name in ("apng", "jpg", "pjpeg", "x-ms-bmp")}
+    | set(_NOT_DECODED)
+)
+"""Media types of files that `picture_problem` can judge."""
 
 
-def picture_problem(path: Path, *, max_pixels: int) -> str | None:
+def media_type_of(head: bytes) -> str | None:
+    """The media type of the picture that begins so, whatever its name says; None when the bytes do not tell."""
+    kind = _kind_of(head)
+    return None if kind is None else kind.media_type
+
+
+def picture_problem(path: Path, *, max_pixels: int, media_type: str = "") -> str | None:
     """What is wrong with the picture, to be read after its name ("is empty"); None when it can be sent.
 
     It is decoded once for as long as the file does not change, and never when its header tells of more than
-    `max_pixels`. Of an animation or several pages the first is looked at.
+    `max_pixels`. Of an animation or several pages the first is looked at. A file said to be of a `media_type` that
+    cannot be decoded here (HEIC, HEIF, AVIF, SVG) must begin like one.
     """
     try:
         about = path.stat()
@@ -61,7 +89,7 @@ def picture_problem(path: Path, *, max_pixels: int) -> str | None:
         if about.st_size == 0:
             return "is empty"
         with _one_at_a_time:
-            return _problem(str(path), about.st_mtime_ns, about.st_size, max_pixels)
+            return _problem(str(path), about.st_mtime_ns, about.st_size, max_pixels, media_type)
     except (FileNotFoundError, NotADirectoryError):
         return "does not exist"
     except OSError as error:
@@ -81,12 +109,13 @@ def picture_size(path: Path) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
-def _problem(path: str, _changed: int, n_bytes: int, max_pixels: int) -> str | None:
+def _problem(path: str, _changed: int, n_bytes: int, max_pixels: int, media_type: str) -> str | None:
     with Path(path).open("rb") as stream, _silence():
-        head = stream.read(32)
+        head = stream.read(_HEAD)
         kind = _kind_of(head)
         if kind is None:
-            return _not_an_image(head)
+            expected = _NOT_DECODED.get(media_type, _DECODED)
+            return None if _begins_like(expected, head) else _not_an_image(head, expected)
         try:
             return _problem_inside(kind, stream, max_pixels)
         except MemoryError:
@@ -117,6 +146,16 @@ def _silence() -> Iterator[None]:
 
 def _kind_of(head: bytes) -> _Kind | None:
     return next((kind for kind in _KINDS if kind.fits(head)), None)
+
+
+def _begins_like(name: str, head: bytes) -> bool:
+    """Whether a file may be of a kind that is not decoded."""
+    if name == "SVG":
+        text = head.replace(b"\0", b"")  # so that UTF-16 reads like UTF-8
+        found = _SVG.search(text)
+        # A page that says "not found" may have a drawing in it.
+        return found is not None and _WEB_PAGE.search(text, 0, found.start()) is None
+    return name != _DECODED and head[4:8] == b"ftyp"
 
 
 def _opened(kind: _Kind, stream: IO[bytes]) -> Any:
@@ -157,10 +196,10 @@ def _shape(kind: _Kind, picture: Any) -> tuple[int, int, int]:
     return *picture.size, orientation
 
 
-def _not_an_image(head: bytes) -> str:
+def _not_an_image(head: bytes, expected: str) -> str:
     if head.startswith(_LFS_POINTER):
         return "is a pointer of Git LFS, not the picture itself: run git lfs pull"
-    return f"is not an image (PNG, JPEG, WebP, GIF, BMP or TIFF): it begins with {_shown(head[:16])}"
+    return f"is not an image ({expected}): it begins with {_shown(head[:16])}"
 
 
 def _shown(head: bytes) -> str:

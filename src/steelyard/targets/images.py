@@ -10,14 +10,19 @@ from typing import Any
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.inside import inside
+from steelyard.suite.pictures import media_type_of
 
 
 def image_part(attachment: Attachment, folder: Path, detail: str | None) -> dict[str, Any]:
-    """One `image_url` part: a URL as it is, a file as a data URL with its media type."""
+    """One `image_url` part: a URL as it is, a file as a data URL.
+
+    Its media type is that of the bytes where they tell it: servers refuse a PNG that says it is a JPEG.
+    """
     url = attachment.place
     if not attachment.is_url:
-        data = base64.b64encode(_read(attachment, folder)).decode("ascii")
-        url = f"data:{attachment.media_type};base64,{data}"
+        data = _read(attachment, folder)
+        media_type = media_type_of(data) or attachment.media_type
+        url = f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
     image = {"url": url} if detail is None else {"url": url, "detail": detail}
     return {"type": "image_url", "image_url": image}
 

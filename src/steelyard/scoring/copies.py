@@ -1,0 +1,121 @@
+"""Of an item that was answered more than once, which copy counts: the one that makes most items right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.scoring.grouping import best_mapping, folded_label
+from steelyard.scoring.items import Items
+from steelyard.scoring.matching import Matching
+
+How = Literal["label", "mapping"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The items of one side with their texts folded."""
+
+    items: Items
+    folded: list[str]
+
+    def labels(self) -> list[str]:
+        """Each item's group as it is compared; "" where none was given."""
+        return [folded_label(group) if group else "" for group in self.items.groups]
+
+
+@dataclass(slots=True)
+class _Text:
+    """One answered text with copies to spare: the pairs it stands in, and all the places where it was answered."""
+
+    pairs: list[int]
+    places: list[int]
+
+
+def choose_copies(truth: Side, got: Side, matching: Matching, how: How | None) -> Matching:
+    """The same matching with the best copy of every text in it; `how` groups are compared, None without groups.
+
+    Under one mapping of groups an item is right when any copy of it is in the group that stands for its own. So the
+    mapping with the most such items is sought, and then each item takes a copy there. Where that leaves a choice, the
+    contents of the groups decide, never their order or their names.
+    """
+    texts = _with_copies(got, matching)
+    if not texts:
+        return matching
+    true, said = truth.labels(), got.labels()
+    contents = _contents(got, said)
+    if how != "label":
+        said = _named_by(contents, said)
+    home = {} if how is None else _homes(texts, matching, true, said, how)
+    pairs = list(matching.pairs)
+    used = {by for _, by, _ in pairs} - {place for text in texts for place in text.places}
+    for text in texts:
+        free = sorted(text.places, key=lambda place: (contents[place], got.items.texts[place]))
+        waiting = sorted(text.pairs, key=lambda pair: (true[pairs[pair][0]], pairs[pair][0]))
+        # Those whose copy lies at home first; the others take what is left.
+        for wanted in (True, False):
+            for pair in list(waiting):
+                at, _, alike = pairs[pair]
+                place = next(
+                    (one for one in free if not wanted or (said[one] and home.get(said[one]) == true[at])), None
+                )
+                if place is not None:
+                    pairs[pair] = (at, place, alike)
+                    free.remove(place)
+                    waiting.remove(pair)
+                    used.add(place)
+    extra = tuple(place for place in range(len(got.folded)) if place not in used)
+    return Matching(tuple(pairs), matching.missed, extra)
+
+
+def _with_copies(got: Side, matching: Matching) -> list[_Text]:
+    """The texts that stand in a pair and were answered once more."""
+    spare: dict[str, list[int]] = {}
+    for place in matching.extra:
+        spare.setdefault(got.folded[place], []).append(place)
+    if not spare:
+        return []
+    found: dict[str, _Text] = {}
+    for number, (_, by, _) in enumerate(matching.pairs):
+        text = got.folded[by]
+        if text in spare:
+            known = found.setdefault(text, _Text([], list(spare[text])))
+            known.pairs.append(number)
+            known.places.append(by)
+    return list(found.values())
+
+
+def _homes(
+    texts: Sequence[_Text], matching: Matching, true: Sequence[str], said: Sequence[str], how: How
+) -> dict[str, str]:
+    """The true group that each answered group stands for."""
+    if how == "label":
+        return {label: label for label in said if label}
+    choosing = {number for text in texts for number in text.pairs}
+    cells = Counter((true[at], said[by]) for number, (at, by, _) in enumerate(matching.pairs) if number not in choosing)
+    for text in texts:
+        wanted = Counter(true[matching.pairs[number][0]] for number in text.pairs)
+        there = Counter(said[place] for place in text.places)
+        for label, n in wanted.items():
+            for group, copies in there.items():
+                cells[label, group] += min(n, copies)
+    return best_mapping(cells)
+
+
+def _contents(got: Side, said: Sequence[str]) -> list[tuple[str, ...]]:
+    """For each item, all the texts of its group."""
+    members: dict[str, list[str]] = {}
+    for label, text in zip(said, got.folded, strict=True):
+        members.setdefault(label, []).append(text)
+    whole = {label: tuple(sorted(texts)) for label, texts in members.items()}
+    return [whole[label] for label in said]
+
+
+def _named_by(contents: Sequence[tuple[str, ...]], said: Sequence[str]) -> list[str]:
+    """New labels for the groups, in the order of their contents: what they are called must not break a tie."""
+    first = {label: place for place, label in reversed(list(enumerate(said)))}
+    ordered = sorted((label for label in first if label), key=lambda label: contents[first[label]])
+    names = {label: f"{number:06d}" for number, label in enumerate(ordered)}
+    return [names.get(label, "") for label in said]
