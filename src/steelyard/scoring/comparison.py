@@ -87,7 +87,7 @@ class _Comparison:
         true, said = self.truth.items.groups, self.got.items.groups
         placed = [(true[at], said[by]) for at, by, _ in self.matching.pairs]
         right_from = self.rules.right_from
-        return agreement(placed, by=how, favoured=[alike >= right_from for _, _, alike in self.matching.pairs])
+        return agreement(placed, by=how, favoured=(alike >= right_from for _, _, alike in self.matching.pairs))
 
     def reading(self) -> Reading:
         matching, rules = self.matching, self.rules

@@ -36,7 +36,7 @@ def agreement(
     *,
     by: Literal["auto", "label", "mapping"],
     derived: bool = False,
-    favoured: Sequence[bool] = (),
+    favoured: Iterable[bool] = (),
 ) -> Agreement:
     """The agreement of (true group, answered group) over matched items; None where no group was given.
 
@@ -111,7 +111,7 @@ def folded_label(label: str) -> str:
 
 def _favours(
     pairs: Sequence[tuple[str | None, str | None]],
-    favoured: Sequence[bool],
+    favoured: Iterable[bool],
     truths: Mapping[str, str],
     groups: Mapping[str, str],
 ) -> Counter[tuple[str, str]]:

@@ -55,8 +55,8 @@ def folder(ignore: Sequence[Difference]) -> Callable[[Sequence[str]], list[str]]
         joined = joined.encode("ascii").translate(table).decode("ascii")
         if not collapses:
             return joined.split(_BETWEEN)
-        if "  " in joined:
-            joined = " ".join(joined.split())
+        while "  " in joined:
+            joined = joined.replace("  ", " ")
         # Runs of spaces are single ones now, so at most one is left at either end of a text.
         return joined.replace(f" {_BETWEEN}", _BETWEEN).replace(f"{_BETWEEN} ", _BETWEEN).strip(" ").split(_BETWEEN)
 
@@ -267,8 +267,11 @@ def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], cutoff: floa
 
 def _similarities(texts: Sequence[str], others: Sequence[str], cutoff: float) -> NDArray[np.float64]:
     """The similarity of every text to every other, 0 where it is well below the cutoff."""
+    import numpy as np
+
     # rapidfuzz loses pairs whose similarity is the cutoff itself, so it gets a lower one.
-    return cdist(texts, others, scorer=normalized_similarity, score_cutoff=max(0.0, cutoff - 0.001), dtype=float)
+    cutoff = max(0.0, cutoff - 0.001)
+    return cdist(texts, others, scorer=normalized_similarity, score_cutoff=cutoff, dtype=np.float64)
 
 
 def _lone_cells(matrix: NDArray[np.float64]) -> list[Pair] | None:
