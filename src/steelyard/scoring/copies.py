@@ -14,7 +14,7 @@ from steelyard.scoring.matching import Matching
 How = Literal["label", "mapping"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Side:
     """The items of one side with their texts folded."""
 

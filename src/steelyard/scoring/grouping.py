@@ -15,7 +15,7 @@ Table = Mapping[tuple[str, str], int]
 _NOTHING: Table = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Agreement:
     """Which items stand in the right group, how that was found out, and how many pairs of items agree (Rand).
 

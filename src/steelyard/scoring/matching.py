@@ -29,7 +29,7 @@ _FEW = 25
 _BETWEEN = "\0"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Matching:
     """Which item was found where: pairs (expected, got, similarity) by index, and what is left on each side."""
 
@@ -98,7 +98,8 @@ def match(
     if left and offered:
         pairs += _similar_pairs(truth, answer, left, offered, _Allowed(minimum - _ROUNDING, fragment_share))
         pairs.sort()
-    return Matching(tuple(pairs), _unpaired(len(expected), pairs, 0), _unpaired(len(got), pairs, 1))
+    missed = () if len(pairs) == len(expected) else _unpaired(len(expected), pairs, 0)
+    return Matching(tuple(pairs), missed, () if len(pairs) == len(got) else _unpaired(len(got), pairs, 1))
 
 
 def copies(expected: Sequence[str], got: Sequence[str], matching: Matching, *, minimum: float) -> dict[int, int]:
@@ -171,8 +172,6 @@ class _Allowed(NamedTuple):
 
 def _unpaired(count: int, pairs: Sequence[Pair], side: Literal[0, 1]) -> tuple[int, ...]:
     """The indexes below the count that stand in no pair."""
-    if len(pairs) == count:
-        return ()
     paired = {pair[side] for pair in pairs}
     return tuple([index for index in range(count) if index not in paired])
 
@@ -255,9 +254,10 @@ def _similar_pairs(
 def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], cutoff: float) -> list[Pair] | None:
     """What `_lone_cells` finds, without a matrix: for a handful of texts that takes less than making one."""
     cells = []
+    cutoff = max(0.0, cutoff - 0.001)
     for row, text in enumerate(wanted):
         for column, other in enumerate(there):
-            similarity = normalized_similarity(text, other, score_cutoff=max(0.0, cutoff - 0.001))
+            similarity = normalized_similarity(text, other, score_cutoff=cutoff)
             if similarity:
                 cells.append((row, column, similarity))
     if len({cell[0] for cell in cells}) < len(cells) or len({cell[1] for cell in cells}) < len(cells):
