@@ -386,9 +386,12 @@ def test_of_copies_the_best_choice_is_made_whatever_groups_are_called_and_howeve
     as_truth = case({"boxes": [{"label": label, "parts": parts} for label, parts in truth.items()]})
     plain = scorer().read({"boxes": [{"parts": group} for group in groups]}, as_truth)
     renamed = scorer().read({"boxes": [{"label": names[n], "parts": groups[n]} for n in order]}, as_truth)
+    mixed = scorer().read({"boxes": [{"parts": groups[n]} for n in order]}, as_truth)
     if not plain.misshapen:
         assert plain.counts["grouped"] == renamed.counts["grouped"] == best_choice(truth, groups)
-        assert plain.counts == renamed.counts
+        assert plain.counts == renamed.counts == mixed.counts
+        told = [sorted((sorted(f.codes), str(f.expected), str(f.got)) for f in one.faults) for one in (plain, mixed)]
+        assert told[0] == told[1]
 
 
 def test_of_equally_good_mappings_the_one_with_more_right_texts_is_taken():

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from steelyard.records import Box, Mark
 from steelyard.scoring.base import Fault, Reading
-from steelyard.scoring.copies import How, Side, choose_copies
+from steelyard.scoring.copies import How, Side, choose_copies, named_by_contents
 from steelyard.scoring.grouping import Agreement, agreement, folded_label
 from steelyard.scoring.matching import copies, is_fragment, match
 
@@ -84,10 +84,17 @@ class _Comparison:
         return "label" if all(folded_label(group) in true_labels for group in said if group) else "mapping"
 
     def _agree(self, how: How) -> Agreement:
-        true, said = self.truth.items.groups, self.got.items.groups
+        items, true = self.got.items, self.truth.items.groups
+        # Groups without names of their own are called by their place, which must not break a tie.
+        said = named_by_contents(self.got) if items.derived else items.groups
         placed = [(true[at], said[by]) for at, by, _ in self.matching.pairs]
         right_from = self.rules.right_from
-        return agreement(placed, by=how, favoured=(alike >= right_from for _, _, alike in self.matching.pairs))
+        found = agreement(placed, by=how, favoured=(alike >= right_from for _, _, alike in self.matching.pairs))
+        if items.derived:
+            written = {name: group for name, group in zip(said, items.groups, strict=True) if name and group}
+            found.mapping = {written[name]: label for name, label in found.mapping.items()}
+            found.unmapped = tuple([written[name] for name in found.unmapped])
+        return found
 
     def reading(self) -> Reading:
         matching, rules = self.matching, self.rules

@@ -12,6 +12,7 @@ from steelyard.scoring.items import Items
 from steelyard.scoring.matching import Matching
 
 How = Literal["label", "mapping"]
+Contents = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
@@ -44,15 +45,14 @@ def choose_copies(truth: Side, got: Side, matching: Matching, how: How | None) -
     texts = _with_copies(got, matching)
     if not texts:
         return matching
-    true, said = truth.labels(), got.labels()
-    contents = _contents(got, said)
-    if how != "label":
-        said = _named_by(contents, said)
+    true, labels = truth.labels(), got.labels()
+    contents = _contents(got, labels)
+    said = labels if how == "label" else _named_by(contents, labels)
     home = {} if how is None else _homes(texts, matching, true, said, how)
     pairs = list(matching.pairs)
     used = {by for _, by, _ in pairs} - {place for text in texts for place in text.places}
     for text in texts:
-        free = sorted(text.places, key=lambda place: (contents[place], got.items.texts[place]))
+        free = sorted(text.places, key=lambda place: (contents[place], got.items.texts[place], labels[place]))
         waiting = sorted(text.pairs, key=lambda pair: (true[pairs[pair][0]], pairs[pair][0]))
         # Those whose copy lies at home first; the others take what is left.
         for wanted in (True, False):
@@ -68,6 +68,12 @@ def choose_copies(truth: Side, got: Side, matching: Matching, how: How | None) -
                     used.add(place)
     extra = tuple(place for place in range(len(got.folded)) if place not in used)
     return Matching(tuple(pairs), matching.missed, extra)
+
+
+def named_by_contents(got: Side) -> list[str | None]:
+    """Each item's group under a name that does not depend on the order of the groups; None where none was given."""
+    labels = got.labels()
+    return [name or None for name in _named_by(_contents(got, labels), labels)]
 
 
 def _with_copies(got: Side, matching: Matching) -> list[_Text]:
@@ -104,18 +110,18 @@ def _homes(
     return best_mapping(cells)
 
 
-def _contents(got: Side, said: Sequence[str]) -> list[tuple[str, ...]]:
-    """For each item, all the texts of its group."""
-    members: dict[str, list[str]] = {}
-    for label, text in zip(said, got.folded, strict=True):
-        members.setdefault(label, []).append(text)
+def _contents(got: Side, said: Sequence[str]) -> list[Contents]:
+    """For each item, all the texts of its group, as compared and as written."""
+    members: dict[str, list[tuple[str, str]]] = {}
+    for label, folded, text in zip(said, got.folded, got.items.texts, strict=True):
+        members.setdefault(label, []).append((folded, text))
     whole = {label: tuple(sorted(texts)) for label, texts in members.items()}
     return [whole[label] for label in said]
 
 
-def _named_by(contents: Sequence[tuple[str, ...]], said: Sequence[str]) -> list[str]:
+def _named_by(contents: Sequence[Contents], said: Sequence[str]) -> list[str]:
     """New labels for the groups, in the order of their contents: what they are called must not break a tie."""
     first = {label: place for place, label in reversed(list(enumerate(said)))}
-    ordered = sorted((label for label in first if label), key=lambda label: contents[first[label]])
+    ordered = sorted((label for label in first if label), key=lambda label: (contents[first[label]], label))
     names = {label: f"{number:06d}" for number, label in enumerate(ordered)}
     return [names.get(label, "") for label in said]
