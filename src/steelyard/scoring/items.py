@@ -1,4 +1,4 @@
-"""Where a document holds its items: a declared layout, the items read from it, and a document built from items."""
+"""Where a document holds its items: a declared layout, and the items read from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.records import Box
-from steelyard.scoring.boxes import Corners, Size, Units, raw_box, scale_box, units_of, write_box
+from steelyard.scoring.boxes import Corners, Size, Units, raw_box, scale_box, units_of
 from steelyard.scoring.item_places import (
     TEXTS,
     Column,
@@ -23,8 +23,7 @@ from steelyard.scoring.item_places import (
     usual_groups,
     written,
 )
-from steelyard.scoring.place import build_answer
-from steelyard.scoring.regions import Into, group_boxes, lay_out
+from steelyard.scoring.regions import Into, group_boxes
 from steelyard.suite.paths import EACH, MISSING, Getter, compile_path, split_path
 
 Paths = str | tuple[str, ...] | None
@@ -115,7 +114,7 @@ class ItemsLayout(BaseModel):
     def _lead_to_one_value(cls, paths: Paths) -> Paths:
         if paths == ():
             raise ValueError("an empty list names no place: name one, or leave it out")
-        for path in _each(paths):
+        for path in each_path(paths):
             if EACH in split_path(path):
                 raise ValueError(f"{path!r} leads to a list, but an item has one of it: leave out the []")
         return paths
@@ -135,16 +134,16 @@ class ItemsLayout(BaseModel):
         return _Plan(
             lists=lists,
             levels=tuple(compile_path(path) for path in lists),
-            text=column(_each(self.text)),
-            group=None if self.group is None else column(_each(self.group)),
-            box=None if self.box is None else column(_each(self.box)),
+            text=column(each_path(self.text)),
+            group=None if self.group is None else column(each_path(self.group)),
+            box=None if self.box is None else column(each_path(self.box)),
             group_keys=_first_keys(self.group),
             box_keys=_first_keys(self.box),
             usual=self._usual(lists),
         )
 
     def _usual(self, lists: tuple[str, ...]) -> Callable[[Any], tuple[list[str], list[str]] | None] | None:
-        texts, groups, boxes = _each(self.text), _each(self.group), _first_keys(self.box)
+        texts, groups, boxes = each_path(self.text), each_path(self.group), _first_keys(self.box)
         if len(lists) != 2 or len(groups) != 1 or len(texts) > 1 or boxes is None:
             return None
         steps = [split_path(path) for path in (lists[1], *groups, *texts)]
@@ -201,7 +200,7 @@ class ItemsLayout(BaseModel):
     def _fits(self, item: Any) -> bool:
         if isinstance(item, str) or written(item) is not None:
             return True
-        if any(compile_path(path)(item) is not MISSING for path in _each(self.text)):
+        if any(compile_path(path)(item) is not MISSING for path in each_path(self.text)):
             return True
         return self.plan.box is not None and raw_box(self.plan.box([item])[0], self.corners) is not None
 
@@ -232,61 +231,8 @@ def read_items(layouts: Sequence[ItemsLayout], data: Any, size: Size | None = No
     return empty if found is None else found[1]
 
 
-def build(
-    layout: ItemsLayout, items: Sequence[tuple[str, str | None, Box | None]], size: Size | None = None
-) -> dict[str, Any] | list[Any]:
-    """A document in that layout which reads back to the items (text, group, box), those of a group side by side.
-
-    What the layout has no place for is left out. A layout whose only groups are regions gets made-up boxes when an item
-    has a group but no box.
-    """
-    texts, groups = [text for text, _, _ in items], [group for _, group, _ in items]
-    boxes = [box for _, _, box in items]
-    *outer, inner = layout.plan.lists
-    order = {group: place for place, group in enumerate(dict.fromkeys(groups))}
-    if not outer and layout.group is None and layout.regions and None in boxes and None not in groups:
-        boxes = list(lay_out([order[group] for group in groups], layout.regions))
-    own_group = None if outer else layout.group
-    elements = [
-        _element(layout, text, own_group, group, box, size)
-        for text, group, box in zip(texts, groups, boxes, strict=True)
-    ]
-    if outer:
-        members: dict[str | None, list[Any]] = {group: [] for group in order}
-        for group, element in zip(groups, elements, strict=True):
-            members[group].append(element)
-        elements = [_group_element(layout, inner, group, its_items) for group, its_items in members.items()]
-    for path in reversed(outer[1:]):
-        elements = [build_answer({path: elements})]
-    built: dict[str, Any] | list[Any] = build_answer({(outer or [inner])[0]: elements})
-    return built
-
-
-def _element(
-    layout: ItemsLayout, text: str, group_path: Paths, group: str | None, box: Box | None, size: Size | None
-) -> Any:
-    if layout.text is None:
-        return text
-    parts: dict[str, Any] = {_each(layout.text)[0]: text}
-    if group_path is not None and group is not None:
-        parts[_each(group_path)[0]] = group
-    if layout.box is not None and box is not None:
-        path = _each(layout.box)[0]
-        if path:
-            parts[path] = write_box(box, corners=layout.corners, units=layout.units, size=size)
-        else:  # the item itself is the box: its edges stand beside the text
-            edges = write_box(box, corners="xyxy", units=layout.units, size=size)
-            parts[path] = dict(zip(("left", "top", "right", "bottom"), edges, strict=True))
-    return build_answer(parts)
-
-
-def _group_element(layout: ItemsLayout, path: str, group: str | None, items: list[Any]) -> Any:
-    if layout.group is None or group is None:
-        return build_answer({path: items})
-    return build_answer({_each(layout.group)[0]: group, path: items})
-
-
-def _each(paths: Paths) -> tuple[str, ...]:
+def each_path(paths: Paths) -> tuple[str, ...]:
+    """The paths of a parameter that holds none, one or several."""
     return () if paths is None else (paths,) if isinstance(paths, str) else paths
 
 
@@ -340,7 +286,7 @@ def _some(wanted: frozenset[str] | None, keys: set[str] | None) -> bool:
 
 
 def _first_keys(paths: Paths) -> frozenset[str] | None:
-    steps = [split_path(path) for path in _each(paths)]
+    steps = [split_path(path) for path in each_path(paths)]
     return frozenset(path[0] for path in steps) if all(steps) else None
 
 

@@ -22,7 +22,8 @@ from pydantic import (
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
 from steelyard.scoring.comparison import Rules, compare, no_counts
 from steelyard.scoring.copies import Side
-from steelyard.scoring.items import Items, ItemsLayout, SeveralShapes, build, read_items
+from steelyard.scoring.item_building import build
+from steelyard.scoring.items import Items, ItemsLayout, SeveralShapes, read_items
 from steelyard.scoring.matching import folder
 from steelyard.scoring.text import Difference
 from steelyard.suite.case import Case
