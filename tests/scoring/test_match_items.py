@@ -458,6 +458,11 @@ def test_named_and_unnamed_groups_together_are_mapped():
     assert scorer().read(got, case()).value == 1
 
 
+def test_by_label_a_named_group_counts_beside_one_without_a_name():
+    got = {"boxes": [{"label": "left", "parts": LEFT}, {"parts": RIGHT}]}
+    assert scorer(grouping="label").read(got, case()).counts["grouped"] == len(LEFT)
+
+
 def test_a_group_without_its_list_is_left_out_and_told():
     got = {"boxes": [*answer(LEFT, RIGHT)["boxes"], {"label": "C", "part": ["x"]}]}
     assert scorer().read(got, case()).note.endswith("1 without a text left out")

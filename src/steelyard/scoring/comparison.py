@@ -86,11 +86,12 @@ class _Comparison:
     def _agree(self, how: How) -> Agreement:
         items, true = self.got.items, self.truth.items.groups
         # Groups without names of their own are called by their place, which must not break a tie.
-        said = named_by_contents(self.got) if items.derived else items.groups
+        renamed = items.derived and how == "mapping"
+        said = named_by_contents(self.got) if renamed else items.groups
         placed = [(true[at], said[by]) for at, by, _ in self.matching.pairs]
         right_from = self.rules.right_from
         found = agreement(placed, by=how, favoured=(alike >= right_from for _, _, alike in self.matching.pairs))
-        if items.derived:
+        if renamed:
             written = {name: group for name, group in zip(said, items.groups, strict=True) if name and group}
             found.mapping = {written[name]: label for name, label in found.mapping.items()}
             found.unmapped = tuple([written[name] for name in found.unmapped])
