@@ -46,6 +46,12 @@ def test_valid_in_two_of_three(outcomes: str, held: int, failed: int, undecided:
     assert (found.held, found.failed, found.undecided) == (held, failed, undecided)
 
 
+def test_an_answer_that_could_not_be_read_does_not_show_that_something_was_not_found() -> None:
+    rule = "findings.NAME == 0 in >= 2 of 3 repeats"
+    assert repeated(cell("a", "vvm"), rule) == Repeated(1, 0, 0)
+    assert repeated(cell("a", "vmm"), rule) == Repeated(0, 1, 0, ("a: 1 of 3",))
+
+
 def test_each_case_under_each_variant_is_a_cell_of_its_own() -> None:
     made = cell("a", "vvv", variant="one") + cell("a", "vmm", variant="two") + cell("b", "vvm", variant="one")
     summary = summary_of([*made, *cell("b", "vvf", variant="two")], variants=["one", "two"])
@@ -93,11 +99,15 @@ def test_passing_a_score_and_the_number_of_findings_may_be_asked_for() -> None:
         "score >= 70 % in >= 2 of 3 repeats": 1,
         "score > 70 % in >= 2 of 3 repeats": 0,
         "score < 10 % in >= 1 of 3 repeats": 1,  # what cannot be read has score 0
-        "findings.MISS == 0 in >= 1 of 3 repeats": 1,
+        "findings.MISS == 0 in >= 1 of 3 repeats": 0,  # the third could not be read, so it shows nothing
         "findings.MISS == 0 in >= 2 of 3 repeats": 0,
-        "findings.MISS <= 1 in >= 2 of 3 repeats": 1,
+        "findings.MISS <= 1 in >= 1 of 3 repeats": 1,
+        "findings.MISS <= 1 in >= 2 of 3 repeats": 0,
+        "findings.FORMAT == 0 in >= 2 of 3 repeats": 1,
+        "findings.FORMAT == 0 in >= 3 of 3 repeats": 0,
         "findings.MISS != 2 in >= 3 of 3 repeats": 0,
-        "findings.NEVER_SEEN == 0 in >= 3 of 3 repeats": 1,
+        "findings.NEVER_SEEN == 0 in >= 2 of 3 repeats": 1,
+        "findings.NEVER_SEEN == 0 in >= 3 of 3 repeats": 0,
     }
     found = {rule: repeated(made, rule) for rule in expected}
     assert {rule: each.held for rule, each in found.items()} == expected

@@ -11,7 +11,7 @@ from steelyard.analysis.cells import Cells
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.model import Repeated
 from steelyard.analysis.pieces import Array, add_at, distinct, pieces
-from steelyard.analysis.table import Table
+from steelyard.analysis.table import FORMAT, Table
 from steelyard.suite.repeats import RepeatsRule, parse_repeats
 
 MOST_FAILING = 5
@@ -116,7 +116,9 @@ def _samples(table: Table, rule: RepeatsRule) -> tuple[Array, Array]:
     if rule.condition == "score":
         score = table.score()
         return ~np.isnan(score), compare(score, rule.threshold)
-    return table.conclusive, compare(_findings(table, rule.code), rule.threshold)
+    holds = compare(_findings(table, rule.code), rule.threshold)
+    # An answer that could not be read has no other findings than that; it shows nothing about them.
+    return table.conclusive, holds if rule.code == FORMAT else holds & table.scored
 
 
 def _findings(table: Table, code: str) -> Array:
