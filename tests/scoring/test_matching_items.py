@@ -21,7 +21,6 @@ IGNORED = [chosen for count in range(5) for chosen in combinations(DIFFERENCES, 
 # Few letters and short texts: copies, ties and rivals come up all the time.
 SHORT = st.text(alphabet="ab", max_size=5)
 SIDE = st.lists(SHORT, max_size=6)
-KEYED = st.lists(st.tuples(SHORT, st.sampled_from(["left", "right", "top", "under"])), max_size=6)
 MINIMUM = st.sampled_from([0.0, 0.3, 0.5, 0.75, 0.9, 1.0])
 
 
@@ -230,38 +229,6 @@ def test_an_expected_copy_that_was_not_found_can_still_be_found_misread() -> Non
     )
 
 
-def test_copies_with_the_same_key_are_paired_first() -> None:
-    keys = {"expected_keys": ["left", "right"], "got_keys": ["right"]}
-    assert match(["wild", "wild"], ["wild"], minimum=0.75, **keys).pairs == ((1, 0, 1.0),)
-    assert match(["wild card"] * 2, ["wild cord"], minimum=0.75, **keys).pairs == ((1, 0, pytest.approx(8 / 9)),)
-    two = {"expected_keys": ["left", "right"], "got_keys": ["right", "left"]}
-    for got in ("wild card", "wild cord"):
-        pairs = match(["wild card"] * 2, [got] * 2, minimum=0.75, **two).pairs
-        assert [pair[:2] for pair in pairs] == [(0, 1), (1, 0)]
-
-
-def test_copies_without_the_same_key_are_paired_in_the_order_of_the_keys() -> None:
-    for expected_keys in (["left", "right"], ["right", "left"]):
-        for got_keys in (["1", "2"], ["2", "1"]):
-            pairs = match(
-                ["wild"] * 2, ["wild"] * 2, minimum=0.75, expected_keys=expected_keys, got_keys=got_keys
-            ).pairs
-            assert {(expected_keys[one], got_keys[other]) for one, other, _ in pairs} == {("left", "1"), ("right", "2")}
-
-
-@pytest.mark.parametrize(
-    ("nearer", "other"),
-    [
-        ("a" * 199 + "b", "a" * 198 + "bb"),  # of the 200 answered: 398 / 400 = 0.995 and 396 / 400 = 0.99
-        ("a" * 199 + "b", "a" * 198),  # 0.995 and 396 / 398: less by 0.00003
-    ],
-)
-def test_the_same_key_never_wins_over_a_more_similar_text(nearer: str, other: str) -> None:
-    got = ["a" * 200]
-    keys = {"expected_keys": ["left", "left", "right"], "got_keys": ["right"]}
-    assert match([nearer, nearer, other], got, minimum=0.75, **keys).pairs in [((at, 0, 0.995),) for at in (0, 1)]
-
-
 def test_a_misread_copy_is_a_copy_of_the_most_similar_item() -> None:
     expected = ["to be free from pain", "to be free from fear", "to pray"]
     got = ["to be free from fear", "to be free from pain", "to be free from pear", "something else"]
@@ -323,17 +290,11 @@ def test_no_other_pairing_of_the_rest_has_a_greater_sum(expected: list[str], got
     assert total == pytest.approx(best_sum(rest, offered, minimum))
 
 
-@given(st.data(), KEYED, KEYED, MINIMUM)
+@given(st.data(), SIDE, SIDE, MINIMUM)
 @settings(max_examples=200)
 def test_the_order_of_the_sides_does_not_matter(data: st.DataObject, expected: list, got: list, minimum: float) -> None:
-    def pairs(expected: list[tuple[str, str]], got: list[tuple[str, str]]) -> Counter:
-        matching = match(
-            [text for text, _ in expected],
-            [text for text, _ in got],
-            minimum=minimum,
-            expected_keys=[key for _, key in expected],
-            got_keys=[key for _, key in got],
-        )
+    def pairs(expected: list[str], got: list[str]) -> Counter:
+        matching = match(expected, got, minimum=minimum)
         return Counter((expected[one], got[other], alike) for one, other, alike in matching.pairs)
 
     shuffled = data.draw(st.permutations(expected)), data.draw(st.permutations(got))
@@ -349,17 +310,13 @@ def test_copies_do_not_depend_on_the_order(data: st.DataObject, expected: list[s
     assert found(data.draw(st.permutations(expected)), data.draw(st.permutations(got))) == found(expected, got)
 
 
-@given(KEYED, KEYED, MINIMUM)
+@given(SIDE, SIDE, MINIMUM)
 @settings(max_examples=300)
-def test_few_texts_are_paired_as_many_would_be(expected: list, got: list, minimum: float) -> None:
-    def pairs() -> Matching:
-        keys = {"expected_keys": [key for _, key in expected], "got_keys": [key for _, key in got]}
-        return match([text for text, _ in expected], [text for text, _ in got], minimum=minimum, **keys)
-
-    quick = pairs()
+def test_few_texts_are_paired_as_many_would_be(expected: list[str], got: list[str], minimum: float) -> None:
+    quick = match(expected, got, minimum=minimum)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matching_module, "_lone_cells_of_few", lambda *_: None)
-        assert pairs() == quick
+        assert match(expected, got, minimum=minimum) == quick
 
 
 @given(

@@ -77,8 +77,6 @@ def match(
     *,
     minimum: float,
     fragment_share: float = 0.5,
-    expected_keys: Sequence[str] | None = None,
-    got_keys: Sequence[str] | None = None,
 ) -> Matching:
     """The one-to-one pairs of folded texts: equal ones first, then those with the greatest sum of similarities.
 
@@ -89,14 +87,11 @@ def match(
     An equal pair is never given up for a better sum, and a further copy of a text whose every expected copy has its
     equal pair stays extra: it was read once already, so it is no reading of something else. Empty texts match nothing.
 
-    The pairs do not depend on the order of either side. Keys (the group, say) tell copies of one text apart: copies
-    with the same key are paired before others.
+    Which texts are paired does not depend on the order of either side.
     """
-    truth = _Side(expected, expected_keys or ("",) * len(expected))
-    answer = _Side(got, got_keys or ("",) * len(got))
-    pairs, left, offered = _equal_pairs(truth, answer)
+    pairs, left, offered = _equal_pairs(expected, got)
     if left and offered:
-        pairs += _similar_pairs(truth, answer, left, offered, _Allowed(minimum - _ROUNDING, fragment_share))
+        pairs += _similar_pairs(expected, got, left, offered, _Allowed(minimum - _ROUNDING, fragment_share))
         pairs.sort()
     missed = () if len(pairs) == len(expected) else _unpaired(len(expected), pairs, 0)
     return Matching(tuple(pairs), missed, () if len(pairs) == len(got) else _unpaired(len(got), pairs, 1))
@@ -135,26 +130,6 @@ def is_fragment(got: str, expected: str) -> bool:
     return False
 
 
-class _Side(NamedTuple):
-    """The texts of one side, with the keys that tell copies of one text apart."""
-
-    texts: Sequence[str]
-    keys: Sequence[str]
-
-    def canonical(self) -> list[int]:
-        """The indexes in the order of the texts, then of the keys: the same whatever order the items came in."""
-        return sorted(sorted(range(len(self.texts)), key=self.keys.__getitem__), key=self.texts.__getitem__)
-
-    def texts_of(self, indexes: Sequence[int]) -> Sequence[str]:
-        return self.texts if len(indexes) == len(self.texts) else [self.texts[index] for index in indexes]
-
-    def keys_of(self, indexes: Sequence[int]) -> Sequence[str]:
-        return self.keys if len(indexes) == len(self.keys) else [self.keys[index] for index in indexes]
-
-    def has_copies(self) -> bool:
-        return len(set(self.texts)) < len(self.texts)
-
-
 class _Allowed(NamedTuple):
     """Which pairs may be made of texts that are not equal: from the floor up, and fragments from the cutoff up."""
 
@@ -176,31 +151,35 @@ def _unpaired(count: int, pairs: Sequence[Pair], side: Literal[0, 1]) -> tuple[i
     return tuple([index for index in range(count) if index not in paired])
 
 
-def _equal_pairs(truth: _Side, answer: _Side) -> tuple[list[Pair], Sequence[int], Sequence[int]]:
+def _equal_pairs(expected: Sequence[str], got: Sequence[str]) -> tuple[list[Pair], Sequence[int], Sequence[int]]:
     """Pairs of equal texts in their order, and the indexes on either side that may be paired with a similar text."""
-    places = dict(zip(answer.texts, range(len(answer.texts)), strict=True))
-    texts = set(truth.texts)
-    if "" in places or "" in texts or len(places) < len(answer.texts) or len(texts) < len(truth.texts):
-        return _equal_pairs_with_copies(truth, answer)
+    places = dict(zip(got, range(len(got)), strict=True))
+    texts = set(expected)
+    if "" in places or "" in texts or len(places) < len(got) or len(texts) < len(expected):
+        return _equal_pairs_with_copies(expected, got)
     shared = texts.intersection(places)
     if not shared:
-        return [], range(len(truth.texts)), range(len(answer.texts))
-    pairs = [(index, places[text], 1.0) for index, text in enumerate(truth.texts) if text in shared]
-    if len(pairs) == len(truth.texts) or len(pairs) == len(answer.texts):
+        return [], range(len(expected)), range(len(got))
+    pairs = [(index, places[text], 1.0) for index, text in enumerate(expected) if text in shared]
+    if len(pairs) == len(expected) or len(pairs) == len(got):
         return pairs, (), ()
     return (
         pairs,
-        [index for index, text in enumerate(truth.texts) if text not in shared],
+        [index for index, text in enumerate(expected) if text not in shared],
         [index for text, index in places.items() if text not in shared],
     )
 
 
-def _equal_pairs_with_copies(truth: _Side, answer: _Side) -> tuple[list[Pair], Sequence[int], Sequence[int]]:
+def _equal_pairs_with_copies(
+    expected: Sequence[str], got: Sequence[str]
+) -> tuple[list[Pair], Sequence[int], Sequence[int]]:
     """The same when a text may be there more than once, or be empty."""
-    wanted, offered = _places(truth), _places(answer)
-    pairs: list[Pair] = []
-    for text in wanted.keys() & offered.keys():
-        pairs += _paired_copies(truth, answer, wanted[text], offered.pop(text))
+    wanted, offered = _places(expected), _places(got)
+    pairs = [
+        (index, other, 1.0)
+        for text in wanted.keys() & offered.keys()
+        for index, other in zip(wanted[text], offered.pop(text), strict=False)
+    ]
     pairs.sort()
     paired = {pair[0] for pair in pairs}
     return (
@@ -210,31 +189,20 @@ def _equal_pairs_with_copies(truth: _Side, answer: _Side) -> tuple[list[Pair], S
     )
 
 
-def _places(side: _Side) -> dict[str, list[int]]:
+def _places(texts: Sequence[str]) -> dict[str, list[int]]:
     """Where each text stands; empty ones stand nowhere."""
     places: dict[str, list[int]] = {}
-    for index, text in enumerate(side.texts):
+    for index, text in enumerate(texts):
         if text:
             places.setdefault(text, []).append(index)
     return places
 
 
-def _paired_copies(truth: _Side, answer: _Side, wanted: Sequence[int], there: Sequence[int]) -> list[Pair]:
-    """Pairs among the copies of one text: those with the same key first, then in the order of the keys."""
-    by_key: dict[str, list[int]] = {}
-    for index in there:
-        by_key.setdefault(answer.keys[index], []).append(index)
-    same = {index: by_key[key].pop() for index in wanted if by_key.get(key := truth.keys[index])}
-    lonely = sorted((index for index in wanted if index not in same), key=truth.keys.__getitem__)
-    free = sorted((index for group in by_key.values() for index in group), key=answer.keys.__getitem__)
-    return [(index, other, 1.0) for index, other in (*same.items(), *zip(lonely, free, strict=False))]
-
-
 def _similar_pairs(
-    truth: _Side, answer: _Side, left: Sequence[int], offered: Sequence[int], allowed: _Allowed
+    expected: Sequence[str], got: Sequence[str], left: Sequence[int], offered: Sequence[int], allowed: _Allowed
 ) -> list[Pair]:
     """The pairs with the greatest sum of similarities among the allowed ones."""
-    wanted, there = truth.texts_of(left), answer.texts_of(offered)
+    wanted, there = [expected[index] for index in left], [got[index] for index in offered]
     few = len(wanted) * len(there) <= _FEW
     cells = _lone_cells_of_few(wanted, there, allowed.cutoff) if few else None
     if cells is None:
@@ -242,7 +210,7 @@ def _similar_pairs(
         cells = _lone_cells(matrix)
     if cells is None:
         _forbid(matrix, wanted, there, allowed)
-        cells = _best_cells(matrix, _Side(wanted, truth.keys_of(left)), _Side(there, answer.keys_of(offered)))
+        cells = _best_cells(matrix, wanted, there)
     floor = allowed.floor
     return [
         (left[row], offered[column], similarity)
@@ -296,12 +264,11 @@ def _forbid(matrix: NDArray[np.float64], wanted: Sequence[str], there: Sequence[
             matrix[row, column] = 0
 
 
-def _best_cells(matrix: NDArray[np.float64], truth: _Side, answer: _Side) -> list[Pair]:
-    """The cells of the one-to-one assignment with the greatest sum; of several such, always the same one."""
-    by_row, by_column = truth.canonical(), answer.canonical()
+def _best_cells(matrix: NDArray[np.float64], wanted: Sequence[str], there: Sequence[str]) -> list[Pair]:
+    """The cells of the one-to-one assignment with the greatest sum; of several such, always the same texts."""
+    by_row = sorted(range(len(wanted)), key=wanted.__getitem__)
+    by_column = sorted(range(len(there)), key=there.__getitem__)
     weights = matrix[by_row][:, by_column]
-    if truth.has_copies() or answer.has_copies():
-        _prefer_same(weights, [truth.keys[at] for at in by_row], [answer.keys[at] for at in by_column])
     if 1 in weights.shape:
         best = [divmod(int(weights.argmax()), weights.shape[1])]
     else:
@@ -309,13 +276,6 @@ def _best_cells(matrix: NDArray[np.float64], truth: _Side, answer: _Side) -> lis
         best = list(zip(rows.tolist(), columns.tolist(), strict=True))
     cells = [(by_row[row], by_column[column]) for row, column in best]
     return [(row, column, similarity) for row, column in cells if (similarity := float(matrix[row, column])) > 0]
-
-
-def _prefer_same(weights: NDArray[np.float64], row_keys: Sequence[str], column_keys: Sequence[str]) -> None:
-    """Put pairs of one key ahead of their equals, by less than any true difference between similarities."""
-    for row, column in zip(*(places.tolist() for places in weights.nonzero()), strict=True):
-        if row_keys[row] == column_keys[column]:
-            weights[row, column] += _ROUNDING
 
 
 @cache
