@@ -37,6 +37,17 @@ class Verdict(StrEnum):
     INVALID = "INVALID"
 
 
+class Mode(StrEnum):
+    """What kind of judge a reading comes from; readings of two modes are never put into one mean."""
+
+    MODEL = "model"
+    """A language model that gave all that was asked for."""
+    BASIC = "basic"
+    """A language model of whose answer only the scores could be read."""
+    RULES = "rules"
+    """Code that comes with the suite."""
+
+
 class RunState(StrEnum):
     """Where a run stands in its life."""
 
@@ -114,6 +125,83 @@ class Attempt:
 
 
 @dataclass(slots=True)
+class JudgeCall:
+    """One call of a judge: the how-manieth turn of the talk with that member of the panel for that repeat."""
+
+    member: str
+    repeat: int
+    turn: int
+    attempt: Attempt
+    shortened: bool = False
+    """True when the judge saw only the head and the tail of a long text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something wrong with the judge, not with what it judged."""
+
+    code: str
+    """One of the codes in `REMARKS`."""
+    dimension: str = ""
+    told: str = ""
+
+
+REMARKS: Mapping[str, str] = {
+    "RULE_BROKEN": "a score or flag that a binding rule of the suite forbids",
+    "UNPROVEN": "a score above the neutral one without a quote from the text",
+    "MADE_UP_QUOTE": "a quote that is not in the text",
+    "TOO_FEW_REASONS": "fewer reasons than asked for",
+    "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
+    "DISAGREEMENT": "members or repeats far apart",
+    "NO_MAJORITY": "no score that most of the panel gave",
+}
+"""What can be wrong with a judge, by code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One judge's reading of one text. `mode` is None when it gave none; `rung` then is "failed"."""
+
+    member: str
+    repeat: int
+    mode: Mode | None
+    rung: str
+    """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, or rules."""
+    raw: Mapping[str, float | bool] = field(default_factory=dict)
+    """By dimension and flag, as the judge said."""
+    bound: Mapping[str, float | bool] = field(default_factory=dict)
+    """The same after rules and checks."""
+    bound_by: Mapping[str, str] = field(default_factory=dict)
+    """By dimension or flag that differs, the rule that bound it, as written."""
+    remarks: tuple[Remark, ...] = ()
+    reply: Mapping[str, Any] = field(default_factory=dict)
+    """The judge's whole answer as parsed: reasons, notes and what else it gave."""
+    told: str = ""
+    """Why there is no reading, in words; "" when there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All ballots on one text, and what they come to. `mode` is None when they come to nothing."""
+
+    mode: Mode | None
+    ballots: tuple[Ballot, ...] = ()
+    raw: Mapping[str, float | bool] = field(default_factory=dict)
+    """The ballots combined, before rules and checks."""
+    bound: Mapping[str, float | bool] = field(default_factory=dict)
+    """The ballots combined, after rules and checks: what counts."""
+    bound_by: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[Remark, ...] = ()
+    """On the panel as a whole; each ballot has its own."""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    """What the suite's own measures found, by component: what the rules look at."""
+    calls: tuple[JudgeCall, ...] = ()
+    """Everything that was asked for; empty for a judge that is code."""
+    told: str = ""
+    """Why it comes to nothing, in words; "" when it comes to something."""
+
+
+@dataclass(slots=True)
 class Sample:
     """An attempt with what it weighed. `score` is a fraction 0..1; None when inconclusive."""
 
@@ -129,12 +217,19 @@ class Sample:
     findings: tuple[Finding, ...] = ()
     marks: tuple[Mark, ...] = ()
     rung: str | None = None
+    judgement: Judgement | None = None
+    """What the judge said; None for a suite without one, and for answers that never came before it."""
     category: str | None = None
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     case_hash: str = ""
     position: int | None = None
     """Its place in the plan (cases x variants x repeats); None lets the store take the next free place."""
+
+    @property
+    def mode(self) -> Mode | None:
+        """The kind of judge behind the score; None without a judge."""
+        return None if self.judgement is None else self.judgement.mode
 
     @property
     def key(self) -> tuple[str, str, int]:

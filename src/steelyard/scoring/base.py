@@ -59,6 +59,8 @@ class Reading:
     faults: tuple[Fault, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     marks: tuple[Mark, ...] = ()
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    """What was measured, by name, for the rules that bind a judge: numbers, true or false; lists only to be shown."""
     misshapen: str = ""
     """Why the answer is in no shape that this scorer can read; the whole answer then counts as malformed."""
 
@@ -92,6 +94,9 @@ class Scorer(BaseModel):
 
     measures: ClassVar[Mapping[str, Measure]] = MappingProxyType({})
     """Ratios of the counts in its readings, by name: a gate may stand on `score.<component>.<measure>`."""
+
+    metrics: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """What its readings measure, by name with what it means: a judge's rules speak of `<component>.<metric>`."""
 
     answer: str | None = Field(
         default=None,

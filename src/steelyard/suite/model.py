@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.suite.case import Case
+from steelyard.suite.judge_model import JudgeModel
+
+Redactor = Callable[[str], str]
+"""From a text to the same text without personal data."""
 
 
 class CaseSource(Protocol):
@@ -176,3 +180,7 @@ class SuiteModel:
     """Further targets by the name `--target` chooses them with."""
     version: str = ""
     """The suite's own version, when it declares one."""
+    judge: JudgeModel | None = None
+    """None for a suite that only computes."""
+    redactor: Redactor | None = None
+    """Takes personal data out of whatever is stored or sent; None, and nothing is taken out."""

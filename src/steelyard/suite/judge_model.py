@@ -1,0 +1,126 @@
+"""A judge as data: rubric, rules, evidence, prompts and who judges, as the rest of the house sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One thing a judge scores, on the rubric's scale."""
+
+    name: str
+    about: str = ""
+    meanings: dict[int, str] = field(default_factory=dict)
+    """What each score means, highest first."""
+    weight: float = 1.0
+    """How much it counts in a sample's score; 0 is shown and does not count."""
+    examples: dict[int, str] = field(default_factory=dict)
+    """A calibration example for some of the scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A yes or no that a judge says of a text; `fails` means that a flagged sample has not passed."""
+
+    name: str
+    about: str = ""
+    triggers: tuple[str, ...] = ()
+    fails: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """What is judged and on which scale."""
+
+    dimensions: tuple[Dimension, ...]
+    flags: tuple[Flag, ...] = ()
+    low: int = 1
+    high: int = 5
+    neutral: int = 3
+    """Where a judge starts; above it, evidence is asked for."""
+    calibration: tuple[str, ...] = ()
+    """Notes on how to use the scale."""
+    version: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All dimensions, then all flags."""
+        return (*(one.name for one in self.dimensions), *(one.name for one in self.flags))
+
+
+@dataclass(frozen=True, slots=True)
+class BindingRule:
+    """`when <condition> then <dimension> <= k and <flag>`: applied in code to whatever the judge says."""
+
+    text: str
+    holds: Callable[[Mapping[str, Any]], bool]
+    """From the metrics by component to whether the condition is met; ValueError when one of them is no number."""
+    caps: dict[str, float] = field(default_factory=dict)
+    """The most that each named dimension may get."""
+    raises: tuple[str, ...] = ()
+    """The flags that are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Which quotes a judge owes."""
+
+    place: str
+    """The field of the answer that holds them: a text with quotes in it, a list of quotes, or one of either by
+    dimension."""
+    unproven: str = "neutral"
+    """`neutral` binds a score above the neutral one without a quote to the neutral one; `report` only remarks."""
+    fewest_words: int = 2
+    """A shorter quote proves nothing, and is not checked."""
+    dimensions: tuple[str, ...] = ()
+    """Those that must be proven."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSpec:
+    """One judge by kind: `chat` with the settings of its connection, or `python` with the place of a function."""
+
+    name: str
+    kind: str
+    settings: Any
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeModel:
+    """How answers are judged. Everything here but the health thresholds is part of the signature."""
+
+    rubric: Rubric
+    members: tuple[JudgeSpec, ...]
+    """Who judges: one, or a panel."""
+    system: str = ""
+    """Template of the system message; see judging.prompt for the names it may use."""
+    user: str = ""
+    response: dict[str, Any] = field(default_factory=dict)
+    """JSON Schema of an answer: reasons come before scores."""
+    reasons: str = ""
+    """The field of the answer that lists reasons or weaknesses; "" when none is asked for."""
+    fewest_reasons: int = 0
+    rules: tuple[BindingRule, ...] = ()
+    evidence: Evidence | None = None
+    of: str = ""
+    """Which part of the answer is judged: a path; "" is the whole of it."""
+    repeats: int = 1
+    combine: str = "median"
+    """`median` or `majority`, over repeats and members."""
+    flags: str = "majority"
+    """`majority` or `any`: when a panel's flag is set."""
+    disagreement: float = 2.0
+    """Scores of one text this far apart or farther are remarked on."""
+    most_characters: int = 24_000
+    """A longer text is shown by head and tail, and marked so."""
+    ask_again: int = 1
+    """How often a judge whose answer cannot be used is told why and asked again."""
+    labels: str = ""
+    """Path into the case to what a careful reviewer would say; never shown to a judge."""
+    health: tuple[str, ...] = ()
+    """Thresholds on the judge's health figures, for `judge check`."""
+    judges: dict[str, JudgeSpec] = field(default_factory=dict)
+    """Every judge the suite declares, by the name `--judge` chooses it with."""
