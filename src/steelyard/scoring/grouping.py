@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from steelyard.scoring.matching import assignment
@@ -50,8 +51,6 @@ def agreement(
     never right and stands alone; one without a true group is never right and makes no pairs.
     """
     kinds = Counter(pairs)
-    if (perfect := _perfect(kinds, by=by, derived=derived)) is not None:
-        return perfect
     truths: dict[str, str] = {}  # as written, to as compared
     groups: dict[str, str] = {}
     table: dict[tuple[str, str], int] = {}
@@ -89,21 +88,26 @@ def agreement(
     )
 
 
-def _perfect(kinds: Counter[tuple[str | None, str | None]], *, by: str, derived: bool) -> Agreement | None:
-    """The agreement when each answered group holds exactly one true group and the other way round; else None."""
-    truths = {folded_label(true) for true, _ in kinds if true}
-    groups = {folded_label(group) for _, group in kinds if group}
-    if not len(kinds) == len(truths) == len(groups) or "" in truths or "" in groups:
+def perfect(truths: list[str | None], groups: list[str | None], *, by: Literal["label", "mapping"]) -> Agreement | None:
+    """The `agreement` of items with these true and answered groups when all are right; None when some may not be.
+
+    Most answers group all items rightly, and to see that takes far less than to find the best mapping.
+    """
+    stands_for = dict(zip(groups, truths, strict=True))
+    if list(map(stands_for.get, groups)) != truths:
         return None
-    by_label = by == "label" or (by == "auto" and not derived and groups <= truths)
-    if by_label and any(folded_label(true or "") != folded_label(group or "") for true, group in kinds):
+    mapping = {group: true for group, true in stands_for.items() if group and true}
+    said, true = list(map(folded_label, mapping)), list(map(folded_label, mapping.values()))
+    if not len(set(said)) == len(set(true)) == len(stands_for) or "" in said or "" in true:
         return None
-    mapping = {group: true for true, group in kinds if true and group}
-    n = kinds.total()
+    if by == "label" and said != true:
+        return None
+    n = len(truths)
     pairs = n * (n - 1) // 2
-    return Agreement((True,) * n, "label" if by_label else "mapping", dict(sorted(mapping.items())), (), pairs, pairs)
+    return Agreement((True,) * n, by, dict(sorted(mapping.items())), (), pairs, pairs)
 
 
+@lru_cache(maxsize=1024)
 def folded_label(label: str) -> str:
     """The label for comparison; a label of signs alone ("+") is kept as it is, a blank one is none."""
     return normalise(label) or label.strip()
