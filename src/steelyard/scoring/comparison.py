@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from steelyard.records import Box, Mark
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.copies import How, Side, choose_copies, named_by_contents
-from steelyard.scoring.grouping import Agreement, agreement, folded_label, perfect
+from steelyard.scoring.grouping import Agreement, agreement, all_known, perfect
 from steelyard.scoring.matching import copies, is_fragment, match
 
 COUNTS = (
@@ -76,11 +76,8 @@ class _Comparison:
             return self.rules.grouping
         if self.got.items.derived or self.truth.items.derived:
             return "mapping"
-        said, true = set(self.got.items.groups), set(self.truth.items.groups)
-        if said <= true:
-            return "label"
-        true_labels = set(map(folded_label, filter(None, true)))
-        return "label" if true_labels.issuperset(map(folded_label, filter(None, said))) else "mapping"
+        known = all_known(frozenset(self.got.items.groups), frozenset(self.truth.items.groups))
+        return "label" if known else "mapping"
 
     def _agree(self, how: How) -> Agreement:
         items, true = self.got.items, self.truth.items.groups

@@ -96,15 +96,33 @@ def perfect(truths: list[str | None], groups: list[str | None], *, by: Literal["
     stands_for = dict(zip(groups, truths, strict=True))
     if list(map(stands_for.get, groups)) != truths:
         return None
-    mapping = {group: true for group, true in stands_for.items() if group and true}
-    said, true = list(map(folded_label, mapping)), list(map(folded_label, mapping.values()))
-    if not len(set(said)) == len(set(true)) == len(stands_for) or "" in said or "" in true:
-        return None
-    if by == "label" and said != true:
+    mapping = _one_to_one(tuple(stands_for.items()), by)
+    if mapping is None:
         return None
     n = len(truths)
     pairs = n * (n - 1) // 2
-    return Agreement((True,) * n, by, dict(sorted(mapping.items())), (), pairs, pairs)
+    return Agreement((True,) * n, by, dict(mapping), (), pairs, pairs)
+
+
+# Most photos of a suite have the same few labels, so what was found out about them is kept.
+@lru_cache(maxsize=64)
+def _one_to_one(stands_for: tuple[tuple[str | None, str | None], ...], by: str) -> dict[str, str] | None:
+    """The mapping by alphabet when no label is blank or the same as another, and by label both are the same."""
+    labels = {folded_label(group or ""): folded_label(true or "") for group, true in stands_for}
+    truths = set(labels.values())
+    if not len(truths) == len(labels) == len(stands_for) or "" in truths or "" in labels:
+        return None
+    if by == "label" and any(group != true for group, true in labels.items()):
+        return None
+    mapping = {group: true for group, true in stands_for if group and true}
+    return dict(sorted(mapping.items()))
+
+
+@lru_cache(maxsize=64)
+def all_known(groups: frozenset[str | None], truths: frozenset[str | None]) -> bool:
+    """True when every label among the answered groups is one of the true ones, None being no label."""
+    known = {folded_label(true) for true in truths if true}
+    return groups <= truths or all(folded_label(group) in known for group in groups if group)
 
 
 @lru_cache(maxsize=1024)
