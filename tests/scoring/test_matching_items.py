@@ -52,6 +52,10 @@ def best_sum(expected: list[str], got: list[str], minimum: float) -> float:
     return best
 
 
+def parts(matching: Matching) -> tuple[object, ...]:
+    return matching.pairs, matching.missed, matching.extra
+
+
 def texts(matching: Matching, expected: list[str], got: list[str]) -> Counter[tuple[str, str]]:
     return Counter((expected[one], got[other]) for one, other, _ in matching.pairs)
 
@@ -83,9 +87,7 @@ def test_equal_texts_are_paired_and_the_rest_by_similarity() -> None:
     expected = ["to be free from pain", "to keep my sense of humor", "to have my family with me"]
     got = ["to keep my sense of humor", "to be free from pan", "to pray"]
     # 19 letters of 20 in common: 2 * 19 / (20 + 19); "to pray" is like nothing.
-    assert match(expected, got, minimum=0.75) == Matching(
-        ((0, 1, pytest.approx(38 / 39)), (1, 0, 1.0)), missed=(2,), extra=(2,)
-    )
+    assert parts(match(expected, got, minimum=0.75)) == (((0, 1, pytest.approx(38 / 39)), (1, 0, 1.0)), (2,), (2,))
 
 
 def test_an_equal_pair_is_not_given_up_for_a_better_sum() -> None:
@@ -107,7 +109,7 @@ def test_the_best_sum_wins_over_the_best_single_pair() -> None:
 def test_pairs_below_the_minimum_do_not_push_out_an_allowed_one() -> None:
     expected, got = ["abcdefghij", "abcdefgzwv"], ["abcdefghxy", "qrsdefghij"]
     # The first with the first is 0.8; crosswise both would be 0.7, a greater sum of pairs that are not allowed.
-    assert match(expected, got, minimum=0.75) == Matching(((0, 0, pytest.approx(0.8)),), (1,), (1,))
+    assert parts(match(expected, got, minimum=0.75)) == (((0, 0, pytest.approx(0.8)),), (1,), (1,))
 
 
 def test_a_pair_at_the_minimum_is_allowed_and_below_it_not() -> None:
@@ -122,13 +124,13 @@ def test_rounding_does_not_decide_at_the_minimum(tenths: int) -> None:
 
 
 def test_nothing_matches_an_empty_text() -> None:
-    assert match(["", "a"], ["", ""], minimum=0.0) == Matching((), (0, 1), (0, 1))
+    assert parts(match(["", "a"], ["", ""], minimum=0.0)) == ((), (0, 1), (0, 1))
     assert match(["", "ab"], ["ab", ""], minimum=0.0).pairs == ((1, 0, 1.0),)
 
 
 @pytest.mark.parametrize(("expected", "got"), [([], []), (["a"], []), ([], ["a"])])
 def test_an_empty_side_leaves_all_of_the_other(expected: list[str], got: list[str]) -> None:
-    assert match(expected, got, minimum=0.75) == Matching((), tuple(range(len(expected))), tuple(range(len(got))))
+    assert parts(match(expected, got, minimum=0.75)) == ((), tuple(range(len(expected))), tuple(range(len(got))))
 
 
 def test_texts_without_anything_in_common_do_not_match_at_no_minimum() -> None:
@@ -160,7 +162,7 @@ def test_a_fragment_with_half_the_text_matches_below_the_minimum() -> None:
 
 def test_a_word_does_not_match_an_item_that_contains_it() -> None:
     expected = ["to be free from pain", "to have my family with me"]
-    assert match(expected, ["to"], minimum=0.75) == Matching((), (0, 1), (0,))
+    assert parts(match(expected, ["to"], minimum=0.75)) == ((), (0, 1), (0,))
     assert match(expected, ["to", "to have", "family"], minimum=0.75).pairs == ()
 
 
@@ -174,7 +176,7 @@ def test_a_rival_below_the_minimum_is_only_allowed_when_it_is_a_fragment() -> No
     # answer of the one, 12 and 13 with those of the other. All are below 0.84, and only the first is a fragment.
     alike = [similarity(one, other) for one in expected for other in got]
     assert alike == pytest.approx([26 / 31, 24 / 32, 24 / 31, 26 / 32])
-    assert match(expected, got, minimum=0.84) == Matching(((0, 0, pytest.approx(26 / 31)),), (1,), (1,))
+    assert parts(match(expected, got, minimum=0.84)) == (((0, 0, pytest.approx(26 / 31)),), (1,), (1,))
 
 
 @pytest.mark.parametrize(

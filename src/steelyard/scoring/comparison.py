@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Literal, Protocol
 
 from steelyard.records import Box, Mark
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.copies import How, Side, choose_copies, named_by_contents
-from steelyard.scoring.grouping import Agreement, agreement, folded_label
+from steelyard.scoring.grouping import Agreement, agreement, all_known, perfect
 from steelyard.scoring.matching import copies, is_fragment, match
 
 COUNTS = (
@@ -77,20 +76,20 @@ class _Comparison:
             return self.rules.grouping
         if self.got.items.derived or self.truth.items.derived:
             return "mapping"
-        said, true = set(self.got.items.groups), set(self.truth.items.groups)
-        if said <= true:
-            return "label"
-        true_labels = {folded_label(group) for group in true if group}
-        return "label" if all(folded_label(group) in true_labels for group in said if group) else "mapping"
+        known = all_known(frozenset(self.got.items.groups), frozenset(self.truth.items.groups))
+        return "label" if known else "mapping"
 
     def _agree(self, how: How) -> Agreement:
         items, true = self.got.items, self.truth.items.groups
         # Groups without names of their own are called by their place, which must not break a tie.
         renamed = items.derived and how == "mapping"
         said = named_by_contents(self.got) if renamed else items.groups
-        placed = [(true[at], said[by]) for at, by, _ in self.matching.pairs]
-        right_from = self.rules.right_from
-        found = agreement(placed, by=how, favoured=(alike >= right_from for _, _, alike in self.matching.pairs))
+        matching, right_from = self.matching, self.rules.right_from
+        truths = true if not matching.missed else list(map(true.__getitem__, matching.expected))
+        groups = list(map(said.__getitem__, matching.got))
+        found = perfect(truths, groups, by=how) or agreement(
+            list(zip(truths, groups, strict=True)), by=how, favoured=[alike >= right_from for alike in matching.alike]
+        )
         if renamed:
             written = {name: group for name, group in zip(said, items.groups, strict=True) if name and group}
             found.mapping = {written[name]: label for name, label in found.mapping.items()}
@@ -99,55 +98,57 @@ class _Comparison:
 
     def reading(self) -> Reading:
         matching, rules = self.matching, self.rules
-        visible, n_extra = len(self.truth.folded), len(matching.extra)
+        visible, matched, n_extra = len(self.truth.folded), len(matching.expected), len(matching.extra)
         whole = visible + n_extra if rules.extras_cost else visible
-        faults: list[Fault] = []
-        marks: list[Mark] = []
-        n_read = n_correct = 0
-        right_from, has_boxes = rules.right_from, any(self.truth.items.boxes) or any(self.got.items.boxes)
-        rights = self.agreement.right if rules.has_groups else repeat(True)
-        for (at, by, alike), right_group in zip(matching.pairs, rights, strict=False):
-            right_text = alike >= right_from
-            n_read += right_text
-            if right_text and right_group:
-                n_correct += 1
-                if has_boxes and (box := self._box(at, by)) is not None:
-                    marks.append(Mark(box, self.truth.items.texts[at]))
-            else:
-                faults.append(self._misread(at, by, alike, right_text, right_group, 1 / whole))
-        faults += self._missed(1 / whole)
-        faults += self._extras(n_correct, whole)
+        right_from, right_groups = rules.right_from, self.agreement.right
+        wrong_texts = [place for place, alike in enumerate(matching.alike) if alike < right_from]
+        wrong_groups = [place for place, right in enumerate(right_groups) if not right] if False in right_groups else []
+        wrong = sorted({*wrong_texts, *wrong_groups}) if wrong_groups else wrong_texts
+        n_correct = matched - len(wrong)
+        faults = [self._misread(place, 1 / whole) for place in wrong]
+        if matching.missed:
+            faults += self._missed(1 / whole)
+        if matching.extra:
+            faults += self._extras(n_correct, whole)
         counts = {
             "visible": visible,
             "reported": len(self.got.folded),
-            "matched": len(matching.pairs),
-            "read": n_read,
+            "matched": matched,
+            "read": matched - len(wrong_texts),
             "correct": n_correct,
             "extra": n_extra,
-            "groupable": len(matching.pairs) if rules.has_groups else 0,
-            "grouped": sum(self.agreement.right),
+            "groupable": matched if rules.has_groups else 0,
+            "grouped": len(right_groups) - len(wrong_groups),
             "pairs": self.agreement.pairs,
             "pairs_agreed": self.agreement.pairs_agreed,
         }
-        return Reading(
-            n_correct / whole, note=self._note(n_correct), faults=tuple(faults), counts=counts, marks=tuple(marks)
-        )
+        marks = tuple(self._marks(set(wrong))) if any(self.truth.items.boxes) or any(self.got.items.boxes) else ()
+        return Reading(n_correct / whole, None, None, self._note(n_correct), tuple(faults), counts, marks)
 
-    def _misread(self, at: int, by: int, alike: float, right_text: bool, right_group: bool, worth: float) -> Fault:
+    def _marks(self, wrong: set[int]) -> Iterator[Mark]:
+        for place, (at, by) in enumerate(zip(self.matching.expected, self.matching.got, strict=True)):
+            if place not in wrong and (box := self._box(at, by)) is not None:
+                yield Mark(box, self.truth.items.texts[at])
+
+    def _misread(self, place: int, worth: float) -> Fault:
         """The fault of a matched item. Mending one of two errors in an item would not yet make it right."""
-        rules, true, said = self.rules, self.truth.items, self.got.items
-        gain = worth if right_text or right_group else 0.0
+        at, by, alike = self.matching.expected[place], self.matching.got[place], self.matching.alike[place]
+        wrong_text = alike < self.rules.right_from
+        wrong_group = self.rules.has_groups and not self.agreement.right[place]
+        known, true, said = self.rules.codes, self.truth.items, self.got.items
+        gain = 0.0 if wrong_text and wrong_group else worth
         codes: dict[str, float] = {}
-        told = []
-        if not right_text:
-            if rules.codes.fragment and is_fragment(self.got.folded[by], self.truth.folded[at]):
-                codes[rules.codes.fragment] = gain
-            codes[rules.codes.wrong_text] = gain
-            told.append(f"{100 * alike:.0f} % alike")
-        if not right_group:
-            codes[rules.codes.wrong_group] = gain
-            told.append(self._where(true.groups[at], said.groups[by]))
-        return Fault(codes, true.groups[at] or "", true.texts[at], said.texts[by], "; ".join(told), self._box(at, by))
+        told = ""
+        if wrong_text:
+            if known.fragment and is_fragment(self.got.folded[by], self.truth.folded[at]):
+                codes[known.fragment] = gain
+            codes[known.wrong_text] = gain
+            told = f"{100 * alike:.0f} % alike"
+        if wrong_group:
+            codes[known.wrong_group] = gain
+            where = self._where(true.groups[at], said.groups[by])
+            told = f"{told}; {where}" if told else where
+        return Fault(codes, true.groups[at] or "", true.texts[at], said.texts[by], told, self._box(at, by))
 
     def _where(self, true: str | None, said: str | None) -> str:
         if said is None:
@@ -163,8 +164,6 @@ class _Comparison:
             yield Fault(codes, true.groups[at] or "", true.texts[at], None, "not in the answer", true.boxes[at])
 
     def _extras(self, n_correct: int, whole: int) -> Iterator[Fault]:
-        if not self.matching.extra:
-            return
         said, true, codes = self.got.items, self.truth.items, self.rules.codes
         second = copies(self.truth.folded, self.got.folded, self.matching, minimum=self.rules.similarity)
         code_of = {by: codes.copy_ if by in second and codes.copy_ else codes.extra for by in self.matching.extra}
@@ -181,7 +180,7 @@ class _Comparison:
 
     def _note(self, n_correct: int) -> str:
         told = [f"{n_correct} of {len(self.truth.folded)} right"]
-        if self.rules.has_groups and self.matching.pairs:
+        if self.rules.has_groups and self.matching.expected:
             told.append(self._groups_in_words())
         if self.got.items.blank:
             told.append(f"{self.got.items.blank} without a text left out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from steelyard.scoring.grouping import best_mapping, folded_label
@@ -42,32 +42,32 @@ def choose_copies(truth: Side, got: Side, matching: Matching, how: How | None) -
     mapping with the most such items is sought, and then each item takes a copy there. Where that leaves a choice, the
     contents of the groups decide, never their order or their names.
     """
-    texts = _with_copies(got, matching)
+    texts = _with_copies(got, matching) if matching.extra else None
     if not texts:
         return matching
     true, labels = truth.labels(), got.labels()
     contents = _contents(got, labels)
     said = labels if how == "label" else _named_by(contents, labels)
     home = {} if how is None else _homes(texts, matching, true, said, how)
-    pairs = list(matching.pairs)
-    used = {by for _, by, _ in pairs} - {place for text in texts for place in text.places}
+    chosen = list(matching.got)
+    used = set(chosen) - {place for text in texts for place in text.places}
     for text in texts:
         free = sorted(text.places, key=lambda place: (contents[place], got.items.texts[place], labels[place]))
-        waiting = sorted(text.pairs, key=lambda pair: (true[pairs[pair][0]], pairs[pair][0]))
+        waiting = sorted(text.pairs, key=lambda pair: (true[matching.expected[pair]], pair))
         # Those whose copy lies at home first; the others take what is left.
         for wanted in (True, False):
             for pair in list(waiting):
-                at, _, alike = pairs[pair]
+                its_group = true[matching.expected[pair]]
                 place = next(
-                    (one for one in free if not wanted or (said[one] and home.get(said[one]) == true[at])), None
+                    (one for one in free if not wanted or (said[one] and home.get(said[one]) == its_group)), None
                 )
                 if place is not None:
-                    pairs[pair] = (at, place, alike)
+                    chosen[pair] = place
                     free.remove(place)
                     waiting.remove(pair)
                     used.add(place)
     extra = tuple(place for place in range(len(got.folded)) if place not in used)
-    return Matching(tuple(pairs), matching.missed, extra)
+    return replace(matching, got=chosen, extra=extra)
 
 
 def named_by_contents(got: Side) -> list[str | None]:
@@ -81,10 +81,8 @@ def _with_copies(got: Side, matching: Matching) -> list[_Text]:
     spare: dict[str, list[int]] = {}
     for place in matching.extra:
         spare.setdefault(got.folded[place], []).append(place)
-    if not spare:
-        return []
     found: dict[str, _Text] = {}
-    for number, (_, by, _) in enumerate(matching.pairs):
+    for number, by in enumerate(matching.got):
         text = got.folded[by]
         if text in spare:
             known = found.setdefault(text, _Text([], list(spare[text])))
@@ -100,9 +98,10 @@ def _homes(
     if how == "label":
         return {label: label for label in said if label}
     choosing = {number for text in texts for number in text.pairs}
-    cells = Counter((true[at], said[by]) for number, (at, by, _) in enumerate(matching.pairs) if number not in choosing)
+    places = enumerate(zip(matching.expected, matching.got, strict=True))
+    cells = Counter((true[at], said[by]) for number, (at, by) in places if number not in choosing)
     for text in texts:
-        wanted = Counter(true[matching.pairs[number][0]] for number in text.pairs)
+        wanted = Counter(true[matching.expected[number]] for number in text.pairs)
         there = Counter(said[place] for place in text.places)
         for label, n in wanted.items():
             for group, copies in there.items():

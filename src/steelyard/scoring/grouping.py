@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from steelyard.scoring.matching import assignment
@@ -50,8 +51,6 @@ def agreement(
     never right and stands alone; one without a true group is never right and makes no pairs.
     """
     kinds = Counter(pairs)
-    if (perfect := _perfect(kinds, by=by, derived=derived)) is not None:
-        return perfect
     truths: dict[str, str] = {}  # as written, to as compared
     groups: dict[str, str] = {}
     table: dict[tuple[str, str], int] = {}
@@ -89,21 +88,44 @@ def agreement(
     )
 
 
-def _perfect(kinds: Counter[tuple[str | None, str | None]], *, by: str, derived: bool) -> Agreement | None:
-    """The agreement when each answered group holds exactly one true group and the other way round; else None."""
-    truths = {folded_label(true) for true, _ in kinds if true}
-    groups = {folded_label(group) for _, group in kinds if group}
-    if not len(kinds) == len(truths) == len(groups) or "" in truths or "" in groups:
+def perfect(truths: list[str | None], groups: list[str | None], *, by: Literal["label", "mapping"]) -> Agreement | None:
+    """The `agreement` of items with these true and answered groups when all are right; None when some may not be.
+
+    Most answers group all items rightly, and to see that takes far less than to find the best mapping.
+    """
+    stands_for = dict(zip(groups, truths, strict=True))
+    if list(map(stands_for.get, groups)) != truths:
         return None
-    by_label = by == "label" or (by == "auto" and not derived and groups <= truths)
-    if by_label and any(folded_label(true or "") != folded_label(group or "") for true, group in kinds):
+    mapping = _one_to_one(tuple(stands_for.items()), by)
+    if mapping is None:
         return None
-    mapping = {group: true for true, group in kinds if true and group}
-    n = kinds.total()
+    n = len(truths)
     pairs = n * (n - 1) // 2
-    return Agreement((True,) * n, "label" if by_label else "mapping", dict(sorted(mapping.items())), (), pairs, pairs)
+    return Agreement((True,) * n, by, dict(mapping), (), pairs, pairs)
 
 
+# Most photos of a suite have the same few labels, so what was found out about them is kept.
+@lru_cache(maxsize=64)
+def _one_to_one(stands_for: tuple[tuple[str | None, str | None], ...], by: str) -> dict[str, str] | None:
+    """The mapping by alphabet when no label is blank or the same as another, and by label both are the same."""
+    labels = {folded_label(group or ""): folded_label(true or "") for group, true in stands_for}
+    truths = set(labels.values())
+    if not len(truths) == len(labels) == len(stands_for) or "" in truths or "" in labels:
+        return None
+    if by == "label" and any(group != true for group, true in labels.items()):
+        return None
+    mapping = {group: true for group, true in stands_for if group and true}
+    return dict(sorted(mapping.items()))
+
+
+@lru_cache(maxsize=64)
+def all_known(groups: frozenset[str | None], truths: frozenset[str | None]) -> bool:
+    """True when every label among the answered groups is one of the true ones, None being no label."""
+    known = {folded_label(true) for true in truths if true}
+    return groups <= truths or all(folded_label(group) in known for group in groups if group)
+
+
+@lru_cache(maxsize=1024)
 def folded_label(label: str) -> str:
     """The label for comparison; a label of signs alone ("+") is kept as it is, a blank one is none."""
     return normalise(label) or label.strip()

@@ -10,6 +10,8 @@ from steelyard.suite.paths import EACH, MISSING, Getter, compile_path, split_pat
 
 Column = Callable[[Sequence[Any]], list[Any]]
 """From elements to a value of each; None where there is none."""
+Usual = Callable[[Any], tuple[list[str], list[str | None]] | None]
+"""From a usual document to its texts and the group of each; None when it is not a usual one."""
 TEXTS: Final = {str}
 _NULLS: Final = {type(None)}
 _OBJECTS: Final = {dict}
@@ -115,6 +117,14 @@ def all_written(values: Sequence[Any]) -> list[str | None]:
     return list(map(str, values)) if kinds == _WHOLE_NUMBERS else list(map(written, values))
 
 
+def _all_texts(values: Sequence[Any]) -> bool:
+    """True when each is a text that is not blank."""
+    try:
+        return all(map(str.strip, values))
+    except TypeError:
+        return False
+
+
 def written(value: Any) -> str | None:
     """A text or number as text, 2.0 like 2; None when it is blank or neither."""
     if isinstance(value, str):
@@ -124,34 +134,30 @@ def written(value: Any) -> str | None:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def usual_groups(
-    outer: Getter, inner: str, group: str, text: str | None, elsewhere: frozenset[str]
-) -> Callable[[Any], tuple[list[str], list[str]] | None]:
+def usual_groups(outer: Getter, inner: str, group: str, text: str | None, elsewhere: frozenset[str]) -> Usual:
     """A quick reader of the usual document: named groups, each with a list of texts or of objects with a text.
 
     It gives the texts and their groups, or None for anything out of the usual (a blank, a number, an item with one of
     the keys `elsewhere`), which is then read the general way.
     """
 
-    def read(data: Any) -> tuple[list[str], list[str]] | None:
+    def read(data: Any) -> tuple[list[str], list[str | None]] | None:
         found = outer(data)
         if type(found) is not list:
             return None
         texts: list[str] = []
-        groups: list[str] = []
+        groups: list[str | None] = []
         for element in found:
             items = element.get(inner) if type(element) is dict else None
             name = element.get(group) if type(items) is list else None
             if items is None or type(name) is not str or not name.strip():
                 return None
-            kinds = set(map(type, items))
-            if kinds == _OBJECTS and text is not None and elsewhere.isdisjoint(set().union(*items)):
+            if text is not None and set(map(type, items)) == _OBJECTS:
+                if not elsewhere.isdisjoint(set().union(*items)):
+                    return None
                 items = [item.get(text) for item in items]
-                kinds = set(map(type, items))
-            if (kinds and kinds != TEXTS) or not all(map(str.strip, items)):
-                return None
             texts += items
             groups += [name] * len(items)
-        return texts, groups
+        return (texts, groups) if _all_texts(texts) else None
 
     return read

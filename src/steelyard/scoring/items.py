@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Self
@@ -15,6 +15,7 @@ from steelyard.scoring.item_places import (
     TEXTS,
     Column,
     Place,
+    Usual,
     all_written,
     column,
     list_paths,
@@ -59,7 +60,7 @@ class _Plan:
     group_keys: frozenset[str] | None
     """The keys of which an item must have one to hold a group; None when any may."""
     box_keys: frozenset[str] | None
-    usual: Callable[[Any], tuple[list[str], list[str]] | None] | None
+    usual: Usual | None
     """The quick way to read the usual document; None when the layout is not a usual one."""
 
 
@@ -142,7 +143,7 @@ class ItemsLayout(BaseModel):
             usual=self._usual(lists),
         )
 
-    def _usual(self, lists: tuple[str, ...]) -> Callable[[Any], tuple[list[str], list[str]] | None] | None:
+    def _usual(self, lists: tuple[str, ...]) -> Usual | None:
         texts, groups, boxes = each_path(self.text), each_path(self.group), _first_keys(self.box)
         if len(lists) != 2 or len(groups) != 1 or len(texts) > 1 or boxes is None:
             return None
@@ -161,7 +162,7 @@ class ItemsLayout(BaseModel):
         plan = self.plan
         if plan.usual is not None and (usual := plan.usual(data)) is not None:
             texts, groups = usual
-            return Items(texts, list(groups), [None] * len(texts), derived=False, blank=0)
+            return Items(texts, groups, [None] * len(texts), derived=False, blank=0)
         found = places_of(plan.levels, data)
         if found is None:
             return None

@@ -68,7 +68,7 @@ class ItemCodes(BaseModel):
     wrong_group: Code = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Truth:
     """The items of one case, read and folded once."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import compress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from itertools import compress, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rapidfuzz.distance.Indel import normalized_similarity
 from rapidfuzz.process import cdist
@@ -25,17 +25,25 @@ Pair = tuple[int, int, float]
 # Similarities are ratios of lengths: a difference this small is rounding, never a better match.
 _ROUNDING = 1e-9
 _FEW = 25
+_NOWHERE = -1
 # Stands between texts that are folded together: neither a space, nor punctuation, nor a letter with two cases.
 _BETWEEN = "\0"
 
 
 @dataclass(slots=True)
 class Matching:
-    """Which item was found where: pairs (expected, got, similarity) by index, and what is left on each side."""
+    """Which item was found where: of each pair both indexes and the similarity, and what is left on each side."""
 
-    pairs: tuple[Pair, ...]
+    expected: Sequence[int]
+    got: Sequence[int]
+    alike: Sequence[float]
     missed: tuple[int, ...]
     extra: tuple[int, ...]
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The pairs (expected, got, similarity) in the order of the expected items."""
+        return tuple(zip(self.expected, self.got, self.alike, strict=True))
 
 
 def folder(ignore: Sequence[Difference]) -> Callable[[Sequence[str]], list[str]]:
@@ -57,16 +65,17 @@ def folder(ignore: Sequence[Difference]) -> Callable[[Sequence[str]], list[str]]
             return joined.split(_BETWEEN)
         while "  " in joined:
             joined = joined.replace("  ", " ")
-        # Runs of spaces are single ones now, so at most one is left at either end of a text.
-        return joined.replace(f" {_BETWEEN}", _BETWEEN).replace(f"{_BETWEEN} ", _BETWEEN).strip(" ").split(_BETWEEN)
+        return list(map(str.strip, joined.split(_BETWEEN)))
 
     def together(texts: Sequence[str]) -> list[str]:
         joined = _BETWEEN.join(texts)
-        if joined.isascii() and joined.count(_BETWEEN) == len(texts) - 1:
-            return at_once(joined)
+        if joined.isascii():
+            folded = at_once(joined)
+            if len(folded) == len(texts):
+                return folded
         plain = [text.isascii() and _BETWEEN not in text for text in texts]
-        folded = iter(at_once(_BETWEEN.join(compress(texts, plain))))
-        return [next(folded) if simple else alone(text) for text, simple in zip(texts, plain, strict=True)]
+        at_a_time = iter(at_once(_BETWEEN.join(compress(texts, plain))))
+        return [next(at_a_time) if simple else alone(text) for text, simple in zip(texts, plain, strict=True)]
 
     return together
 
@@ -89,12 +98,19 @@ def match(
 
     Which texts are paired does not depend on the order of either side.
     """
-    pairs, left, offered = _equal_pairs(expected, got)
+    found, left, offered = _equal_texts(expected, got)
+    alike = [1.0] * len(expected)
     if left and offered:
-        pairs += _similar_pairs(expected, got, left, offered, _Allowed(minimum - _ROUNDING, fragment_share))
-        pairs.sort()
-    missed = () if len(pairs) == len(expected) else _unpaired(len(expected), pairs, 0)
-    return Matching(tuple(pairs), missed, () if len(pairs) == len(got) else _unpaired(len(got), pairs, 1))
+        allowed = _Allowed(minimum - _ROUNDING, fragment_share)
+        for index, other, similarity in _similar_pairs(expected, got, left, offered, allowed):
+            found[index], alike[index] = other, similarity
+    paired: Sequence[int] = range(len(expected))
+    missed: tuple[int, ...] = ()
+    if _NOWHERE in found:
+        paired = [index for index, other in enumerate(found) if other != _NOWHERE]
+        missed = _others(paired, len(expected))
+        found, alike = [found[index] for index in paired], [alike[index] for index in paired]
+    return Matching(paired, found, alike, missed, _others(found, len(got)) if len(found) < len(got) else ())
 
 
 def copies(expected: Sequence[str], got: Sequence[str], matching: Matching, *, minimum: float) -> dict[int, int]:
@@ -103,9 +119,9 @@ def copies(expected: Sequence[str], got: Sequence[str], matching: Matching, *, m
     A copy has at least the minimum similarity to it; the most similar is named, then the first by text.
     """
     extras = [index for index in matching.extra if got[index]]
-    if not extras or not matching.pairs:
+    if not extras or not matching.expected:
         return {}
-    matched = sorted((pair[0] for pair in matching.pairs), key=lambda index: (expected[index], index))
+    matched = sorted(matching.expected, key=lambda index: (expected[index], index))
     matrix = _similarities([got[index] for index in extras], [expected[index] for index in matched], minimum)
     best = zip(extras, matrix.argmax(axis=1).tolist(), matrix.max(axis=1).tolist(), strict=True)
     return {extra: matched[place] for extra, place, similarity in best if 0 < similarity >= minimum - _ROUNDING}
@@ -145,46 +161,36 @@ class _Allowed(NamedTuple):
         return len(got) >= self.fragment_share * len(expected) - _ROUNDING and is_fragment(got, expected)
 
 
-def _unpaired(count: int, pairs: Sequence[Pair], side: Literal[0, 1]) -> tuple[int, ...]:
-    """The indexes below the count that stand in no pair."""
-    paired = {pair[side] for pair in pairs}
-    return tuple([index for index in range(count) if index not in paired])
+def _others(indexes: Collection[int], count: int) -> tuple[int, ...]:
+    """The indexes below the count that are not among these."""
+    known = set(indexes)
+    return tuple([index for index in range(count) if index not in known])
 
 
-def _equal_pairs(expected: Sequence[str], got: Sequence[str]) -> tuple[list[Pair], Sequence[int], Sequence[int]]:
-    """Pairs of equal texts in their order, and the indexes on either side that may be paired with a similar text."""
-    places = dict(zip(got, range(len(got)), strict=True))
-    texts = set(expected)
-    if "" in places or "" in texts or len(places) < len(got) or len(texts) < len(expected):
-        return _equal_pairs_with_copies(expected, got)
-    shared = texts.intersection(places)
-    if not shared:
-        return [], range(len(expected)), range(len(got))
-    pairs = [(index, places[text], 1.0) for index, text in enumerate(expected) if text in shared]
-    if len(pairs) == len(expected) or len(pairs) == len(got):
-        return pairs, (), ()
-    return (
-        pairs,
-        [index for index, text in enumerate(expected) if text not in shared],
-        [index for text, index in places.items() if text not in shared],
-    )
+def _equal_texts(expected: Sequence[str], got: Sequence[str]) -> tuple[list[int], Sequence[int], Sequence[int]]:
+    """Where each expected text was found, and the indexes on either side that may be paired with a similar text."""
+    offered = dict(zip(got, range(len(got)), strict=True))
+    if len(offered) < len(got) or "" in offered:
+        return _equal_texts_with_copies(expected, got)
+    found = list(map(offered.pop, expected, repeat(_NOWHERE)))
+    if not offered:
+        return found, (), ()
+    left = [index for index, other in enumerate(found) if other == _NOWHERE and expected[index]]
+    return found, left, list(offered.values())
 
 
-def _equal_pairs_with_copies(
+def _equal_texts_with_copies(
     expected: Sequence[str], got: Sequence[str]
-) -> tuple[list[Pair], Sequence[int], Sequence[int]]:
-    """The same when a text may be there more than once, or be empty."""
+) -> tuple[list[int], Sequence[int], Sequence[int]]:
+    """The same when a text may be answered more than once, or be empty."""
     wanted, offered = _places(expected), _places(got)
-    pairs = [
-        (index, other, 1.0)
-        for text in wanted.keys() & offered.keys()
-        for index, other in zip(wanted[text], offered.pop(text), strict=False)
-    ]
-    pairs.sort()
-    paired = {pair[0] for pair in pairs}
+    found = [_NOWHERE] * len(expected)
+    for text in wanted.keys() & offered.keys():
+        for index, other in zip(wanted[text], offered.pop(text), strict=False):
+            found[index] = other
     return (
-        pairs,
-        sorted(index for places in wanted.values() for index in places if index not in paired),
+        found,
+        [index for index, text in enumerate(expected) if text and found[index] == _NOWHERE],
         sorted(index for places in offered.values() for index in places),
     )
 
@@ -202,7 +208,7 @@ def _similar_pairs(
     expected: Sequence[str], got: Sequence[str], left: Sequence[int], offered: Sequence[int], allowed: _Allowed
 ) -> list[Pair]:
     """The pairs with the greatest sum of similarities among the allowed ones."""
-    wanted, there = [expected[index] for index in left], [got[index] for index in offered]
+    wanted, there = list(map(expected.__getitem__, left)), list(map(got.__getitem__, offered))
     few = len(wanted) * len(there) <= _FEW
     cells = _lone_cells_of_few(wanted, there, allowed.cutoff) if few else None
     if cells is None:
@@ -221,15 +227,16 @@ def _similar_pairs(
 
 def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], cutoff: float) -> list[Pair] | None:
     """What `_lone_cells` finds, without a matrix: for a handful of texts that takes less than making one."""
-    cells = []
     cutoff = max(0.0, cutoff - 0.001)
+    cells: list[Pair] = []
+    columns: set[int] = set()
     for row, text in enumerate(wanted):
         for column, other in enumerate(there):
-            similarity = normalized_similarity(text, other, score_cutoff=cutoff)
-            if similarity:
+            if similarity := normalized_similarity(text, other, score_cutoff=cutoff):
+                if column in columns or (cells and cells[-1][0] == row):
+                    return None
+                columns.add(column)
                 cells.append((row, column, similarity))
-    if len({cell[0] for cell in cells}) < len(cells) or len({cell[1] for cell in cells}) < len(cells):
-        return None
     return cells
 
 
