@@ -9,7 +9,7 @@ import steelyard
 
 SOURCE = Path(steelyard.__file__).parent
 # Modules outside the rooms that everybody may know.
-COMMON = {"blotting", "errors", "records", "registry", "__version__"}
+COMMON = {"blotting", "errors", "importing", "records", "registry", "__version__"}
 # Modules that suites may import besides `steelyard` itself.
 PUBLIC = {"steelyard.regions"}
 MAY_KNOW = {
@@ -17,12 +17,13 @@ MAY_KNOW = {
     "suite": set(),
     "targets": {"suite"},
     "scoring": {"suite", "answer"},
+    "judging": {"suite", "targets", "answer"},
     "store": {"suite"},
-    "engine": {"suite", "targets", "scoring", "answer", "store"},
+    "engine": {"suite", "targets", "scoring", "judging", "answer", "store"},
     "analysis": {"suite", "store"},
     "release": {"suite", "store", "analysis"},
     "report": {"suite", "answer", "store", "analysis", "release"},
-    "audit": {"suite", "scoring", "answer", "engine", "store", "analysis", "release"},
+    "audit": {"suite", "scoring", "judging", "targets", "answer", "engine", "store", "analysis", "release"},
 }
 
 

@@ -34,16 +34,21 @@ class Suite:
         *,
         cases: str | Path | Sequence[str] | Sequence[Mapping[str, Any] | Case] | Mapping[str, Any],
         target: Callable[..., Any] | Mapping[str, Any] | str,
-        score: Mapping[str, Mapping[str, Any] | Scorer],
+        score: Mapping[str, Mapping[str, Any] | Scorer] | None = None,
         passing: str | float | None = None,
         gates: Sequence[str] = (),
         folder: str | Path | None = None,
         **others: Any,
     ) -> None:
-        """`others` are the further keys of a suite file: about, answer, bands, findings, variants, repeats, ..."""
+        """`score` may be left out when there is a `judge`.
+
+        `others` are the further keys of a suite file: about, answer, bands, findings, judge, variants, repeats, ...
+        """
         caller = sys._getframe(1)
         passing = others.pop("pass_", passing)
-        data: dict[str, Any] = {"suite": name, "cases": _cases(cases), "target": target, "score": dict(score), **others}
+        data: dict[str, Any] = {"suite": name, "cases": _cases(cases), "target": target, **others}
+        if score is not None:
+            data["score"] = dict(score)
         if passing is not None:
             data["pass"] = passing
         if gates:

@@ -39,6 +39,8 @@ _BUILT_IN = {
         "python": "steelyard.targets.python:PythonTarget",
         "recorded": "steelyard.targets.recorded:RecordedTarget",
     },
+    # The settings of a judge that is asked; who asks it is not chosen by name.
+    "judges": {"chat": "steelyard.targets.chat_connection:ChatConnection"},
 }
 
 

@@ -6,6 +6,7 @@ The command line and the Python API both go through here, so that they cannot di
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
 import threading
@@ -17,10 +18,12 @@ from typing import Any
 from steelyard import __version__
 from steelyard.analysis.summary import summarise
 from steelyard.engine.health import Health
+from steelyard.engine.judges import Judges
 from steelyard.engine.options import RunOptions, Selection, parse_only
 from steelyard.engine.owner import is_alive, myself
 from steelyard.engine.plan import Plan
 from steelyard.engine.progress import Progress, Silent
+from steelyard.engine.replay import ReplayTarget
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.run import Ending, Engine
 from steelyard.errors import UserMistake
@@ -30,6 +33,7 @@ from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
 from steelyard.store.ids import new_run_id
 from steelyard.suite.describe import describe
+from steelyard.suite.describe_judge import as_recorded
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.model import Limits, SuiteModel
 from steelyard.suite.signature import signature
@@ -55,7 +59,9 @@ def run(
     suite = with_strict_rules(suite) if options.strict else suite
     limits = options.limits(suite.limits)
     plan = Plan(suite, options.selection, options.repeats or suite.repeats)
-    target = _target(suite, limits, os.environ if env is None else env)
+    surroundings = _surroundings(suite, limits, os.environ if env is None else env)
+    target = _target(suite, surroundings, store, options)
+    judges = _judges(suite, limits, surroundings)
     header = _header(suite, target, plan, limits, options)
     if resumed is not None:
         _insist_on_same_instrument(resumed, header)
@@ -67,13 +73,15 @@ def run(
         plan=plan,
         target=target,
         weigher=Weigher(suite),
+        judges=judges,
         limits=limits,
         store=store,
         run_id=header.id,
         cache=options.cache,
+        redact=suite.redactor,
     )
     try:
-        ending = _in_own_loop(_drive(engine, target, progress, resumed=resumed is not None))
+        ending = _in_own_loop(_drive(engine, target, judges, progress, resumed=resumed is not None))
     except UserMistake:
         store.update_run(_without_owner(replace(header, state=RunState.INTERRUPTED)))
         raise
@@ -85,8 +93,8 @@ def run(
     return finish(store, header, ending.health, finished=ending.stopped is None), ending
 
 
-async def _drive(engine: Engine, target: Target, progress: Progress, *, resumed: bool) -> Ending:
-    async with target:
+async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, *, resumed: bool) -> Ending:
+    async with target, judges or contextlib.nullcontext():
         return await engine.run(progress, resumed=resumed)
 
 
@@ -102,6 +110,9 @@ def rescore(
     """A new run: the answers of an earlier one, weighed by the suite as it is now."""
     progress = progress or Silent()
     suite = with_strict_rules(suite) if strict else suite
+    told = earlier.suite.get("judge")
+    if suite.judge is not None and told is not None:
+        suite = replace(suite, judge=as_recorded(suite.judge, told))
     now = time.time()
     limits = suite.limits if max_inconclusive is None else replace(suite.limits, max_inconclusive=max_inconclusive)
     header = replace(
@@ -124,6 +135,7 @@ def rescore(
         run_id=header.id,
         cases=iter(suite.cases),
         weigher=Weigher(suite),
+        judges=None if suite.judge is None else Judges(suite.judge, suite.folder),
         progress=progress,
         planned=earlier.n_planned,
     )
@@ -136,10 +148,17 @@ def rescore(
     return finish(store, header, rescored.health, finished=True)
 
 
+def judge_again(
+    suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
+) -> tuple[RunHeader, Ending]:
+    """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
+    return run(suite, store, _as_begun(replace(options, answers_of=earlier.id), earlier), progress)
+
+
 def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -> RunHeader:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     columns = store.columns(header.id)
-    summary = summarise(columns, header.suite)
+    summary = summarise(columns, header.suite, store.judgements(header.id) if header.suite.get("judge") else None)
     typical = summary.overall.latency.get("p50")
     usual = store.usual_latency(header.suite_name, header.target, before=header.created_at)
     suspect = health.complaints(typical.value if typical else None, usual)
@@ -153,6 +172,8 @@ def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -
         verdict=decision.verdict,
         summary=_plain(asdict(summary)),
     )
+    if finished:
+        store.forget_journal(header.id)
     store.update_run(header)
     return header
 
@@ -189,11 +210,15 @@ def _as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
         repeats=kept["repeats"],
         strict=kept["strict"],
         cache=kept["cache"] or options.cache,
+        answers_of=options.answers_of or kept.get("answers_of"),
     )
 
 
 def _insist_on_same_instrument(begun: RunHeader, now: RunHeader) -> None:
-    changed = [part for part, value in now.signature.items() if begun.signature.get(part) != value and part != "text"]
+    # A run that began before there were judges knows nothing of them: "" stands for none.
+    changed = [
+        part for part, value in now.signature.items() if begun.signature.get(part, "") != value and part != "text"
+    ]
     if changed:
         raise UserMistake(
             f"run {begun.id} cannot be resumed: since it began these have changed: {', '.join(changed)}."
@@ -201,14 +226,25 @@ def _insist_on_same_instrument(begun: RunHeader, now: RunHeader) -> None:
         )
 
 
-def _target(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> Target:
-    surroundings = Surroundings(
+def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options: RunOptions) -> Target:
+    if options.answers_of is not None:
+        return ReplayTarget(store, store.run(options.answers_of))
+    return open_target(suite.target, surroundings)
+
+
+def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings) -> Judges | None:
+    if suite.judge is None:
+        return None
+    return Judges(suite.judge, suite.folder, limits=limits, surroundings=surroundings, redact=suite.redactor)
+
+
+def _surroundings(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> Surroundings:
+    return Surroundings(
         folder=suite.folder,
         answer_schema=suite.answer.schema,
         env=dict(env),
         max_connections=limits.concurrency,
     )
-    return open_target(suite.target, surroundings)
 
 
 def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:
@@ -242,8 +278,10 @@ def _description(
 
 
 def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]:
-    """Truth and scorers of today; what was asked of whom is as it was then."""
-    return signature(suite, earlier.target, prompts=earlier.signature["prompts"])
+    """Truth, scorers and rules of today; what was asked of whom is as it was then."""
+    asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
+    judge = earlier.signature.get("judge") if asked else None
+    return signature(suite, earlier.target, prompts=earlier.signature["prompts"], judge=judge)
 
 
 def _in_own_loop(coroutine: Any) -> Any:

@@ -1,5 +1,6 @@
 """One call: how often it is made again, what the cache takes for the same, and that no secret gets through."""
 
+import asyncio
 import base64
 import json
 import math
@@ -8,11 +9,12 @@ from urllib.parse import quote
 import pytest
 
 from steelyard.engine import caller as calling
-from steelyard.engine.caller import Caller
+from steelyard.engine.caller import Caller, Patience
 from steelyard.engine.pace import Pace
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.model import Limits, Variant
+from steelyard.suite.redaction import NAME, Redactor, RedactPart
 from steelyard.targets.base import Ask, Reply
 
 SECRET = 'wal"nut/42'
@@ -134,3 +136,33 @@ async def test_a_cost_or_a_latency_that_cannot_be_one_is_unknown(said):
     attempt = (await call(Scripted(Reply("x", cost=said, latency=said)))).attempt
     assert attempt.cost is None
     assert 0 <= attempt.latency < 5  # the engine's own clock instead
+
+
+async def test_a_call_may_have_a_time_limit_of_its_own():
+    async def send():
+        await asyncio.sleep(0.2)
+        return Reply("late")
+
+    patience = Patience(Limits(retries=0, timeout=5), Pace(1))
+    failure = (await patience.attempt(send, 0.02)).failure
+    assert (failure.kind, failure.message) == ("timeout", "no answer within 0.02 s")
+    assert (await patience.attempt(send)).text == "late"
+
+
+@pytest.mark.parametrize("place", ["text", "message", "body", "cache"])
+async def test_the_names_of_a_case_are_redacted_wherever_they_come_back(place):
+    said = f"Ann says {SECRET}."
+    step = {
+        "text": Reply(said),
+        "message": TargetFailure("http_500", said, retry=False),
+        "body": TargetFailure("http_500", "no", retry=False, body=said),
+        "cache": TargetFailure("refused", "must not be asked"),
+    }[place]
+    kept = {"text": "Ann says [secret].", "status": 200, "latency": 1.0, "cost": None}
+    cached = (lambda _key: kept) if place == "cache" else None
+    redact = Redactor(RedactPart(names=["input.name"]))
+    caller = Caller(Scripted(step), Limits(retries=0), Pace(1), cached, redact=redact)
+    case = redact.case(Case("c1", input={"name": "Ann"}))
+    attempt = (await caller.call(Ask(case, Variant("", {})))).attempt
+    assert f"{NAME} says [secret]." in (attempt.text, attempt.failure and attempt.failure.message)
+    assert "Ann" not in str(attempt)

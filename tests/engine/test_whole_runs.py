@@ -340,7 +340,7 @@ def test_a_store_that_fails_under_a_pile_of_answers_ends_the_run_instead_of_hang
     suite = load_suite(write_suite(tmp_path / "s", n=40))
     raised = []
 
-    def full(*_):
+    def full(*_, **__):
         time.sleep(0.2)  # answers pile up meanwhile
         raise StoreError("the disk is full")
 

@@ -104,7 +104,7 @@ def test_a_gate_asked_of_a_stored_run_may_name_its_measures() -> None:
         check_on_run(["score.name.txt >= 80 %", "score.value.text >= 80 %", "findings.X.samples <= 1"], suite, summary)
     assert str(caught.value).splitlines() == [
         "gate 'score.name.txt >= 80 %': there is no measure of name 'txt': did you mean text?",
-        "gate 'score.value.text >= 80 %': there is no measure of value 'text'; there are: average",
+        "gate 'score.value.text >= 80 %': there is no measure of value 'text'; there are: average, points",
         "gate 'findings.X.samples <= 1': there is no finding code 'X'; there are: INVENTED, FORMAT",
     ]
 

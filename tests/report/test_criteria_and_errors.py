@@ -131,7 +131,7 @@ def test_the_same_measure_of_two_components_is_told_apart():
     report = item_reports.items_report()
     ratio = Proportion(Estimate(0.5, 2), 1, 2)
     overall = replace(report.summary.overall, measures={"a": {"text": ratio}, "b": {"text": ratio}})
-    assert [name for name, _ in error_tables.measured(overall)] == ["a.text", "b.text"]
+    assert [name for name, _ in error_tables.measured(report, overall)] == ["a.text", "b.text"]
 
 
 def test_a_criterion_shows_both_rules_its_value_and_whether_it_decides():

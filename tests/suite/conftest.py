@@ -79,6 +79,54 @@ GOOD: dict[str, Any] = {
     "target": {"python": "answers:greet"},
     "score": {"text": {"same": {"expected": "expected.text"}}},
 }
+JUDGED: dict[str, Any] = {
+    "suite": "letters",
+    "cases": "letters.json",
+    "target": {"recorded": "letters.jsonl"},
+    "score": {"form": {"python": "measures:Form", "weight": 0}},
+    "pass": "score >= 50 %",
+    "judge": {
+        "rubric": {
+            "version": "1.0",
+            "calibration": ["Start at 3."],
+            "dimensions": {
+                "tone": {"about": "How it sounds.", "scores": {"5": "warm", "1": "cold"}, "examples": {"3": "so so"}},
+                "sense": {"weight": 2},
+            },
+            "flags": {"unsafe": {"about": "Harm.", "triggers": ["a threat"]}},
+        },
+        "bind": ["when form.words < 3 then sense <= 2", "when not form.greeted then tone <= 3 and unsafe"],
+        "by": "code",
+        "judges": {
+            "code": {"python": "measures:judge"},
+            "model": {"chat": {"base_url": "http://localhost:9/v1", "model": "big", "temperature": 0, "token": "KEY"}},
+        },
+        "labels": "expected.labels",
+    },
+}
+MEASURES = """
+from typing import ClassVar, Mapping
+from steelyard import Scorer
+from steelyard.scoring.base import Reading
+
+
+class Form(Scorer):
+    "Counts words."
+    metrics: ClassVar[Mapping[str, str]] = {"words": "how many", "greeted": "whether it begins with a greeting"}
+    least: int = 1
+
+    def read(self, answer, case):
+        return Reading(1.0, metrics={"words": len(answer.split()), "greeted": answer.startswith("Dear")})
+
+
+def judge(text, case, metrics):
+    return {"tone": 3, "sense": 3, "unsafe": False}
+"""
+LETTERS: list[dict[str, Any]] = [
+    {"id": "a", "input": "thanks", "expected": {"labels": {"tone": {"best": 4, "allowed": [3, 5]}, "unsafe": False}}},
+    {"id": "b", "input": "excuse", "expected": {"labels": {"tone": [1, 2], "sense": 2}}},
+    {"id": "c", "input": "joke"},
+]
 CASES: list[dict[str, Any]] = [
     {"id": "a", "input": "morning", "expected": {"text": "Good morning"}},
     {"id": "b", "input": "evening", "expected": {"text": "Good evening"}},
@@ -107,3 +155,20 @@ def write(tmp_path: Path) -> Write:
         return folder / "suite.yaml"
 
     return write
+
+
+@pytest.fixture
+def judged(write: Write) -> Write:
+    """Writes JUDGED with some keys of the suite (`suite=`) and of its judge replaced; None takes a key out."""
+
+    def judged(suite: dict[str, Any] | None = None, files: dict[str, Any] | None = None, **judge: Any) -> Path:
+        data = json.loads(json.dumps(JUDGED)) | (suite or {})
+        if isinstance(data["judge"], dict):
+            data["judge"] |= judge
+            data["judge"] = {key: value for key, value in data["judge"].items() if value is not None}
+        data = {key: value for key, value in data.items() if value is not None}
+        text = json.dumps(data, indent=1)
+        parts = {"letters.json": LETTERS, "letters.jsonl": "", "measures.py": MEASURES}
+        return write(text, files={**parts, **(files or {})})
+
+    return judged

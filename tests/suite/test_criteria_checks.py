@@ -201,7 +201,7 @@ criteria:
         " leave room between pass and fail",
         "suite.yaml:11: criteria.fourth: unknown key 'pss': did you mean pass?",
         "suite.yaml:12: criteria.fifth.pass: 'score.text.exact >= 80 %': there is no measure of text 'exact';"
-        " there are: average",
+        " there are: average, points",
     ]
 
 

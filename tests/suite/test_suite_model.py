@@ -58,6 +58,7 @@ def test_a_suite_is_described_as_plain_data(full):
                 "wrong_below": 0.4,
                 "strict": False,
                 "measures": {},
+                "kind": "component",
             },
             {
                 "name": "name",
@@ -71,6 +72,7 @@ def test_a_suite_is_described_as_plain_data(full):
                 "wrong_below": 0.5,
                 "strict": False,
                 "measures": {},
+                "kind": "component",
             },
         ],
         "bands": [{"name": "Good", "at_least": 0.75}, {"name": "Bad", "at_least": 0.0}],
@@ -100,6 +102,7 @@ def test_a_suite_is_described_as_plain_data(full):
         "repeats": 2,
         "max_inconclusive": 0.1,
         "answer": {"format": "json", "schema": {"type": "object"}, "repair": True},
+        "judge": None,
     }
     assert full.limits.timeout == 5
     assert full.bands[0] == Band("Good", 0.75)

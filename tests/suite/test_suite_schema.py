@@ -65,7 +65,7 @@ def test_a_good_suite_fits_and_loads(write, plain_schema):
         ("suite: demo", "siute: demo"),
         ("weight: 70", "weight: heavy"),
         ("weight: 70", "wieght: 70"),
-        ("weight: 70", "weight: 0"),
+        ("weight: 70", "weight: -1"),
         ("exact: {expected: expected.text}", "exat: {expected: expected.text}"),
         ("exact: {expected: expected.text}", "exact: {expcted: expected.text}"),
         ("exact: {expected: expected.text}", "exact: {expected: x}, number: {expected: x}"),

@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 from steelyard import Attachment, Case, UserMistake
+from steelyard.importing import find_callable
 from steelyard.suites import cards
-from steelyard.targets.importing import find_callable
 
 FOLDER = Path(cards.__file__).parent
 TRUTH = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from steelyard.analysis.groups import settled
+from steelyard.analysis.estimates import settled
 from steelyard.analysis.intervals import student, t_two_sided
 from steelyard.analysis.model import BestVariant, Difference, Estimate
 from steelyard.analysis.pieces import Array

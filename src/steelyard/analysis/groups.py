@@ -11,18 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from steelyard.analysis.intervals import effective_n, quantile_ranks, student, wilson
+from steelyard.analysis.estimates import ANYWHERE, SHARES, Scale, bounded, clustered_mean, settled, worth_of
+from steelyard.analysis.intervals import quantile_ranks, wilson
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.pieces import Array, add_at, distinct, pieces, tally
 
 Entries = Iterable[tuple[Array, Array]]
 """Pieces of (row, label) pairs."""
-Scale = tuple[float, float]
-SHARES: Scale = (0.0, 1.0)
-NOT_NEGATIVE: Scale = (0.0, math.inf)
-ANYWHERE: Scale = (-math.inf, math.inf)
-NO_SPREAD = 1e-24
-"""Mean squared deviation that is only rounding: values that differ by less than 1e-12."""
 
 
 class Groups:
@@ -144,35 +139,15 @@ class Groups:
         mean = _ratio(total, n)
         clusters, squares, sizes = self._spread(values, mean)
         return [
-            self._mean(g, float(mean[g]), int(n[g]), int(clusters[g]), float(squares[g]), float(sizes[g]), scale)
+            clustered_mean(
+                float(mean[g]),
+                int(n[g]),
+                int(self.planned[g] - n[g]),
+                (int(clusters[g]), float(squares[g]), float(sizes[g])),
+                scale,
+            )
             for g in range(len(self))
         ]
-
-    def _mean(
-        self,
-        g: int,
-        mean: float,
-        n: int,
-        clusters: int,
-        squares: float,
-        sizes: float,
-        scale: Scale,
-    ) -> Estimate:
-        missing = int(self.planned[g]) - n
-        if n == 0:
-            return Estimate(None, 0, missing)
-        mean = settled(mean)
-        if squares > n * NO_SPREAD and clusters > 1:
-            bounds = student(mean, (clusters / (clusters - 1) * squares) ** 0.5 / n, clusters - 1)
-        elif clusters < 2 or math.isinf(scale[1]):
-            bounds = None
-        else:
-            # Equal values show no spread, which is not certainty: no score on a bounded scale varies more than a rate.
-            low, high = scale
-            share = min(1.0, max(0.0, (mean - low) / (high - low)))
-            around = wilson(share, n * n / sizes)
-            bounds = None if around is None else (low + around[0] * (high - low), low + around[1] * (high - low))
-        return bounded(mean, n, missing, bounds, scale)
 
     def rates(
         self, entries: Entries, n_labels: int, known: Array, absent_as: int | None = None
@@ -226,7 +201,9 @@ class Groups:
         squares = hit_hit - 2 * share * hit_size + share * share * sizes[:, None]
         worth = np.zeros(hits.shape)
         for g, i in np.ndindex(hits.shape):
-            worth[g, i] = _worth(float(share[g, i]), int(n[g]), int(clusters[g]), float(squares[g, i]), float(sizes[g]))
+            worth[g, i] = worth_of(
+                float(share[g, i]), int(n[g]), int(clusters[g]), float(squares[g, i]), float(sizes[g])
+            )
         return worth
 
     def _rate(self, g: int, hits: int, n: int, worth: float) -> Estimate:
@@ -273,7 +250,7 @@ class Groups:
         share = _ratio(share, np.array(n))
         clusters, squares, sizes = self._spread(values, share, below=found)
         return [
-            math.floor(_worth(float(share[g]), n[g], int(clusters[g]), float(squares[g]), float(sizes[g])) + 1e-9)
+            math.floor(worth_of(float(share[g]), n[g], int(clusters[g]), float(squares[g]), float(sizes[g])) + 1e-9)
             if n[g]
             else 0
             for g in range(len(self))
@@ -351,15 +328,6 @@ def _at(ranked: Array, point: float) -> float:
     return low + (high - low) * (place - below)
 
 
-def settled(figure: float) -> float:
-    """The figure without its last digits, which depend on what was added up first: 28.75 must not print two ways."""
-    return figure if figure.is_integer() else float(f"{figure:.12g}")
-
-
-def _worth(share: float, n: int, clusters: int, squares: float, sizes: float) -> float:
-    return effective_n(share, n, clusters, squares, sizes) if clusters > 1 else 0.0
-
-
 def _ratio(numerator: Array, denominator: Array) -> Array:
     return np.asarray(numerator / np.maximum(denominator, 1))
 
@@ -367,18 +335,3 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
 def _narrow(codes: Array, n: int) -> Array:
     """The codes in the smallest type: numpy sorts 16-bit integers by radix, several times faster."""
     return codes.astype(np.uint16) if n <= np.iinfo(np.uint16).max else codes
-
-
-def bounded(
-    value: float,
-    n: int,
-    missing: int,
-    bounds: tuple[float, float] | None,
-    scale: Scale,
-) -> Estimate:
-    """The estimate with its interval cut at the ends of the scale; the value itself always lies inside."""
-    if bounds is None:
-        return Estimate(value, n, missing)
-    low, high = bounds
-    low, high = max(scale[0], low), min(scale[1], high)
-    return Estimate(value, n, missing, min(low, value), max(high, value))

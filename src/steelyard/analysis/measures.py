@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.analysis.groups import NO_SPREAD, SHARES, Groups, bounded, settled
+from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, settled
+from steelyard.analysis.groups import Groups
 from steelyard.analysis.intervals import student, wilson
 from steelyard.analysis.model import Estimate, Proportion
 from steelyard.analysis.pieces import Array, pieces

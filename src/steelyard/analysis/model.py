@@ -112,6 +112,9 @@ class Slice:
     """In how many samples each code was found; codes that were not found are left out."""
     repeated: dict[str, Repeated] = field(default_factory=dict)
     """What came of every condition over repeats that the suite's criteria name, by its text."""
+    set_aside: int = 0
+    """Scored samples that another kind of judge has read than the run's own: `outcomes` counts them as scored, every
+    figure counts them as missing, and they are inconclusive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,50 @@ class SampleLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ModeFigure:
+    """What one kind of judge says, on its own: never in one mean with another kind."""
+
+    n: int
+    """Samples that were scored in this mode."""
+    average: Estimate
+    dimensions: dict[str, Estimate] = field(default_factory=dict)
+    """Average of each dimension of the rubric, in points."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundFigure:
+    """One dimension before and after rules and checks."""
+
+    bound: Estimate
+    """Share of the texts whose score was bound."""
+    raw_mean: Estimate
+    bound_mean: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFigures:
+    """How the judge of a run behaved; shares are of ballots, one for each member and judging repeat of a text."""
+
+    mode: str
+    """The run's main mode: what is bound, broken and quoted is counted on ballots of this mode alone."""
+    n_texts: int
+    n_ballots: int
+    modes: dict[str, int] = field(default_factory=dict)
+    """Ballots of each mode; those without a reading are in none."""
+    rungs: dict[str, int] = field(default_factory=dict)
+    """How answers were read, most frequent first."""
+    broken_rules: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of ballots that broke a binding rule; n/a when there is none."""
+    made_up_quotes: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of ballots with a quote that is not in the text; n/a when none is asked for."""
+    failed: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of all ballots that came to no reading."""
+    dimensions: dict[str, BoundFigure] = field(default_factory=dict)
+    remarks: dict[str, int] = field(default_factory=dict)
+    """Ballots with at least one remark of each code, most frequent first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """All figures of one run, computed once; every report is a view of it."""
 
@@ -178,3 +225,7 @@ class Summary:
     method: str = ""
     """How the intervals were computed, in one line."""
     extra: dict[str, Any] = field(default_factory=dict)
+    modes: dict[str, ModeFigure] = field(default_factory=dict)
+    """By kind of judge, each on its own; empty for a run without a judge."""
+    judge: JudgeFigures | None = None
+    """None for a run without a judge."""

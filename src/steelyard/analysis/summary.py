@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.best import find_best
 from steelyard.analysis.cells import Cells
-from steelyard.analysis.groups import NOT_NEGATIVE, Groups
+from steelyard.analysis.estimates import NOT_NEGATIVE
+from steelyard.analysis.groups import Groups
+from steelyard.analysis.judge_figures import judge_figures
+from steelyard.analysis.judge_model import Judged
 from steelyard.analysis.measures import measured
 from steelyard.analysis.mending import code_figures
-from steelyard.analysis.model import BestVariant, Estimate, Slice, Summary
+from steelyard.analysis.model import BestVariant, Estimate, ModeFigure, Slice, Summary
 from steelyard.analysis.patterns import find_patterns, find_priorities
 from steelyard.analysis.pieces import Array, tally
 from steelyard.analysis.repeats import Repeats
+from steelyard.analysis.rubric import DescribedRubric, described_rubric
 from steelyard.analysis.table import Table, cut
 from steelyard.store.base import Columns
 
@@ -22,15 +27,17 @@ _LATENCIES = {"p50": 0.5, "p95": 0.95, "min": 0.0, "max": 1.0}
 _TOTALS = ("tokens_in", "tokens_out", "cost")
 
 
-def summarise(columns: Columns, suite: dict[str, Any]) -> Summary:
+def summarise(columns: Columns, suite: dict[str, Any], judgements: Iterable[Judged] | None = None) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
-    Samples that were planned and never came are missing from every figure of the whole run.
+    Samples that were planned and never came are missing from every figure of the whole run. `judgements` are those of
+    the run in the order of its plan; they are read once and none is kept.
     """
     absent = max(0, int(suite.get("n_planned") or 0) - columns.n)
     table = Table(columns, suite)
     groups = cut(columns, suite, absent)
     repeats = Repeats(table, suite)
+    rubric = described_rubric(suite)
     slices = {factor: _slices(factor, each, table, repeats) for factor, each in groups.items()}
     overall = slices.pop("")[0]
     codes = code_figures(table, groups[""], overall)
@@ -54,6 +61,8 @@ def summarise(columns: Columns, suite: dict[str, Any]) -> Summary:
             "n_patterns": n_patterns,
             "scales": {name: list(scale) for name, scale in table.scales.items()},
         },
+        modes=_modes(groups[""], table, rubric),
+        judge=None if judgements is None or rubric is None else judge_figures(judgements, rubric),
     )
 
 
@@ -75,6 +84,7 @@ def _slices(factor: str, groups: Groups, table: Table, repeats: Repeats) -> list
     latency = _latency(groups, table)
     measures, repeated = measured(groups, table), repeats.of(factor, groups)
     totals = {name: groups.totals(table.reported(name)) for name in _TOTALS}
+    set_aside = groups.count(table.set_aside)
     return [
         Slice(
             factor=factor,
@@ -94,9 +104,24 @@ def _slices(factor: str, groups: Groups, table: Table, repeats: Repeats) -> list
             measures=measures[g],
             finding_samples={code: int(n) for code, n in zip(table.codes, finding_samples[g], strict=True) if n},
             repeated=repeated[g],
+            set_aside=int(set_aside[g]),
         )
         for g, name in enumerate(groups.names)
     ]
+
+
+def _modes(run: Groups, table: Table, rubric: DescribedRubric | None) -> dict[str, ModeFigure]:
+    """Each mode on its own, the run's main one first."""
+    if rubric is None:
+        return {}
+    dimensions = [name for name in rubric.dimensions if name in table.components]
+    found = {}
+    for mode in sorted(table.modes, key=lambda name: (name != rubric.mode, name)):
+        average = run.means(table.read_in(mode))[0]
+        if average.n:
+            means = {name: run.means(table.read_in(mode, name), rubric.scale)[0] for name in dimensions}
+            found[mode] = ModeFigure(average.n, average, means)
+    return found
 
 
 def _outcome_rates(groups: Groups, table: Table) -> dict[str, list[Estimate]]:

@@ -1,6 +1,8 @@
 """A run's columns under the rules on what counts as what, which are applied here, once.
 
 A malformed answer has score 0 and has not passed. An inconclusive sample has no score, no band and no findings.
+A sample that another kind of judge has read than the run's own is set aside, as if it were inconclusive: the readings
+of two modes are never put into one figure.
 """
 
 from __future__ import annotations
@@ -39,7 +41,10 @@ class Table:
         self.variant, self.variants = columns.variant, columns.variants
         self.outcome, self.outcomes = columns.outcome, columns.outcomes
         self.malformed = self._is(Outcome.MALFORMED)
-        self.scored = self._is(Outcome.SCORED)
+        scored = self._is(Outcome.SCORED)
+        self.set_aside = scored & self._in_another_mode(suite)
+        """Scored in another mode than the run's main one."""
+        self.scored = scored & ~self.set_aside
         self.conclusive = self.malformed | self.scored
         self.components = [name for name in self._declared if name in columns.components]
         self.components += sorted(set(columns.components) - set(self.components))
@@ -48,7 +53,8 @@ class Table:
         declared = [band["name"] for band in self._bands]
         self.bands = declared + sorted(set(columns.bands) - set(declared))
         known = {FORMAT} | {each["code"] for each in suite.get("taxonomy") or ()}
-        known |= {code_of(each) for each in self._declared.values()}
+        # A flag makes no findings: a code of its own would be one that is never found.
+        known |= {code_of(each) for each in self._declared.values() if each.get("kind") != "flag"}
         self.codes = sorted(known | set(columns.finding_codes))
         """All codes the suite knows or the run has."""
         self.finding_sample, self.finding_code = self._findings()
@@ -61,6 +67,25 @@ class Table:
     def _is(self, outcome: Outcome) -> Array:
         codes = [i for i, name in enumerate(self.outcomes) if name == outcome]
         return self.outcome == codes[0] if codes else np.zeros(self.n, dtype=bool)
+
+    def _in_another_mode(self, suite: dict[str, Any]) -> Array:
+        columns, main = self._columns, (suite.get("judge") or {}).get("mode")
+        if main is None or len(columns.mode) != self.n:
+            return np.zeros(self.n, dtype=bool)
+        if main not in columns.modes:
+            return np.ones(self.n, dtype=bool)
+        return np.asarray(columns.mode != columns.modes.index(main))
+
+    @property
+    def modes(self) -> list[str]:
+        """The kinds of judges behind the scores, main or not; none for a run without a judge."""
+        return list(self._columns.modes) if len(self._columns.mode) == self.n else []
+
+    def read_in(self, mode: str, component: str | None = None) -> Array:
+        """Scores, or the values of a component, of the samples that were scored in one mode and of no others."""
+        here = (self.scored | self.set_aside) & (self._columns.mode == self._columns.modes.index(mode))
+        values = self._columns.score if component is None else self._columns.components[component]
+        return np.where(here, values, np.nan)
 
     def score(self) -> Array:
         """Scores; 0 for what could not be read."""

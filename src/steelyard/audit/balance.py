@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from steelyard.audit.gate_check import gate_complaints
+from steelyard.audit.judged import Balance, InjectionResult, try_injections, unguarded
 from steelyard.audit.probes import EVERYTHING, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
 from steelyard.errors import UserMistake
 from steelyard.records import Outcome
-from steelyard.scoring.weigh import Weighed, Weigher
+from steelyard.scoring.weigh import Weighed
 from steelyard.suite.case import Case
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.model import SuiteModel
@@ -40,7 +41,8 @@ class ProbeResult:
     """The most that `average` may be; for the truth, the least that `lowest` may be."""
     holds: bool
     only_shown: bool = False
-    """True where a strict rule exists beside this one and is held to the limits in its place."""
+    """True where a strict rule exists beside this one and is held to the limits in its place, and where a model would
+    have to be asked: then it is what a judge that gives full marks, without proof, would leave it with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class AuditResult:
     n_cases: int
     n_audited: int
     probes: list[ProbeResult] = field(default_factory=list)
+    injections: list[InjectionResult] = field(default_factory=list)
+    """For a judged suite: what texts that talk to the judge come to."""
     complaints: list[str] = field(default_factory=list)
 
 
@@ -59,12 +63,17 @@ def audit(suite: SuiteModel) -> AuditResult:
     cases = list(islice(iter(suite.cases), MOST_CASES))
     result = AuditResult(suite.name, suite.survey.n, len(cases))
     for rule, ruled in _rules(suite):
-        weigher = Weigher(ruled)
+        balance = Balance(ruled)
         for probe in ProbeMaker(ruled, cases).probes():
-            found, complaint = _weigh(ruled, weigher, probe, cases, rule)
+            found, complaint = _weigh(ruled, balance, probe, cases, rule)
             result.probes.append(found)
             if complaint:
                 result.complaints.append(complaint)
+    result.injections.extend(try_injections(suite, cases))
+    for injection in result.injections:
+        result.complaints.extend(f"injection {injection.name}: {told}" for told in injection.broken)
+    if suite.judge is not None and (told := unguarded(suite.judge)):
+        result.complaints.append(told)
     result.complaints.extend(gate_complaints(suite, cases))
     return result
 
@@ -79,9 +88,9 @@ def _has_strict(suite: SuiteModel) -> bool:
 
 
 def _weigh(
-    suite: SuiteModel, weigher: Weigher, probe: Probe, cases: list[Case], rule: str
+    suite: SuiteModel, balance: Balance, probe: Probe, cases: list[Case], rule: str
 ) -> tuple[ProbeResult, str | None]:
-    weighed = [_weigh_one(weigher, probe.answer(at), case, probe) for at, case in enumerate(cases)]
+    weighed = [_weigh_one(balance, probe.answer(at), case, probe) for at, case in enumerate(cases)]
     scores = [one.score or 0.0 for one in weighed]
     is_truth = probe.kind == TRUTH
     passed = tuple(case.id for case, one in zip(cases, weighed, strict=True) if bool(one.passed) != is_truth)
@@ -89,6 +98,7 @@ def _weigh(
     average, lowest = sum(scores) / len(scores), min(scores)
     complaint = None
     only_shown = probe.kind in (STUFFED, EVERYTHING) and rule == AS_WRITTEN and _has_strict(suite)
+    only_shown = only_shown or balance.is_lenient
     if is_truth:
         if lowest < limit or (passed and suite.passing is not None):
             complaint = _truth_complaint(cases, scores, limit)
@@ -115,9 +125,9 @@ def _weigh(
     return found, complaint and f"{probe.name} ({rule}): {complaint}"
 
 
-def _weigh_one(weigher: Weigher, answer: str, case: Case, probe: Probe) -> Weighed:
+def _weigh_one(balance: Balance, answer: str, case: Case, probe: Probe) -> Weighed:
     try:
-        return weigher.weigh(answer, case)
+        return balance.weigh(answer, case)
     except Exception as error:
         told = f"{type(error).__name__}: {error}"
         raise UserMistake(

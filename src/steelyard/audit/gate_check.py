@@ -9,7 +9,7 @@ from pathlib import Path
 
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
-from steelyard.engine.run import weigh_attempt
+from steelyard.engine.sample import Weighing
 from steelyard.records import Attempt, RunHeader, Verdict
 from steelyard.release.criteria import evaluate_criteria
 from steelyard.release.gates import Scope, evaluate
@@ -117,7 +117,7 @@ def _lets_empty_through(gate: Gate, summary: Summary) -> bool:
 
 def _summary_of_empty_answers(suite: SuiteModel, cases: list[Case]) -> Summary:
     weigher = Weigher(suite)
-    samples = [weigh_attempt(weigher, case, suite.variants[0].name, 0, Attempt(text="")) for case in cases]
+    samples = [Weighing(weigher, case, suite.variants[0].name, 0, Attempt(text="")).sample for case in cases]
     description = describe(suite)
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(str(Path(folder) / "audit.db"))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from steelyard.audit.balance import AuditResult, ProbeResult
+    from steelyard.audit.judged import InjectionResult
 
 
 @click.command("audit")
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 def command(suite: str, as_json: bool) -> None:
     """Test the test: what do answers earn that know nothing?
 
-    Scores probes instead of answers, by the suite's rules and by the strict ones. Exit code 1 when one earns too much,
-    when the truth does not earn full marks, or when a gate cannot fail.
+    Scores probes instead of answers, by the suite's rules and by the strict ones. Of a judged suite, texts that talk
+    to their judge are tried on a judge that obeys them. Exit code 1 when a probe earns too much, when the truth does
+    not earn full marks, when a rule or check of the judge does not hold, or when a gate cannot fail.
     """
     from steelyard.audit.balance import audit
     from steelyard.cli.show import print_json
@@ -70,12 +72,36 @@ def _print(result: AuditResult) -> None:
             )
         out.print(table)
         out.print()
+    if result.injections:
+        _print_injections(result.injections, out)
     for complaint in result.complaints:
         out.print(Text(f"- {complaint}"))
     if result.complaints:
         out.print("AUDIT FAILED")
     else:
         _print_passed(result, out)
+
+
+def _print_injections(injections: list[InjectionResult], out: Console) -> None:
+    """What texts that talk to the judge come to when it obeys them."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.report.figures import percent
+
+    title = f"texts that talk to their judge, and a judge that obeys, n {injections[0].n}: most that one gets"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("attempt", no_wrap=True)
+    table.add_column("what the text holds")
+    table.add_column("unproven", justify="right", no_wrap=True)
+    table.add_column("quoting it", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for one in injections:
+        word = "ok" if one.holds else "FAILS"
+        table.add_row(Text(one.name), Text(one.about), percent(one.highest), percent(one.highest_with_quote), word)
+    out.print(table)
+    out.print("unproven: without a quote or with a made-up one. quoting it: with the attempt itself as its proof.")
+    out.print()
 
 
 def _print_passed(result: AuditResult, out: Console) -> None:
@@ -90,10 +116,12 @@ def _print_passed(result: AuditResult, out: Console) -> None:
         out.print(f"Audit passed. What knows nothing earns at most {earned}.")
     else:
         out.print("Audit passed. What knows nothing earns nothing.")
-    if any(probe.only_shown for probe in result.probes):
+    if any(probe.only_shown and probe.kind == NULL for probe in result.probes):
+        out.print("shown: a model would have to be asked; this is what rules and checks leave of full marks.")
+    elif any(probe.only_shown for probe in result.probes):
         out.print("shown: the strict rule is held to this limit in place of the rule as written.")
     for probe in result.probes:
-        if probe.only_shown and probe.average > probe.limit:
+        if probe.only_shown and probe.average > probe.limit and probe.kind != NULL:
             earned = f"{percent(probe.average)} and passes {len(probe.passed)} of {probe.n} cases"
             out.print(Text(f"As written, {probe.about} earns {earned}: --strict closes that."))
     if any(probe.n_malformed == probe.n for probe in result.probes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -18,9 +19,18 @@ _INTERRUPTED = 130
 
 
 def end_with(
-    store: Store, header: RunHeader, *, as_json: bool, interrupted: bool = False, stopped: str | None = None
+    store: Store,
+    header: RunHeader,
+    *,
+    as_json: bool,
+    interrupted: bool = False,
+    stopped: str | None = None,
+    go_on: Sequence[str] | None = None,
 ) -> int:
-    """Show the run and give the exit code its verdict stands for."""
+    """Show the run and give the exit code its verdict stands for.
+
+    `go_on` is the command that goes on with a run that was stopped; left out, the one that was given.
+    """
     from steelyard.release.verdict import exit_code
     from steelyard.report.build import build_report
 
@@ -34,7 +44,8 @@ def end_with(
 
         print_report(report, console())
     if stopped is not None:
-        click.echo(f"Not finished ({stopped}). Go on with:\n  {_same_command(header.id)}", err=True)
+        again = _same_command(header.id) if go_on is None else shlex.join(go_on)
+        click.echo(f"Not finished ({stopped}). Go on with:\n  {again}", err=True)
     return _INTERRUPTED if interrupted else exit_code(header.verdict)
 
 

@@ -14,6 +14,7 @@ COMMANDS = {
     "gate": "Check a run's gates; the exit code is the verdict.",
     "import": "Read a snapshot file into the store.",
     "init": "Write a commented starter suite that runs at once.",
+    "judge": "Find out how far a suite's judge can be trusted.",
     "report": "Show a run, or write it as Markdown, JUnit, HTML or JSON.",
     "rescore": "Weigh recorded answers again; no call is made.",
     "run": "Weigh a suite's target and keep every answer.",

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steelyard.cli.shared_options import as_json, max_inconclusive, run_name, store_url
+from steelyard.cli.shared_options import JudgeChoice, as_json, judge_options, max_inconclusive, run_name, store_url
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
+    from steelyard.store.base import Store
     from steelyard.suite.model import SuiteModel
 
 
@@ -18,34 +19,98 @@ if TYPE_CHECKING:
 @run_name
 @click.option("--suite", metavar="SUITE", help="Weigh by this suite instead of the one the run was made with.")
 @click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
+@click.option(
+    "--judge-again", is_flag=True, help="Ask the judge anew about the recorded answers; tells the cost first."
+)
+@click.option("--yes", is_flag=True, help="With --judge-again: go on without asking.")
+@judge_options
 @max_inconclusive
 @store_url
 @as_json
 def command(
-    run: str, suite: str | None, strict: bool, max_inconclusive: float | None, store_url: str | None, as_json: bool
+    run: str,
+    suite: str | None,
+    strict: bool,
+    judge_again: bool,
+    yes: bool,
+    judge: str | None,
+    judge_model: str | None,
+    judge_token: str | None,
+    judge_repeats: int | None,
+    max_inconclusive: float | None,
+    store_url: str | None,
+    as_json: bool,
 ) -> None:
     """Weigh recorded answers again; no call is made.
 
     Takes the suite as it is now, with its scorers, weights and truth, and writes a new run. Answers to questions
-    that have changed since are left out and counted as missing.
+    that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
+    is asked anew with --judge-again only.
     """
-    from steelyard import weighing
-    from steelyard.cli.ending import end_with
-    from steelyard.cli.show import progress_of
     from steelyard.store.open import open_store
 
+    choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats)
+    _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        loaded = _same_suite(header, suite)
-        with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
-            new = weighing.rescore(
-                loaded, store, header, strict=strict, max_inconclusive=max_inconclusive, progress=progress
-            )
-        code = end_with(store, new, as_json=as_json)
+        loaded = choice.of(_same_suite(header, suite))
+        if judge_again:
+            code = _judged_again(store, header, loaded, choice, max_inconclusive, yes=yes, as_json=as_json)
+        else:
+            code = _rescored(store, header, loaded, max_inconclusive, strict=strict, as_json=as_json)
     finally:
         store.close()
     sys.exit(code)
+
+
+def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:
+    from steelyard.errors import UserMistake
+
+    if choice.given and not judge_again:
+        raise UserMistake(
+            f"{choice.given[0]}: recorded answers of the judge are read; add --judge-again to ask another"
+        )
+    if strict and judge_again:
+        raise UserMistake("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
+
+
+def _rescored(
+    store: Store, header: RunHeader, suite: SuiteModel, max_inconclusive: float | None, *, strict: bool, as_json: bool
+) -> int:
+    from steelyard import weighing
+    from steelyard.cli.ending import end_with
+    from steelyard.cli.show import progress_of
+
+    with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
+        new = weighing.rescore(
+            suite, store, header, strict=strict, max_inconclusive=max_inconclusive, progress=progress
+        )
+    return end_with(store, new, as_json=as_json)
+
+
+def _judged_again(
+    store: Store,
+    header: RunHeader,
+    suite: SuiteModel,
+    choice: JudgeChoice,
+    max_inconclusive: float | None,
+    *,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    from steelyard import weighing
+    from steelyard.cli.ending import end_with
+    from steelyard.cli.judging_cost import agree_to_cost
+    from steelyard.cli.show import progress_of
+    from steelyard.engine.options import RunOptions
+
+    agree_to_cost(suite, store, header, yes=yes)
+    options = RunOptions(max_inconclusive=max_inconclusive)
+    with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
+        new, ending = weighing.judge_again(suite, store, header, options, progress)
+    go_on = ["steelyard", "run", suite.path, *choice.given, "--resume", new.id]
+    return end_with(store, new, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)
 
 
 def _same_suite(header: RunHeader, asked: str | None) -> SuiteModel:

@@ -8,22 +8,30 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.shared_options import Finite, as_json, chosen_settings, max_inconclusive, store_url, target_options
+from steelyard.cli.shared_options import (
+    Finite,
+    JudgeChoice,
+    as_json,
+    chosen_settings,
+    concurrency,
+    judge_options,
+    limit,
+    max_inconclusive,
+    only,
+    store_url,
+    target_options,
+)
 
 
 @click.command("run")
 @click.argument("suite", metavar="SUITE")
 @target_options
+@judge_options
 @click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Ask each case this often.")
-@click.option(
-    "--only",
-    metavar="FACTOR=VALUE",
-    multiple=True,
-    help="Weigh a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
-)
-@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Weigh at most this many cases.")
+@only
+@limit
 @click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
-@click.option("--concurrency", metavar="N", type=click.IntRange(min=1), help="Calls under way at once, at most.")
+@concurrency
 @click.option("--timeout", metavar="SECONDS", type=Finite(min=0, min_open=True), help="Time for one call.")
 @click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
 @click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
@@ -54,6 +62,10 @@ def command(
     model: str | None,
     base_url: str | None,
     settings: tuple[str, ...],
+    judge: str | None,
+    judge_model: str | None,
+    judge_token: str | None,
+    judge_repeats: int | None,
     repeats: int | None,
     only: tuple[str, ...],
     limit: int | None,
@@ -99,6 +111,7 @@ def command(
     chosen = chosen_settings(model, base_url, settings)
     if target is not None or chosen:
         loaded = with_target(loaded, target, chosen)
+    loaded = JudgeChoice(judge, judge_model, judge_token, judge_repeats).of(loaded)
     store = open_store(store_url, create=resume is None)
     try:
         # Whatever the system under test prints must not get into the report.

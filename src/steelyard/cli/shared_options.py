@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from steelyard.suite.model import SuiteModel
 
 
 class Finite(click.FloatRange):
@@ -27,6 +31,16 @@ store_url = click.option(
     help="Where runs are kept: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
 )
 run_name = click.argument("run", metavar="RUN", default="LAST")
+only = click.option(
+    "--only",
+    metavar="FACTOR=VALUE",
+    multiple=True,
+    help="Weigh a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
+)
+limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Weigh at most this many cases.")
+concurrency = click.option(
+    "--concurrency", metavar="N", type=click.IntRange(min=1), help="Calls under way at once, at most."
+)
 max_inconclusive = click.option(
     "--max-inconclusive",
     metavar="SHARE",
@@ -51,6 +65,52 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ):
         function = option(function)
     return function
+
+
+def judge_choice(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--judge`, `--judge-model` and `--judge-token`: who judges."""
+    for option in (
+        click.option("--judge-token", metavar="ENV", help="The environment variable that holds the judge's key."),
+        click.option("--judge-model", metavar="NAME", help="The model that judges."),
+        click.option("--judge", metavar="NAME|URL", help="One of the suite's judges, or where a chat model listens."),
+    ):
+        function = option(function)
+    return function
+
+
+def judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Who judges, and how often each text."""
+    repeats = click.option(
+        "--judge-repeats", metavar="N", type=click.IntRange(min=1), help="Let each text be judged this often."
+    )
+    return judge_choice(repeats(function))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeChoice:
+    """What was asked for of the judge on the command line; None where nothing was."""
+
+    name_or_url: str | None
+    model: str | None
+    token: str | None
+    repeats: int | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        pairs = (
+            ("--judge", self.name_or_url),
+            ("--judge-model", self.model),
+            ("--judge-token", self.token),
+            ("--judge-repeats", self.repeats),
+        )
+        return [word for name, value in pairs if value is not None for word in (name, str(value))]
+
+    def of(self, suite: SuiteModel) -> SuiteModel:
+        """The suite judged as asked for; UserMistake when it has no judge, or not that one."""
+        from steelyard.suite.load import with_judge
+
+        return with_judge(suite, self.name_or_url, self.model, self.token, self.repeats)
 
 
 def chosen_settings(model: str | None, base_url: str | None, settings: tuple[str, ...]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""One answer from the target: files checked, timeout, retries with jitter, the response cache, secrets blotted out."""
+"""One answer, from a target or a judge: timeout, retries with jitter, files checked, the response cache, secrets
+blotted out."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from steelyard.records import Attempt, Failure
 from steelyard.suite.attachments import unsendable
 from steelyard.suite.case import digest
 from steelyard.suite.model import Limits
+from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Ask, Reply, Target
 
 _FIRST_BACKOFF = 0.5
@@ -39,66 +41,27 @@ class Called:
     cache_entry: tuple[str, dict[str, Any]] | None = None
 
 
-class Caller:
-    """Asks the target as long as it is worth it; a failure of the target is an attempt, never an exception.
+class Patience:
+    """Makes a call as long as it is worth it; a failure is an attempt, never an exception, and holds no secret."""
 
-    A case with a file in `folder` that cannot be sent fails without the target being asked.
-    """
-
-    def __init__(
-        self, target: Target, limits: Limits, pace: Pace, cached: Cached | None = None, folder: Path | None = None
-    ) -> None:
-        self._target = target
+    def __init__(self, limits: Limits, pace: Pace, secrets: Iterable[str] = ()) -> None:
         self._limits = limits
         self._pace = pace
-        self._cached = cached
-        self._folder = folder if getattr(target, "sends_attachments", True) else None
-        self._blot = Blotter(target.secrets())
+        self._blot = Blotter(secrets)
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
-    async def call(self, ask: Ask) -> Called:
-        """The attempt for this call: answered, from the cache, or failed for good."""
-        if ask.case.attachments and (unfit := await self._unsendable(ask)):
-            return Called(unfit)
-        key = self._key(ask)
-        if key is not None and self._cached is not None:
-            entry = await asyncio.to_thread(self._cached, key)
-            if entry is not None:
-                # Nothing is paid for an answer that was kept.
-                spent = None if entry["cost"] is None else 0.0
-                return Called(Attempt(**(entry | {"cost": spent}), started_at=time.time(), cached=True))
-        attempt = await self._ask(ask)
-        if key is None or attempt.failure is not None:
-            return Called(attempt)
-        return Called(attempt, (key, _entry(attempt)))
-
-    async def _unsendable(self, ask: Ask) -> Attempt | None:
-        """The failed attempt of a case whose files cannot be sent."""
-        if self._folder is None or all(one.is_url for one in ask.case.attachments):
-            return None
-        started_at, most = time.time(), self._limits.max_pixels
-        problem = await asyncio.to_thread(unsendable, ask.case, self._folder, max_pixels=most)
-        if problem is None:
-            return None
-        return self._failed(TargetFailure("bad_attachment", problem, retry=False), started_at, 0.0, tries=0)
-
-    def _key(self, ask: Ask) -> str | None:
-        if self._cached is None:
-            return None
-        request = self._target.request_key(ask)
-        # The repeat index is part of the key: repeats measure spread and must never collapse into one answer.
-        return None if request is None else digest({"request": request, "repeat": ask.repeat})
-
-    async def _ask(self, ask: Ask) -> Attempt:
+    async def attempt(self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None) -> Attempt:
+        """The answer of `send`, or its failure for good; each try may take `seconds`, or the limits' timeout."""
+        most = self._limits.timeout if seconds is None else seconds
         tries = throttles = 0
         while True:
             await self._pace.enter()
             started_at, started = time.time(), time.perf_counter()
             try:
-                async with asyncio.timeout(self._limits.timeout):
-                    reply = await self._target.ask(ask)
+                async with asyncio.timeout(most):
+                    reply = await send()
             except TimeoutError:
-                failure = TargetFailure("timeout", f"no answer within {self._limits.timeout:g} s")
+                failure = TargetFailure("timeout", f"no answer within {most:g} s")
             except TargetFailure as raised:
                 failure = raised
             else:
@@ -153,6 +116,67 @@ class Caller:
             tries=tries,
             failure=Failure(failure.kind, self._blot(str(failure))),
         )
+
+
+class Caller(Patience):
+    """Asks the target as long as it is worth it; a failure of the target is an attempt, never an exception.
+
+    A case with a file in `folder` that cannot be sent fails without the target being asked. What comes back is kept
+    without what `redact` takes out.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        limits: Limits,
+        pace: Pace,
+        cached: Cached | None = None,
+        folder: Path | None = None,
+        redact: Redactor | None = None,
+    ) -> None:
+        super().__init__(limits, pace, target.secrets())
+        self._target = target
+        self._redact = redact
+        self._cached = cached
+        self._folder = folder if getattr(target, "sends_attachments", True) else None
+
+    async def call(self, ask: Ask) -> Called:
+        """The attempt for this call: answered, from the cache, or failed for good."""
+        if ask.case.attachments and (unfit := await self._unsendable(ask)):
+            return Called(unfit)
+        key = self._key(ask)
+        if key is not None and self._cached is not None:
+            entry = await asyncio.to_thread(self._cached, key)
+            if entry is not None:
+                # Nothing is paid for an answer that was kept.
+                spent = None if entry["cost"] is None else 0.0
+                kept = Attempt(**(entry | {"cost": spent}), started_at=time.time(), cached=True)
+                # It may have been kept before anything was redacted.
+                return Called(self._redacted(kept, ask))
+        attempt = self._redacted(await self.attempt(lambda: self._target.ask(ask)), ask)
+        if key is None or attempt.failure is not None:
+            return Called(attempt)
+        return Called(attempt, (key, _entry(attempt)))
+
+    def _redacted(self, attempt: Attempt, ask: Ask) -> Attempt:
+        return attempt if self._redact is None else self._redact.attempt(attempt, ask.case)
+
+    async def _unsendable(self, ask: Ask) -> Attempt | None:
+        """The failed attempt of a case whose files cannot be sent."""
+        if self._folder is None or all(one.is_url for one in ask.case.attachments):
+            return None
+        started_at, most = time.time(), self._limits.max_pixels
+        problem = await asyncio.to_thread(unsendable, ask.case, self._folder, max_pixels=most)
+        if problem is None:
+            return None
+        return self._failed(TargetFailure("bad_attachment", problem, retry=False), started_at, 0.0, tries=0)
+
+    def _key(self, ask: Ask) -> str | None:
+        if self._cached is None:
+            return None
+        request = self._target.request_key(ask)
+        # The repeat index is part of the key: repeats measure spread and must never collapse into one answer.
+        return None if request is None else digest({"request": request, "repeat": ask.repeat})
 
 
 def _count(value: int | None) -> int | None:

@@ -68,6 +68,8 @@ class RunOptions:
     strict: bool = False
     resume: str | None = None
     """A run to go on with; "" is the newest unfinished one of the suite."""
+    answers_of: str | None = None
+    """The id of a run whose answers are judged anew; the system under test is not asked."""
 
     def limits(self, declared: Limits) -> Limits:
         """The suite's limits with what was asked for laid over them."""
@@ -83,4 +85,5 @@ class RunOptions:
             "repeats": self.repeats,
             "strict": self.strict,
             "cache": self.cache,
+            "answers_of": self.answers_of,
         }

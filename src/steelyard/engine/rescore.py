@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from steelyard.engine.health import Health
+from steelyard.engine.judges import Judges
 from steelyard.engine.progress import Counts, Progress
-from steelyard.engine.run import weigh_attempt
+from steelyard.engine.sample import Weighing
 from steelyard.records import Sample
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
@@ -34,6 +35,7 @@ def rescore(
     run_id: str,
     cases: Iterator[Case],
     weigher: Weigher,
+    judges: Judges | None,
     progress: Progress,
     planned: int,
 ) -> Rescored:
@@ -47,15 +49,27 @@ def rescore(
         for sample, then in store.samples(from_run, case_ids=list(now)):
             seen += 1
             case = now[sample.case_id]
-            if _question(case) != _question(then):
+            if not same_question(case, then):
                 result.changed_questions += 1
                 continue
-            samples.append(weigh_attempt(weigher, case, sample.variant, sample.repeat, sample.attempt))
+            samples.append(_weighed_again(weigher, judges, case, sample))
             used[case.id] = case
         _keep(store, run_id, from_run, samples, list(used.values()), result)
         progress.update(result.counts)
     result.gone_cases = planned - seen
     return result
+
+
+def _weighed_again(weigher: Weigher, judges: Judges | None, case: Case, earlier: Sample) -> Sample:
+    weighing = Weighing(weigher, case, earlier.variant, earlier.repeat, earlier.attempt)
+    if judges is not None and weighing.to_judge is not None:
+        judges.read_again(weighing, () if earlier.judgement is None else earlier.judgement.calls)
+    return weighing.sample
+
+
+def same_question(one: Case, other: Case) -> bool:
+    """True when an answer to one is an answer to the other, whatever has become of their truth."""
+    return _question(one) == _question(other)
 
 
 def _question(case: Case) -> str:

@@ -10,19 +10,23 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from steelyard.engine.caller import Caller
+from steelyard.engine.caller import Called, Caller
 from steelyard.engine.health import Health
+from steelyard.engine.journal import TARGET, Journal
+from steelyard.engine.judges import Judges
 from steelyard.engine.pace import Closed, Pace, Purse
 from steelyard.engine.plan import Plan, Planned
 from steelyard.engine.progress import Counts, Progress
+from steelyard.engine.sample import Weighing
 from steelyard.engine.writer import Completed, Writer
-from steelyard.errors import SteelyardError, UserMistake
-from steelyard.records import Attempt, Finding, Outcome, Sample
+from steelyard.errors import UserMistake
+from steelyard.records import Sample
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
-from steelyard.suite.case import Case
 from steelyard.suite.model import Limits
+from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Target
 
 _MOST_BACKLOG = 2_000
@@ -31,8 +35,6 @@ _LONGEST_HOLD = 0.02
 _GRACE = 10.0
 """Seconds that calls under way get to finish after the first Ctrl-C."""
 _CAUGHT = (signal.SIGINT, signal.SIGTERM)
-BROKEN_SCALE = "SCALE"
-"""The code of a finding that says that a scorer itself broke."""
 
 
 @dataclass(slots=True)
@@ -49,16 +51,28 @@ class Engine:
     """One run of one plan against one open target."""
 
     def __init__(
-        self, *, plan: Plan, target: Target, weigher: Weigher, limits: Limits, store: Store, run_id: str, cache: bool
+        self,
+        *,
+        plan: Plan,
+        target: Target,
+        weigher: Weigher,
+        judges: Judges | None,
+        limits: Limits,
+        store: Store,
+        run_id: str,
+        cache: bool,
+        redact: Redactor | None = None,
     ) -> None:
         self._plan = plan
         self._weigher = weigher
+        self._judges = judges
         self._limits = limits
         self._store = store
         self._run_id = run_id
         self._pace = Pace(limits.concurrency, limits.requests_per_second)
         self._purse = Purse(limits.max_cost)
-        self._caller = Caller(target, limits, self._pace, store.cached if cache else None, plan.folder)
+        self._caller = Caller(target, limits, self._pace, store.cached if cache else None, plan.folder, redact)
+        self._journalled: dict[str, dict[str, Any]] = {}
         self._counts = Counts(planned=plan.n)
         self._health = Health()
         self._stopped: str | None = None
@@ -71,6 +85,7 @@ class Engine:
         self._progress = progress
         if resumed:
             self._take_up()
+            self._journalled = self._store.journalled(self._run_id)
         writer = Writer(self._store, self._run_id, self._kept)
         writer.start()
         asks = self._plan.asks(self._done if resumed else None)
@@ -104,11 +119,11 @@ class Engine:
             if planned is None:
                 return
             try:
-                completed = await self._sample(planned)
+                completed = await self._sample(planned, writer)
             except Closed:
                 return
             writer.put(completed)
-            self._insist_on_price(completed.sample.attempt)
+            self._insist_on_price(completed.sample)
             await self._give_way(writer)
 
     async def _give_way(self, writer: Writer) -> None:
@@ -121,24 +136,44 @@ class Engine:
         while writer.backlog > _MOST_BACKLOG and writer.failure is None:  # noqa: ASYNC110 - a thread sets no asyncio event
             await asyncio.sleep(0.01)
 
-    async def _sample(self, planned: Planned) -> Completed:
+    async def _sample(self, planned: Planned, writer: Writer) -> Completed:
+        journal = Journal(planned.position, self._journalled, writer.journal)
         self._purse.started()
-        called = None
+        called, weighing = None, None
         try:
-            called = await self._caller.call(planned.ask)
+            called = await self._answer(planned, journal)
+            ask = planned.ask
+            weighing = Weighing(self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
+            if self._judges is not None and weighing.to_judge is not None:
+                await self._judges.judge(weighing, journal)
         finally:
-            self._purse.ended(None if called is None or called.attempt.cached else called.attempt.cost)
-        ask = planned.ask
-        sample = weigh_attempt(self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
+            self._purse.ended(None if weighing is None else _spent(weighing.sample))
+        sample = weighing.sample
         sample.position = planned.position
         self._health.watch(sample)
-        return Completed(sample, planned.case, called.cache_entry)
+        return Completed(sample, planned.case, called.cache_entry, journal.keys)
 
-    def _insist_on_price(self, attempt: Attempt) -> None:
-        if self._purse.limit is not None and attempt.failure is None and attempt.cost is None:
+    async def _answer(self, planned: Planned, journal: Journal) -> Called:
+        """The target's answer; with a judge still to be asked, it is kept before that."""
+        if self._judges is None or not self._judges.are_asked:
+            return await self._caller.call(planned.ask)
+        kept = journal.get(TARGET)
+        if kept is not None:
+            return Called(kept)
+        called = await self._caller.call(planned.ask)
+        journal.put(TARGET, called.attempt)
+        return called
+
+    def _insist_on_price(self, sample: Sample) -> None:
+        if self._purse.limit is None:
+            return
+        unpriced = sample.attempt.failure is None and sample.attempt.cost is None
+        calls = () if sample.judgement is None else sample.judgement.calls
+        who = "target" if unpriced else "judge"
+        if unpriced or any(call.attempt.failure is None and call.attempt.cost is None for call in calls):
             # Said before it is raised: another worker may be about to call.
             self._stopped = (
-                "a spending limit is set, but the target does not say what a call costs:"
+                f"a spending limit is set, but the {who} does not say what a call costs:"
                 " declare `price` in its settings, or leave out the limit"
             )
             raise UserMistake(self._stopped)
@@ -150,9 +185,9 @@ class Engine:
         for sample, _ in self._store.samples(self._run_id):
             self._counts.add(sample.outcome)
             self._health.watch(sample)
-            if sample.attempt.cost is not None and not sample.attempt.cached:
+            if (spent := _spent(sample)) is not None:
                 self._purse.started()
-                self._purse.ended(sample.attempt.cost)
+                self._purse.ended(spent)
         self._progress.update(self._counts)
 
     def _kept(self, group: list[Completed]) -> None:
@@ -165,6 +200,8 @@ class Engine:
             self._stopped = reason
             self._progress.note(reason)
             self._pace.close()
+            if self._judges is not None:
+                self._judges.close()
 
     def _interrupt(self) -> None:
         self._interrupts += 1
@@ -181,37 +218,12 @@ class Engine:
             worker.cancel()
 
 
-def weigh_attempt(weigher: Weigher, case: Case, variant: str, repeat: int, attempt: Attempt) -> Sample:
-    """The sample that an attempt comes to. A scorer that raises makes it inconclusive, never a zero."""
-    sample = Sample(
-        case_id=case.id,
-        variant=variant,
-        repeat=repeat,
-        attempt=attempt,
-        outcome=Outcome.TARGET_FAILED,
-        category=case.category,
-        difficulty=case.difficulty,
-        tags=case.tags,
-    )
-    if attempt.failure is not None:
-        return sample
-    try:
-        weighed = weigher.weigh(attempt.text or "", case)
-    except SteelyardError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the paid-for answer must not be lost
-        sample.outcome = Outcome.JUDGE_FAILED
-        sample.findings = (Finding(BROKEN_SCALE, evidence=f"a scorer raised {type(error).__name__}: {error}"),)
-        return sample
-    sample.outcome = weighed.outcome
-    sample.score = weighed.score
-    sample.passed = weighed.passed
-    sample.band = weighed.band
-    sample.scores = weighed.scores
-    sample.findings = weighed.findings
-    sample.marks = weighed.marks
-    sample.rung = weighed.rung
-    return sample
+def _spent(sample: Sample) -> float | None:
+    """What the answer and its judges cost; None when nothing was paid for, or nobody knows."""
+    calls = () if sample.judgement is None else sample.judgement.calls
+    paid = [one for one in (sample.attempt, *(call.attempt for call in calls)) if not one.cached]
+    costs = [one.cost for one in paid if one.cost is not None]
+    return sum(costs) if costs else None
 
 
 @contextlib.contextmanager

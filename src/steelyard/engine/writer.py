@@ -5,10 +5,11 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.engine.journal import Entry
 from steelyard.records import Sample
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
@@ -25,6 +26,8 @@ class Completed:
     sample: Sample
     case: Case
     cache_entry: tuple[str, dict[str, Any]] | None = None
+    journalled: Sequence[str] = ()
+    """What the journal holds of it, which is not needed any more."""
 
 
 class Writer:
@@ -34,7 +37,7 @@ class Writer:
         self._store = store
         self._run_id = run_id
         self._kept = kept
-        self._queue: queue.SimpleQueue[Completed | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Completed | Entry | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="steelyard-writer", daemon=True)
         self.failure: Exception | None = None
         self._busy = False
@@ -48,6 +51,10 @@ class Writer:
         if self.failure is not None:
             raise self.failure
         self._queue.put(completed)
+
+    def journal(self, entry: Entry) -> None:
+        """Hand over a part of a sample that is not complete yet."""
+        self._queue.put(entry)
 
     @property
     def backlog(self) -> int:
@@ -73,13 +80,13 @@ class Writer:
                 self.failure = error
                 return
 
-    def _next_group(self) -> tuple[list[Completed], bool]:
+    def _next_group(self) -> tuple[list[Completed | Entry], bool]:
         """All that waits, at once: while one group is committed, the next one gathers.
 
         When answers come thick and fast, a moment's patience makes larger groups and saves CPU; a single answer of a
         slow and costly system is committed at once.
         """
-        group: list[Completed] = []
+        group: list[Completed | Entry] = []
         item = self._queue.get()
         if self._busy and item is not None:
             time.sleep(_PATIENCE)
@@ -94,10 +101,18 @@ class Writer:
                 return group, True
         return group, False
 
-    def _commit(self, group: list[Completed]) -> None:
-        cases = {completed.case.id: completed.case for completed in group}
-        self._store.add_samples(self._run_id, [completed.sample for completed in group], list(cases.values()))
-        entries = [completed.cache_entry for completed in group if completed.cache_entry is not None]
+    def _commit(self, group: list[Completed | Entry]) -> None:
+        parts = [item for item in group if not isinstance(item, Completed)]
+        if parts:
+            self._store.journal(self._run_id, parts)
+        done = [item for item in group if isinstance(item, Completed)]
+        if not done:
+            return
+        cases = {completed.case.id: completed.case for completed in done}
+        forget = [key for completed in done for key in completed.journalled]
+        samples = [completed.sample for completed in done]
+        self._store.add_samples(self._run_id, samples, list(cases.values()), forget=forget)
+        entries = [completed.cache_entry for completed in done if completed.cache_entry is not None]
         if entries:
             self._store.cache(entries)
-        self._kept(group)
+        self._kept(done)

@@ -19,6 +19,7 @@ def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) 
         bands=[band["name"] for band in suite["bands"]],
         slices={factor: [group.name for group in groups] for factor, groups in summary.slices.items()},
         passing=suite["passing"] is not None,
+        scales={component["name"]: tuple(component["scale"]) for component in suite["components"]},
     )
     mistakes = []
     for text in gates:

@@ -89,6 +89,8 @@ def measure(gate: Gate, found: Slice, summary: Summary) -> Estimate:
     if gate.measure:
         ratio = found.measures.get(gate.subject, {}).get(gate.measure)
         return nothing if ratio is None else ratio.estimate
+    if gate.unit == "points":
+        return found.components.get(gate.subject, nothing)
     if head == "score":
         return _share_of_scale(found.components.get(gate.subject, nothing), summary, gate.subject)
     if head == "findings":
@@ -111,7 +113,7 @@ def _share_of_scale(average: Estimate, summary: Summary, component: str) -> Esti
 
 def _findings(gate: Gate, found: Slice, nothing: Estimate) -> Estimate:
     scored, malformed = found.outcomes.get("scored", 0), found.outcomes.get("malformed", 0)
-    n = scored + malformed
+    n = scored + malformed - found.set_aside
     if gate.pattern == "findings.total":
         return Estimate(float(sum(found.findings.values())), n, found.n_planned - n) if n else nothing
     rate = found.finding_rates.get(gate.subject)
@@ -175,6 +177,8 @@ def shown(value: float, unit: str, digits: int = 1) -> str:
     """A figure as a reason says it: `90.0 %`, `0.450 s`, `12`."""
     if unit in ("share", "score"):
         return f"{100 * value:.{digits}f} %"
+    if unit == "points":
+        return f"{value:.{digits + 1}f}"
     if unit == "s":
         return f"{value:.{digits + 2}f} s"
     return f"{value:.{digits + 3}g}" if unit == "cost" else f"{value:g}"

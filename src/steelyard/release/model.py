@@ -31,7 +31,7 @@ class GateResult:
     """Shown, but the verdict does not depend on it."""
     about: str = ""
     unit: str = ""
-    """"share", "score", "count", "s", "cost", "tokens": how to print value and threshold."""
+    """"share", "score", "points", "count", "s", "cost", "tokens": how to print value and threshold."""
     fails: str = ""
     """When a criterion fails, as written; "" when whatever does not pass fails."""
 

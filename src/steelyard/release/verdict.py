@@ -90,14 +90,18 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
         reasons.append(f"the run has not finished: it is {state.value}")
     planned, absent = part.n_planned, _absent(part)
     failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
+    aside = part.set_aside
     if part.average.n == 0:
-        never = f", {absent} that never came" if absent else ""
+        never = f", {aside} set aside" if aside else ""
+        never += f", {absent} that never came" if absent else ""
         samples = f"{planned} sample{'' if planned == 1 else 's'}"
         reasons.append(f"nothing was weighed: {samples}, {failed} of them inconclusive{never}")
-    elif failed + absent > allowed * planned + 1e-9:
+    elif failed + aside + absent > allowed * planned + 1e-9:
         found = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
+        if aside:
+            found.append(f"{aside} of {planned} samples {_are(aside)} set aside, read by another kind of judge")
         found += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
-        share = f"{100 * (failed + absent) / planned:.1f} %"
+        share = f"{100 * (failed + aside + absent) / planned:.1f} %"
         reasons.append(f"{' and '.join(found)} ({share}), more than the {100 * allowed:g} % allowed")
     return tuple(reasons)
 

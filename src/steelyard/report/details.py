@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.analysis.model import SampleLine
 from steelyard.records import Finding, Sample
-from steelyard.report.model import SampleDetail
+from steelyard.report.model import JudgementDetail, SampleDetail
 from steelyard.report.safe_text import as_text, clipped, shortened
 from steelyard.suite.case import Case
 
@@ -34,7 +34,9 @@ def sample_line(sample: Sample) -> SampleLine:
     )
 
 
-def sample_detail(sample: Sample, case: Case, read: Any = None) -> SampleDetail:
+def sample_detail(
+    sample: Sample, case: Case, read: Any = None, judgement: JudgementDetail | None = None
+) -> SampleDetail:
     """The sample with question, truth, answer, scores and findings; `read` is what was read out of other text."""
     findings = [asdict(finding) for finding in sample.findings[:_MOST_FINDINGS]]
     return SampleDetail(
@@ -54,6 +56,7 @@ def sample_detail(sample: Sample, case: Case, read: Any = None) -> SampleDetail:
         case_why=case.why,
         pictures=tuple(one for one in case.attachments if one.media_type.startswith("image/")),
         marks=tuple(replace(mark, text=clipped(mark.text, _LONGEST_MARK)) for mark in sample.marks[:_MOST_MARKS]),
+        judgement=judgement,
     )
 
 

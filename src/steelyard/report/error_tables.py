@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from steelyard.analysis.model import CodeFigure, Estimate, Proportion, Slice
 from steelyard.records import RunHeader
 from steelyard.report import figures
+from steelyard.report.judged_wording import judged_names
 from steelyard.report.model import Report
 from steelyard.report.tables import Column, Kind, Table
 from steelyard.report.taxonomy import taxonomy
@@ -104,7 +105,7 @@ def measures(report: Report) -> Table:
             sums(ratio),
             figures.bare_base(ratio.estimate),
         )
-        for name, ratio in measured(report.summary.overall)
+        for name, ratio in measured(report, report.summary.overall)
     ]
     columns = (Column("Measure", Kind.TEXT), Column("Value"), Column("95 % interval"), Column("Counted"), Column("n"))
     note = "ratios of counts, each summed over all n samples" if rows else ""
@@ -117,11 +118,11 @@ def measures_by_variant(report: Report) -> tuple[Table, ...]:
     A row a variant, a row a measure, a row a figure.
     """
     groups = report.summary.slices.get("variant", [])
-    names = [name for name, _ in measured(report.summary.overall)]
+    names = [name for name, _ in measured(report, report.summary.overall)]
     if len(groups) < 2 or not names:
         return (Table("", (), []),)
     variants = [group.name for group in groups]
-    ratios = [[dict(measured(group)).get(name, _NOTHING) for name in names] for group in groups]
+    ratios = [[dict(measured(report, group)).get(name, _NOTHING) for name in names] for group in groups]
     cells = [[f"{figures.percent(ratio.estimate.value)}\n{sums(ratio)}" for ratio in row] for row in ratios]
     bases = [figures.bare_base(group.average) for group in groups]
     return (
@@ -146,10 +147,15 @@ def _one_by_one(variants: list[str], names: list[str], ratios: list[list[Proport
     return Table(_BY_VARIANT, columns, rows)
 
 
-def measured(group: Slice) -> Iterator[tuple[str, Proportion]]:
-    """The measures of a slice; a component's name stands before them when there is more than one component."""
-    several = len(group.measures) > 1
-    for component, ratios in group.measures.items():
+def measured(report: Report, group: Slice) -> Iterator[tuple[str, Proportion]]:
+    """The measures of a slice; a component's name stands before them when there is more than one component.
+
+    The flags of a judge have a table of their own.
+    """
+    judged = judged_names(report.header)
+    computed = {name: ratios for name, ratios in group.measures.items() if name not in judged}
+    several = len(computed) > 1
+    for component, ratios in computed.items():
         for name, ratio in ratios.items():
             yield (f"{component}.{name}" if several else name), ratio
 

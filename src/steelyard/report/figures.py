@@ -9,6 +9,8 @@ from steelyard.analysis.model import Estimate
 
 NOT_AVAILABLE = "n/a"
 _SHARES = ("share", "score")
+_POINTS = ("points", "kappa", "alpha", "size")
+"""Units of figures about a judge and its dimensions: plain numbers with two decimals."""
 _MOST_DIGITS = 6
 
 
@@ -83,6 +85,8 @@ def in_unit(value: float | None, unit: str) -> str:
         return NOT_AVAILABLE
     if unit in _SHARES:
         return percent(value) if abs(value) <= 1 else f"{value:.2f}"
+    if unit in _POINTS:
+        return plain(value)
     by_unit = {"count": whole, "s": seconds, "cost": money, "tokens": tokens}
     return by_unit[unit](value) if unit in by_unit else f"{value:g}"
 
@@ -90,13 +94,28 @@ def in_unit(value: float | None, unit: str) -> str:
 def beside_threshold(value: float | None, threshold: float, unit: str) -> str:
     """A figure with as many digits as it takes not to look equal to a threshold it does not equal."""
     text = in_unit(value, unit)
-    if value is None or value == threshold or unit not in _SHARES or not math.isfinite(value):
+    if value is None or value == threshold or unit not in (*_SHARES, *_POINTS) or not math.isfinite(value):
         return text
-    for digits in range(1, _MOST_DIGITS):
-        text = percent(value, digits)
-        if text != percent(threshold, digits):
+    shown, fewest = (percent, 1) if unit in _SHARES else (plain, 2)
+    for digits in range(fewest, _MOST_DIGITS):
+        text = shown(value, digits)
+        if text != shown(threshold, digits):
             return text
     return text
+
+
+def plain(value: float | None, digits: int = 2) -> str:
+    """A number of points or a coefficient: `3.42`, `-0.10`."""
+    if value is None or not math.isfinite(value):
+        return NOT_AVAILABLE
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def signed(value: float | None) -> str:
+    """A number that is more or less than nothing, in points: `+0.42`."""
+    text = plain(value)
+    return text if value is None or text.startswith("-") or float(text) == 0 else f"+{text}"
 
 
 def interval(estimate: Estimate, unit: str = "share") -> str:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from steelyard.analysis.model import Estimate
-from steelyard.report import criteria_tables, error_tables, figures, tables, wording
-from steelyard.report.model import Report
+from steelyard.report import criteria_tables, error_tables, figures, judged_tables, judged_wording, tables, wording
+from steelyard.report.html_page import VERDICT_SIGNS, asset, environment, policy
+from steelyard.report.model import Report, SampleDetail
 from steelyard.report.outlines import Palette, box_of, drawings
 from steelyard.report.pictures import Picture, load_pictures
-from steelyard.report.safe_text import as_text, laid_out, one_line, shortened, visible
+from steelyard.report.safe_text import as_text, laid_out, one_line, shortened
 from steelyard.report.taxonomy import code_of
 
 _ROOM = 2_900_000
@@ -84,11 +81,11 @@ class Gallery:
 
 
 def _render(report: Report, gallery: Gallery, longest: int) -> str:
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = asset("report.css"), asset("report.js")
     roomy = longest >= _ROOMY
     most_findings = _most_findings(longest)
     return (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             report=report,
@@ -111,6 +108,11 @@ def _render(report: Report, gallery: Gallery, longest: int) -> str:
             most_code_groups=_MOST_CODE_GROUPS if roomy else _FEW_CODE_GROUPS,
             pictured=any(detail.pictures for detail in report.details),
             errors=error_tables,
+            judged=judged_tables,
+            said=judged_wording.said,
+            computed_scores=_computed_scores(report),
+            ballot_name=judged_wording.ballot_name,
+            verdict_signs=VERDICT_SIGNS,
             criteria=criteria_tables,
             code_of=code_of,
             box_of=box_of,
@@ -125,48 +127,23 @@ def _render(report: Report, gallery: Gallery, longest: int) -> str:
             statuses=list(dict.fromkeys(wording.status(detail) for detail in report.details)),
             style=Markup(style),  # noqa: S704 - a file of this package
             script=Markup(script),  # noqa: S704 - a file of this package
-            policy=_policy(style, script),
+            policy=policy(style, script),
         )
     )
+
+
+def _computed_scores(report: Report) -> Callable[[SampleDetail], list[dict[str, Any]]]:
+    """From a sample to its scores without those of its judge, which stand with the judgement."""
+    judged = judged_wording.judged_names(report.header)
+    return lambda detail: [
+        score for score in detail.scores if detail.judgement is None or score.get("name") not in judged
+    ]
 
 
 def _release_mark(report: Report) -> float | None:
     """What the pass rate of the whole run must reach, when a gate says so."""
     marks = [gate.threshold for gate in report.decision.gates if gate.metric == "pass_rate"]
     return max(marks, default=None)
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("steelyard.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_harmless,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _harmless(value: Any) -> Any:
-    """What every printed expression goes through, so that no hidden character can be forgotten."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _asset(name: str) -> str:
-    return (files("steelyard.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """A content security policy that lets this page's own style and script run, and nothing be fetched."""
-    return (
-        f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _source(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +187,9 @@ def variant_grid(report: Report) -> Grid | None:
     for detail in report.details:
         line = detail.line
         variants[line.variant] = None
-        cells.setdefault(line.case_id, {}).setdefault(line.variant, []).append(line.score)
+        cells.setdefault(line.case_id, {}).setdefault(line.variant, []).append(
+            None if wording.is_aside(detail) else line.score
+        )
     if len(variants) < 2 or len(report.details) < report.n_samples:
         return None
     order = [group.name for group in report.summary.slices.get("variant", []) if group.name in variants]

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
-from steelyard.analysis.model import BestVariant, CodeFigure, Estimate, Proportion, Repeated, SampleLine, Slice
+from steelyard.analysis.model import (
+    BestVariant,
+    CodeFigure,
+    Estimate,
+    JudgeFigures,
+    ModeFigure,
+    Proportion,
+    Repeated,
+    SampleLine,
+    Slice,
+)
 from steelyard.records import RunHeader
 from steelyard.release.model import GateResult
 from steelyard.report import error_tables, wording
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.taxonomy import code_of
-from steelyard.store.base import Found
+from steelyard.store.base import Found, Spending
 
 FORMAT = "steelyard.report/1"
 
 
 def to_json(report: Report) -> dict[str, Any]:
     """The whole report as data that `json.dumps(..., allow_nan=False)` can write."""
-    return {key: _plain(value) for key, value in _whole(report).items()}
+    return {key: plain(value) for key, value in _whole(report).items()}
 
 
 def decision_to_json(report: Report) -> dict[str, Any]:
     """The run, its verdict with the reasons, and every gate and criterion."""
     names = ("format", "run", "verdict", "reasons", "suspect", "notes", "gates", "by_variant")
-    return {key: _plain(value) for key, value in _whole(report).items() if key in names}
+    return {key: plain(value) for key, value in _whole(report).items() if key in names}
 
 
 def _whole(report: Report) -> dict[str, Any]:
@@ -69,6 +80,8 @@ def _whole(report: Report) -> dict[str, Any]:
             }
             for priority in summary.priorities
         ],
+        "modes": {name: _mode(figure) for name, figure in summary.modes.items()},
+        "judge": None if summary.judge is None else _judge(summary.judge, report.spending),
         "failures": dict(summary.failures),
         "rungs": dict(summary.rungs),
         "tokens_in": _maybe(summary.tokens_in),
@@ -177,6 +190,7 @@ def _slice(group: Slice) -> dict[str, Any]:
         "name": group.name,
         "n_planned": group.n_planned,
         "outcomes": dict(group.outcomes),
+        "set_aside": group.set_aside,
         "average": _estimate(group.average),
         "median": _estimate(group.median),
         "pass_rate": _estimate(group.pass_rate),
@@ -193,6 +207,33 @@ def _slice(group: Slice) -> dict[str, Any]:
         },
         "finding_samples": dict(group.finding_samples),
         "repeated": {text: _repeated(found) for text, found in group.repeated.items()},
+    }
+
+
+def _mode(figure: ModeFigure) -> dict[str, Any]:
+    return {"n": figure.n, "average": _estimate(figure.average), "dimensions": _estimates(figure.dimensions)}
+
+
+def _judge(figures: JudgeFigures, spending: Spending | None) -> dict[str, Any]:
+    return {
+        "mode": figures.mode,
+        "n_texts": figures.n_texts,
+        "n_ballots": figures.n_ballots,
+        "modes": dict(figures.modes),
+        "rungs": dict(figures.rungs),
+        "broken_rules": _estimate(figures.broken_rules),
+        "made_up_quotes": _estimate(figures.made_up_quotes),
+        "failed": _estimate(figures.failed),
+        "dimensions": {
+            name: {
+                "bound": _estimate(each.bound),
+                "raw_mean": _estimate(each.raw_mean),
+                "bound_mean": _estimate(each.bound_mean),
+            }
+            for name, each in figures.dimensions.items()
+        },
+        "remarks": dict(figures.remarks),
+        "spending": None if spending is None else asdict(spending),
     }
 
 
@@ -240,6 +281,7 @@ def _detail(detail: SampleDetail) -> dict[str, Any]:
         "n_findings": len(detail.findings) if detail.n_findings is None else detail.n_findings,
         "pictures": [picture.place for picture in detail.pictures],
         "marks": [{"text": mark.text, "box": mark.box} for mark in detail.marks],
+        "judgement": None if detail.judgement is None else asdict(detail.judgement),
     }
 
 
@@ -265,7 +307,7 @@ def _number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The value with what JSON cannot hold made holdable: tuples as lists, NaN as null, anything else as text."""
     if value is None or isinstance(value, bool | int):
         return value
@@ -275,7 +317,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, dict):
-        return {_plain(str(key)): _plain(item) for key, item in value.items()}
+        return {plain(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return str(value)

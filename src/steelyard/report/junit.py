@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from steelyard.records import Outcome, Verdict
 from steelyard.report import criteria_tables, figures, wording
+from steelyard.report.judged_wording import judged_lines
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.safe_text import as_text, one_line, shortened, visible
 
@@ -96,6 +97,8 @@ def _sample(report: Report, detail: SampleDetail, category: str) -> ElementTree.
     if not wording.is_conclusive(line):
         attributes = {"type": line.outcome, "message": _attribute(line.why or wording.outcome_word(line.outcome))}
         ElementTree.SubElement(case, "error", attributes).text = visible(line.why)
+    elif wording.is_aside(detail):
+        ElementTree.SubElement(case, "error", {"type": "set_aside", "message": _attribute(wording.aside_words(detail))})
     elif detail.passed is False or line.outcome == Outcome.MALFORMED:
         score = f"{figures.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
         message = f"{score}: {line.why}" if line.why else score
@@ -123,7 +126,8 @@ def _account(detail: SampleDetail) -> str:
     ]
     said = as_text(detail.read) if detail.read is not None else detail.answer
     answer = "no answer" if said is None else shortened(said, _LONGEST_ANSWER)
-    return "\n".join([f"score {figures.percent(detail.line.score)}", *scores, f"answer: {answer}"])
+    judged = [] if detail.judgement is None else [f"judge: {each}" for each in judged_lines(detail.judgement)]
+    return "\n".join([f"score {figures.percent(detail.line.score)}", *scores, *judged, f"answer: {answer}"])
 
 
 def _suite(report: Report, name: str) -> ElementTree.Element:

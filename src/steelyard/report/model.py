@@ -8,8 +8,55 @@ from typing import Any
 from steelyard.analysis.model import SampleLine, Summary
 from steelyard.records import Mark, RunHeader
 from steelyard.release.model import Decision
-from steelyard.store.base import Found
+from steelyard.store.base import Found, Spending
 from steelyard.suite.case import Attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """One dimension or flag as it was said, and as it counts after rules and checks."""
+
+    name: str
+    raw: float | bool | None
+    bound: float | bool | None
+    bound_by: str = ""
+    """The rule that made the difference; "" when there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class BallotDetail:
+    """One judge's reading of a text, with long texts cut."""
+
+    member: str
+    repeat: int
+    mode: str | None
+    rung: str
+    marks: tuple[Marked, ...]
+    said: tuple[tuple[str, str], ...]
+    """What else it said, by field: reasons, notes."""
+    remarks: tuple[str, ...]
+    told: str = ""
+    """Why there is no reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementDetail:
+    """What a judge said of a sample."""
+
+    mode: str | None
+    marks: tuple[Marked, ...]
+    """What all ballots come to."""
+    ballots: tuple[BallotDetail, ...]
+    remarks: tuple[str, ...] = ()
+    told: str = ""
+    text: str | None = None
+    """The text that was judged where it is a part of the answer; None where it is the whole."""
+    shortened: bool = False
+    """True when a judge saw only head and tail of the text."""
+    metrics: Any = None
+    """What the suite's measures found, which the rules look at."""
+    aside: bool = False
+    """True when it is of another mode than the run's: then the sample is in none of the run's figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +86,8 @@ class SampleDetail:
     """The pictures of the case; the boxes of findings and marks are places on the first."""
     marks: tuple[Mark, ...] = ()
     """What was found right, with its place on the picture."""
+    judgement: JudgementDetail | None = None
+    """What the judge said; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +104,5 @@ class Report:
     """How many samples the run has; `details` may hold fewer and then the report says so."""
     findings: dict[str, list[Found]] = field(default_factory=dict)
     """By code, the findings behind its count; the first few hundred when there are more."""
+    spending: Spending | None = None
+    """What the judge's calls took; None without a judge."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from steelyard.analysis.model import SampleLine, Slice
+from steelyard.analysis.model import Estimate, SampleLine, Slice
 from steelyard.records import Outcome
 from steelyard.report import figures, wording
+from steelyard.report.judged_wording import judged_names
 from steelyard.report.model import Report
 
 _MOST_CASES_NAMED = 3
@@ -103,9 +104,9 @@ def _lowest_first(group: Slice) -> tuple[bool, float]:
 
 
 def components(report: Report) -> Table:
-    """The average of every component with its weight."""
+    """The average of every component with its weight; what a judge said has tables of its own."""
     rows = []
-    for name, average in report.summary.overall.components.items():
+    for name, average in computed(report).items():
         scale = wording.scale_of(report.header, name)
         rows.append(
             (
@@ -118,6 +119,12 @@ def components(report: Report) -> Table:
         )
     columns = (_text("Component"), Column("Weight"), Column("Average"), Column("95 % interval"), Column("n"))
     return Table("Components", columns, rows)
+
+
+def computed(report: Report) -> dict[str, Estimate]:
+    """The components that scorers compute, by name."""
+    judged = set() if report.summary.judge is None else judged_names(report.header)
+    return {name: average for name, average in report.summary.overall.components.items() if name not in judged}
 
 
 def patterns(report: Report) -> Table:

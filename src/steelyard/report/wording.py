@@ -10,6 +10,7 @@ from steelyard.analysis.model import SampleLine
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.release.model import GateResult
 from steelyard.report import figures
+from steelyard.report.judged_wording import mode_sentence
 from steelyard.report.model import Report, SampleDetail
 from steelyard.store.base import Found
 
@@ -129,13 +130,16 @@ def outcomes_sentence(report: Report) -> str:
     if planned > report.n_samples:
         total = f"{report.n_samples:,} of {total}"
         parts.append(f"{planned - report.n_samples:,} never came")
-    return f"{total}: {', '.join(parts)}" if parts else total
+    aside = report.summary.overall.set_aside
+    told = f" ({aside:,} of the scored set aside)" if aside else ""
+    return f"{total}: {', '.join(parts)}{told}" if parts else total
 
 
 def notes(report: Report) -> list[str]:
     """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
     header = report.header
-    found = [_partial(report), _unfinished(report), _rescored(header), _strict(header), _repeats(report)]
+    begun = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header)]
+    found = [*begun, _strict(header), _repeats(report), mode_sentence(report)]
     return [note for note in found if note]
 
 
@@ -183,6 +187,11 @@ def _rescored(header: RunHeader) -> str:
     return f"rescored from run {header.rescored_from}: the same answers, weighed again" if header.rescored_from else ""
 
 
+def _judged_again(header: RunHeader) -> str:
+    earlier = header.options.get("answers_of")
+    return f"judged again: the answers of run {earlier}, and its judge asked anew" if earlier else ""
+
+
 def _strict(header: RunHeader) -> str:
     return "strict: weighed by the strict rules" if is_strict(header) else ""
 
@@ -214,12 +223,27 @@ def more_findings(detail: SampleDetail, most: int | None = None) -> str:
 
 
 def status(detail: SampleDetail) -> str:
-    """One word for a sample: passed, failed, malformed, inconclusive, or scored when nothing says what passes."""
+    """One word for a sample: passed, failed, malformed, inconclusive, or scored when nothing says what passes.
+
+    `set-aside` is one that another kind of judge has read than the run's.
+    """
     if not is_conclusive(detail.line):
         return "inconclusive"
+    if is_aside(detail):
+        return "set-aside"
     if detail.line.outcome == Outcome.MALFORMED:
         return "malformed"
     return "scored" if detail.passed is None else "passed" if detail.passed else "failed"
+
+
+def is_aside(detail: SampleDetail) -> bool:
+    """True for a sample that another kind of judge has read than the run's: it is in no figure."""
+    return detail.judgement is not None and detail.judgement.aside
+
+
+def aside_words(detail: SampleDetail) -> str:
+    """Why a sample is in no figure."""
+    return f"set aside: judged in mode {detail.judgement.mode if detail.judgement else ''}"
 
 
 def scale_of(header: RunHeader, component: str) -> tuple[float, float]:

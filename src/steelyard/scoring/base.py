@@ -86,6 +86,9 @@ class Scorer(BaseModel):
     needs_json: ClassVar[bool] = False
     """True when it can read nothing in a plain text."""
 
+    needs_truth: ClassVar[bool] = True
+    """False for one that looks at nothing but the answer and the question: no case has to hold a truth for it."""
+
     answer_paths: ClassVar[tuple[str, ...]] = ("answer",)
     """Parameters that are paths into the answer."""
 
@@ -165,7 +168,7 @@ class Scorer(BaseModel):
 
     def truth_at(self, case: Case) -> dict[str, Any]:
         """The truth by path into the answer, for scorers that look at more than one place; empty without truth."""
-        value = self.truth(case)
+        value = self.truth(case) if self.needs_truth else None
         return {} if value is None else {self.answer or "": value}
 
     def check(self, case: Case) -> str | None:  # noqa: ARG002 - for those that override it

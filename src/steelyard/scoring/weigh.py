@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.errors import Mistake, SuiteError
-from steelyard.records import Box, Finding, Mark, Outcome, Score
+from steelyard.records import Box, Finding, Judgement, Mark, Outcome, Score
 from steelyard.scoring.base import Fault, Reading
+from steelyard.scoring.judged import JUDGE, read_judgement
 from steelyard.scoring.normalise import as_text, has_phrase, normalise
 from steelyard.suite.case import Case
 from steelyard.suite.model import Component, SuiteModel
+from steelyard.suite.paths import MISSING, compile_path
 
 FORMAT: Final = "FORMAT"
 """The code of an answer that cannot be read or does not fit the schema."""
@@ -45,6 +48,13 @@ class Weighed:
     findings: tuple[Finding, ...]
     rung: str | None
     marks: tuple[Mark, ...] = ()
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By component, what it measured for the rules that bind a judge."""
+    to_judge: str | None = None
+    """The text that the suite's judge is to read; None when there is none to read, and `score` is final."""
+    earned: float = 0.0
+    weight: float = 0.0
+    """The sum of the weights of the components, and of what they earned."""
 
 
 class Weigher:
@@ -55,15 +65,21 @@ class Weigher:
         self._repair = suite.answer.repair
         schema = suite.answer.schema
         self._validator = SchemaValidator(schema) if self._is_json and schema is not None else None
+        json_shape = "JSON that fits the suite's schema" if self._validator else "a JSON object or array"
+        self._shape = json_shape if self._is_json else "a text"
         self.components = tuple((component, placed(component, suite)) for component in suite.components)
         self._pass_at = None if suite.passing is None else round(suite.passing.at_least, _PRECISION)
         self._bands = [(band.name, round(band.at_least, _PRECISION)) for band in suite.bands]
         self._severity = {kind.code: kind.severity for kind in suite.taxonomy}
         self._order = {kind.code: place for place, kind in enumerate(suite.taxonomy)}
+        self._judge = suite.judge
+        self._judged_place = compile_path(suite.judge.of) if suite.judge is not None and suite.judge.of else None
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
 
     def weigh(self, text: str, case: Case) -> Weighed:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT."""
+        if self._judge is not None and not text.strip():
+            return self._malformed(text, case, ["the answer is empty: there is nothing to judge"])
         if not self._is_json:
             return self._weigh(text, text, case, None)
         climbed = climb(text, self._validator, repair=self._repair)
@@ -75,11 +91,14 @@ class Weigher:
         scores: list[Score] = []
         findings: list[Finding] = []
         marks: tuple[Mark, ...] = ()
+        metrics: dict[str, Mapping[str, Any]] = {}
         earned = weight = 0.0
         for component, scorer in self.components:
             reading = scorer.read(answer, case)
             if reading.misshapen:
                 return self._malformed(text, case, [reading.misshapen])
+            if reading.metrics:
+                metrics[component.name] = reading.metrics
             if reading.value is None:
                 reading = _unknown(component, scorer, answer, case)
             value = reading.value
@@ -96,17 +115,70 @@ class Weigher:
                 findings.extend([self._named(fault, component) for fault in reading.faults])
             elif share < component.wrong_below - _ROUNDING:
                 findings.append(self._finding(component, scorer.answer, reading, 1.0 - share))
-        if weight <= 0:
+        if weight <= 0 and self._judge is None:
             raise SuiteError(_nothing_to_weigh(case))
+        score = round(earned / weight, _PRECISION) if weight > 0 else 0.0
+        weighed = Weighed(
+            Outcome.SCORED,
+            score,
+            self._passed(score),
+            self._band(score),
+            tuple(scores),
+            tuple(findings),
+            rung,
+            marks,
+            metrics,
+            None,
+            earned,
+            weight,
+        )
+        return weighed if self._judge is None else self._for_judge(weighed, text, answer, case)
+
+    def _for_judge(self, weighed: Weighed, text: str, answer: Any, case: Case) -> Weighed:
+        to_judge = self._text_to_judge(text, answer)
+        if not to_judge.strip():
+            return self._malformed(text, case, ["the part of the answer that is to be judged is missing or empty"])
+        return replace(weighed, to_judge=to_judge)
+
+    def _text_to_judge(self, text: str, answer: Any) -> str:
+        """The part of the answer that the suite has judged; "" when it is not there."""
+        if self._judged_place is None:
+            return text
+        part = self._judged_place(answer)
+        if part is MISSING or part is None:
+            return ""
+        return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=2)
+
+    def judged(self, weighed: Weighed, judgement: Judgement) -> Weighed:
+        """The answer with what its judge said of it: a score for each dimension and flag, and a finding for each
+        dimension below the neutral one. A judgement that comes to nothing makes it inconclusive."""
+        if judgement.mode is None:
+            finding = Finding(JUDGE, evidence=judgement.told)
+            return replace(weighed, outcome=Outcome.JUDGE_FAILED, findings=(finding,), to_judge=None)
+        if self._judge is None:
+            raise ValueError("a suite without a judge has no judgements")
+        rubric = self._judge.rubric
+        earned, weight = weighed.earned, weighed.weight
+        for dimension in rubric.dimensions:
+            earned += dimension.weight * _share(float(judgement.bound[dimension.name]), (rubric.low, rubric.high))
+            weight += dimension.weight
         score = round(earned / weight, _PRECISION)
-        return Weighed(
-            Outcome.SCORED, score, self._passed(score), self._band(score), tuple(scores), tuple(findings), rung, marks
+        flagged = any(flag.fails and judgement.bound[flag.name] for flag in rubric.flags)
+        scores, findings = read_judgement(rubric, judgement, self._severity)
+        return replace(
+            weighed,
+            score=score,
+            passed=self._passed(score) if not flagged or self._pass_at is None else False,
+            band=self._band(score),
+            scores=weighed.scores + scores,
+            findings=weighed.findings + findings,
+            to_judge=None,
         )
 
     def _malformed(self, text: str, case: Case, problems: Sequence[str]) -> Weighed:
         finding = Finding(
             FORMAT,
-            expected="JSON that fits the suite's schema" if self._validator else "a JSON object or array",
+            expected=self._shape,
             got=_quoted(text),
             evidence="; ".join(problems),
             severity=self._severity.get(FORMAT, "error"),

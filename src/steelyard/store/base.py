@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.records import Finding, RunHeader, Sample
+from steelyard.records import Finding, Judgement, Outcome, RunHeader, Sample
 from steelyard.suite.case import Case
 
 if TYPE_CHECKING:
@@ -30,6 +30,55 @@ class Found:
     variant: str
     repeat: int
     finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSample:
+    """A sample that a judge was asked about, without its answer and without the calls of the judge."""
+
+    case_id: str
+    variant: str
+    repeat: int
+    outcome: Outcome
+    score: float | None
+    passed: bool | None
+    text_length: int | None
+    """Characters of the answer; None when there is none."""
+    judgement: Judgement
+
+
+@dataclass(slots=True)
+class Spending:
+    """What the calls of a judge took; each sum is over the calls that told, and says nothing where none did."""
+
+    calls: int = 0
+    failed: int = 0
+    cached: int = 0
+    """Answers that came from the cache."""
+    latency: float = 0.0
+    """Seconds of the calls that did not fail."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    n_tokens: int = 0
+    """Calls that told their tokens."""
+    cost: float = 0.0
+    n_cost: int = 0
+    """Calls that told their cost."""
+
+    def add(self, attempt: dict[str, Any]) -> None:
+        """Count one call, given as plain data."""
+        self.calls += 1
+        if attempt["failure"] is None:
+            self.latency += attempt["latency"]
+        else:
+            self.failed += 1
+        self.cached += attempt["cached"]
+        tokens_in, tokens_out, cost = attempt["tokens_in"], attempt["tokens_out"], attempt["cost"]
+        self.tokens_in += tokens_in or 0
+        self.tokens_out += tokens_out or 0
+        self.n_tokens += tokens_in is not None or tokens_out is not None
+        self.cost += cost or 0.0
+        self.n_cost += cost is not None
 
 
 @dataclass(slots=True)
@@ -83,6 +132,9 @@ class Columns:
     failures: list[str] = field(default_factory=list)
     rung: np.ndarray = field(default_factory=lambda: _empty())
     rungs: list[str] = field(default_factory=list)
+    mode: np.ndarray = field(default_factory=lambda: _empty())
+    """Codes into `modes`: the kind of judge behind each score; `modes` is empty for a run without a judge."""
+    modes: list[str] = field(default_factory=list)
 
 
 def _empty() -> np.ndarray:
@@ -102,15 +154,30 @@ class Store(Protocol):
         """Replace a run's header while it is running; refused once it has ended."""
         ...
 
-    def add_samples(self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
+    def add_samples(
+        self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case], *, forget: Sequence[str] = ()
+    ) -> None:
         """Keep completed samples, durable on return. A sample whose key is already there is refused.
 
-        `cases` are the cases of these samples; each is stored once by its hash.
+        `cases` are the cases of these samples; each is stored once by its hash. `forget` are keys of the journal that
+        these samples make needless.
         """
         ...
 
     def add_rescored(self, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
-        """Keep new weighings of the attempts of an earlier run, without copying the attempts."""
+        """Keep new weighings of the attempts of an earlier run, without copying the attempts or the judge's calls."""
+        ...
+
+    def journal(self, run_id: str, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Keep paid-for answers of samples that are not complete yet, in the place of older ones of the same key."""
+        ...
+
+    def journalled(self, run_id: str, keys: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+        """What the journal holds for a run: all of it, or what has one of these keys."""
+        ...
+
+    def forget_journal(self, run_id: str) -> None:
+        """Drop the journal of a run that is about to end."""
         ...
 
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
@@ -136,6 +203,14 @@ class Store(Protocol):
         ...
 
     def columns(self, run_id: str) -> Columns: ...
+
+    def judgements(self, run_id: str) -> Iterator[JudgedSample]:
+        """Every judged sample, without the answers and the calls, in the order they were planned, streamed."""
+        ...
+
+    def judge_spending(self, run_id: str) -> Spending:
+        """What the calls behind a run's judgements took, whichever run made them."""
+        ...
 
     def findings(self, run_id: str, code: str, *, limit: int) -> list[Found]:
         """The first findings of one code, in the order of their samples; those of inconclusive samples left out."""

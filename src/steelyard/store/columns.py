@@ -24,10 +24,10 @@ PIECE = 1_000
 
 _SIZE = "SELECT count(*) FROM samples WHERE run = ?"
 _SAMPLES = """
-SELECT seq, case_id, repeat, score, passed, variant, outcome, band, category, difficulty, rung, layout, scores
+SELECT seq, case_id, repeat, score, passed, variant, outcome, band, category, difficulty, rung, mode, layout, scores
 FROM samples WHERE run = ? ORDER BY seq
 """
-_TEXTS = ("variant", "outcome", "band", "category", "difficulty", "rung")
+_TEXTS = ("variant", "outcome", "band", "category", "difficulty", "rung", "mode")
 _BY_CASE = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
 _OWNERS = "SELECT DISTINCT attempt_run FROM samples WHERE run = ?"
 _ATTEMPTS = """
@@ -182,6 +182,8 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         counts=_by_component(counted),
         rung=whole["rung"].values,
         rungs=names["rung"].texts,
+        mode=whole["mode"].values,
+        modes=names["mode"].texts,
         **_tags(session, run, places),
         **_findings(session, run, places),
         **_attempts(session, run, places),

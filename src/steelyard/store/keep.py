@@ -8,13 +8,23 @@ from steelyard.errors import StoreError
 from steelyard.records import Sample
 from steelyard.store.database import Session, in_pieces, placeholders
 from steelyard.store.load import layouts_of
-from steelyard.store.rows import ANSWER_COLUMNS, ATTEMPT_COLUMNS, SAMPLE_COLUMNS, TAG_COLUMNS, Batch
+from steelyard.store.rows import (
+    ANSWER_COLUMNS,
+    ATTEMPT_COLUMNS,
+    CALL_COLUMNS,
+    JUDGEMENT_COLUMNS,
+    SAMPLE_COLUMNS,
+    TAG_COLUMNS,
+    Batch,
+)
 from steelyard.store.text import from_stored, to_stored
 from steelyard.store.weighed import FINDING_COLUMNS, Layout, layout_of, layout_text
 
 Layouts = dict[Layout, int]
 
+
 _KEYS = "SELECT seq, case_id, variant, repeat, attempt_run FROM samples WHERE run = ? AND case_id IN "
+_CALL_OWNERS = "SELECT seq, judge_run FROM judgements WHERE run = ? AND judge_run IS NOT NULL AND seq IN "
 
 
 def keep_cases(session: Session, rows: Iterable[tuple[str, str, str]]) -> None:
@@ -34,24 +44,32 @@ def keep_samples(
     layouts = _known_layouts(session, run, set(used), known)
     batch = Batch()
     for seq, sample, case_hash, layout in zip(_places(session, run, samples), samples, hashes, used, strict=True):
-        batch.add(run, run, seq, sample, case_hash, layouts[layout])
+        batch.add(run, (run, run), seq, sample, case_hash, layouts[layout])
     _insert(session, batch)
     return layouts
 
 
 def keep_rescored(
-    session: Session, run: int, earlier: int, samples: Sequence[Sample], hashes: Sequence[str], known: Layouts | None
+    session: Session,
+    run: int,
+    earlier: int,
+    samples: Sequence[Sample],
+    hashes: Sequence[str],
+    known: Layouts | None,
 ) -> Layouts:
-    """Store new weighings that point at the attempts of an earlier run."""
+    """Store new weighings that point at the attempts of an earlier run and at the judge's calls behind it."""
     used = [layout_of(sample.scores) for sample in samples]
     layouts = _known_layouts(session, run, set(used), known)
     found = attempts_by_key(session, earlier, [sample.case_id for sample in samples])
+    asked = [sample.key for sample in samples if sample.judgement is not None and sample.judgement.calls]
+    places = [found[key][0] for key in asked if key in found]
+    callers = _call_owners(session, earlier, places)
     batch = Batch()
     for sample, case_hash, layout in zip(samples, hashes, used, strict=True):
         if sample.key not in found:
             raise StoreError(f"the earlier run has no answer for {describe_key(sample.key)}: nothing to weigh again")
         seq, attempt_run = found[sample.key]
-        batch.add(run, attempt_run, seq, sample, case_hash, layouts[layout])
+        batch.add(run, (attempt_run, callers.get(seq, run)), seq, sample, case_hash, layouts[layout])
     _insert(session, batch)
     return layouts
 
@@ -63,6 +81,14 @@ def attempts_by_key(session: Session, run: int, case_ids: Iterable[str]) -> dict
         rows = session.execute(f"{_KEYS}({placeholders(piece)})", (run, *piece))
         for seq, case_id, variant, repeat, attempt_run in rows:
             found[from_stored(case_id), from_stored(variant), repeat] = (seq, attempt_run)
+    return found
+
+
+def _call_owners(session: Session, run: int, seqs: Iterable[int]) -> dict[int, int]:
+    """Which run made the calls behind the judgements at these places of the plan."""
+    found: dict[int, int] = {}
+    for piece in in_pieces(seqs):
+        found.update(session.execute(f"{_CALL_OWNERS}({placeholders(piece)})", (run, *piece)))
     return found
 
 
@@ -99,6 +125,8 @@ def _places(session: Session, run: int, samples: Sequence[Sample]) -> list[int]:
 def _insert(session: Session, batch: Batch) -> None:
     session.insert("attempts", ATTEMPT_COLUMNS, batch.attempts)
     session.insert("answers", ANSWER_COLUMNS, batch.answers)
+    session.insert("judge_calls", CALL_COLUMNS, batch.judge_calls)
     session.insert("samples", SAMPLE_COLUMNS, batch.samples)
     session.insert("findings", FINDING_COLUMNS, batch.findings)
     session.insert("tags", TAG_COLUMNS, batch.tags)
+    session.insert("judgements", JUDGEMENT_COLUMNS, batch.judgements)

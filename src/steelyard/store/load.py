@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.records import Finding, Outcome, Sample
+from steelyard.records import Finding, Judgement, Outcome, Sample
 from steelyard.store.base import Found
 from steelyard.store.database import Row, Session, in_pieces, placeholders
+from steelyard.store.judged import judgement_stored
 from steelyard.store.rows import ATTEMPT_COLUMNS, SAMPLE_COLUMNS, attempt_from, case_from, sample_from
 from steelyard.store.text import from_stored, to_stored
 from steelyard.store.weighed import FINDING_COLUMNS, Layout, finding_from, layout_from
@@ -35,6 +36,11 @@ ORDER BY f.seq, f.position LIMIT ?
 """  # noqa: S608 - our own column names
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
 _IN_ORDER = " ORDER BY seq, position"
+_HAS_JUDGE = "SELECT 1 FROM judgements WHERE run = ? LIMIT 1"
+_JUDGEMENTS = """
+SELECT j.seq, j.content, c.content FROM judgements j
+LEFT JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq WHERE j.run = ? AND j.seq IN
+"""
 
 _CASE_KEYS = (
     "SELECT case_id, case_hash FROM samples WHERE run = ? GROUP BY case_id, case_hash ORDER BY case_id, case_hash"
@@ -92,13 +98,19 @@ def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sam
     tags: dict[int, list[str]] = {}
     for seq, tag in session.execute(_TAGS + marks + _IN_ORDER, (run, *seqs)):
         tags.setdefault(seq, []).append(from_stored(tag))
+    judgements: dict[int, Judgement] = {}
+    # One look tells that a run has no judge; five hundred would be felt.
+    if session.execute(_HAS_JUDGE, (run,)):
+        for seq, content, calls in session.execute(_JUDGEMENTS + marks, (run, *seqs)):
+            judgements[seq] = judgement_stored(content, calls)
     layouts = layouts_of(session, run)
     cases: dict[str, Case] = {}
     complete = []
     for row in rows:
         seq, text, content = row[1], row[-2], row[-1]
         attempt = attempt_from(row[_N_SAMPLE:-2], text)
-        sample = sample_from(row[:_N_SAMPLE], attempt, layouts.__getitem__, findings.get(seq, ()), tags.get(seq, ()))
+        more = (findings.get(seq, ()), tags.get(seq, ()), judgements.get(seq))
+        sample = sample_from(row[:_N_SAMPLE], attempt, layouts.__getitem__, *more)
         if sample.case_hash not in cases:
             cases[sample.case_hash] = case_from(content)
         complete.append((sample, cases[sample.case_hash]))

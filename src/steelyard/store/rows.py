@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, RunState, Sample, Verdict
+from steelyard.records import Attempt, Failure, Finding, Judgement, Outcome, RunHeader, RunState, Sample, Verdict
+from steelyard.store.judged import calls_text, judgement_text
 from steelyard.store.text import from_stored, to_json, to_stored
 from steelyard.store.weighed import (
     Layout,
@@ -28,7 +29,7 @@ RUN_COLUMNS = (
 )
 SAMPLE_COLUMNS = (
     *("run", "seq", "case_id", "variant", "repeat", "case_hash", "attempt_run", "outcome", "score", "passed", "band"),
-    *("category", "difficulty", "rung", "layout", "scores", "details", "marks"),
+    *("category", "difficulty", "rung", "layout", "scores", "details", "marks", "mode"),
 )
 ATTEMPT_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
@@ -36,6 +37,8 @@ ATTEMPT_COLUMNS = (
 )
 ANSWER_COLUMNS = ("run", "seq", "text")
 TAG_COLUMNS = ("run", "seq", "position", "tag")
+CALL_COLUMNS = ("run", "seq", "content")
+JUDGEMENT_COLUMNS = ("run", "seq", "judge_run", "content")
 
 
 def text_or_none(text: str | None) -> str | None:
@@ -118,9 +121,13 @@ class Batch:
     answers: list[Row] = field(default_factory=list)
     findings: list[Row] = field(default_factory=list)
     tags: list[Row] = field(default_factory=list)
+    judge_calls: list[Row] = field(default_factory=list)
+    judgements: list[Row] = field(default_factory=list)
 
-    def add(self, run: int, attempt_run: int, seq: int, sample: Sample, case_hash: str, layout: int) -> None:
-        """Lay one sample out; its attempt only when this run owns it."""
+    def add(self, run: int, owners: tuple[int, int], seq: int, sample: Sample, case_hash: str, layout: int) -> None:
+        """Lay one sample out; its attempt and the calls of its judge only when this run is the owner of them."""
+        attempt_run, judge_run = owners
+        mode = sample.mode
         band, category, difficulty = sample.band, sample.category, sample.difficulty
         self.samples.append(
             (
@@ -142,6 +149,7 @@ class Batch:
                 score_values(sample.scores),
                 score_details(sample.scores),
                 marks_text(sample.marks) if sample.marks else None,
+                None if mode is None else mode.value,
             )
         )
         if attempt_run == run:
@@ -150,6 +158,14 @@ class Batch:
             self.findings.append((run, seq, position, *finding_values(finding)))
         for position, tag in enumerate(sample.tags):
             self.tags.append((run, seq, position, to_stored(tag)))
+        if sample.judgement is not None:
+            self._add_judgement(run, judge_run, seq, sample.judgement)
+
+    def _add_judgement(self, run: int, judge_run: int, seq: int, judgement: Judgement) -> None:
+        owner = judge_run if judgement.calls else None
+        if owner == run:
+            self.judge_calls.append((run, seq, calls_text(judgement.calls)))
+        self.judgements.append((run, seq, owner, judgement_text(judgement)))
 
     def _add_attempt(self, run: int, seq: int, attempt: Attempt) -> None:
         failure = attempt.failure
@@ -193,26 +209,33 @@ def attempt_from(row: Row, text: str | None) -> Attempt:
 
 
 def sample_from(
-    row: Row, attempt: Attempt, layouts: Callable[[int], Layout], findings: Sequence[Finding], tags: Sequence[str]
+    row: Row,
+    attempt: Attempt,
+    layouts: Callable[[int], Layout],
+    findings: Sequence[Finding],
+    tags: Sequence[str],
+    judgement: Judgement | None,
 ) -> Sample:
     """The sample back from SAMPLE_COLUMNS and the rows that belong to it."""
-    value = dict(zip(SAMPLE_COLUMNS, row, strict=True))
+    (_run, seq, case_id, variant, repeat, case_hash, _attempt_run, outcome, score, passed, band, *rest) = row
+    category, difficulty, rung, layout, scores, details, marks, _mode = rest
     return Sample(
-        case_id=from_stored(value["case_id"]),
-        variant=from_stored(value["variant"]),
-        repeat=value["repeat"],
+        case_id=from_stored(case_id),
+        variant=from_stored(variant),
+        repeat=repeat,
         attempt=attempt,
-        outcome=Outcome(value["outcome"]),
-        score=value["score"],
-        passed=None if value["passed"] is None else bool(value["passed"]),
-        band=stored_or_none(value["band"]),
-        scores=scores_from(layouts(value["layout"]), value["scores"], value["details"]),
+        outcome=Outcome(outcome),
+        score=score,
+        passed=None if passed is None else bool(passed),
+        band=stored_or_none(band),
+        scores=scores_from(layouts(layout), scores, details),
         findings=tuple(findings),
-        marks=marks_from(value["marks"]),
-        rung=value["rung"],
-        category=stored_or_none(value["category"]),
-        difficulty=stored_or_none(value["difficulty"]),
+        marks=marks_from(marks),
+        rung=rung,
+        judgement=judgement,
+        category=stored_or_none(category),
+        difficulty=stored_or_none(difficulty),
         tags=tuple(tags),
-        case_hash=value["case_hash"],
-        position=value["seq"],
+        case_hash=case_hash,
+        position=seq,
     )

@@ -11,11 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-RUN_TABLES = ("layouts", "attempts", "answers", "samples", "findings", "tags")
-"""The tables whose rows belong to a run and may not change after it ended."""
+Guarded = list[tuple[str, str]]
+"""Tables whose rows belong to a run, each with what may not happen to them after it ended."""
 
-# Only samples are also guarded against additions: the other tables hang on them, and each guard costs 4 % of the speed.
-_GUARDED = [(table, event) for table in RUN_TABLES for event in ("UPDATE", "DELETE")] + [("samples", "INSERT")]
+_FIRST_RUN_TABLES = ("layouts", "attempts", "answers", "samples", "findings", "tags")
+_JUDGE_TABLES = ("judge_calls", "judgements")
+
+
+def _guarded(tables: tuple[str, ...], *, against_additions: str) -> Guarded:
+    # One table only: the others hang on it, and each guard costs 4 % of the speed.
+    return [(table, event) for table in tables for event in ("UPDATE", "DELETE")] + [(against_additions, "INSERT")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +83,9 @@ def m001_runs_and_samples(execute: Executes, dialect: Dialect) -> None:
 
 def m002_ended_runs_stay(execute: Executes, dialect: Dialect) -> None:
     """The database itself refuses to change a run that has ended."""
-    statements = _sqlite_guards() if dialect.name == "sqlite" else _postgres_guards()
-    for statement in statements:
+    for statement in _SQLITE_RUN_GUARDS if dialect.name == "sqlite" else _POSTGRES_RUN_GUARDS:
         execute(statement)
+    _guard(execute, dialect, _guarded(_FIRST_RUN_TABLES, against_additions="samples"))
 
 
 def m003_places_and_gains(execute: Executes, dialect: Dialect) -> None:
@@ -94,7 +99,21 @@ def m003_places_and_gains(execute: Executes, dialect: Dialect) -> None:
     execute("CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code, component, gain)")
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_runs_and_samples, m002_ended_runs_stay, m003_places_and_gains)
+def m004_judgements(execute: Executes, dialect: Dialect) -> None:
+    """What judges were asked and said, the kind of judge behind a score, and answers of samples not complete yet."""
+    execute("ALTER TABLE samples ADD COLUMN mode TEXT")
+    # Apart from the samples, whose columns would be three times slower to read with such long rows between them.
+    for statement in _JUDGE_TABLES_SQL.split(";"):
+        execute(statement.strip().format(big=dialect.big))
+    _guard(execute, dialect, _guarded(_JUDGE_TABLES, against_additions="judgements"))
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    m001_runs_and_samples,
+    m002_ended_runs_stay,
+    m003_places_and_gains,
+    m004_judgements,
+)
 
 _FIRST_TABLES = """
 CREATE TABLE runs (
@@ -212,38 +231,60 @@ CREATE TABLE cache (
 )
 """
 
+_JUDGE_TABLES_SQL = """
+CREATE TABLE judge_calls (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    seq {big} NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, seq)
+);
+CREATE TABLE judgements (
+    run INTEGER NOT NULL,
+    seq {big} NOT NULL,
+    judge_run INTEGER,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, seq),
+    FOREIGN KEY (run, seq) REFERENCES samples (run, seq),
+    FOREIGN KEY (judge_run, seq) REFERENCES judge_calls (run, seq)
+);
+CREATE TABLE journal (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    key TEXT NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, key)
+)
+"""
 
-def _sqlite_guards() -> list[str]:
-    refuse = "BEGIN SELECT RAISE(ABORT, 'the run has ended and cannot be changed'); END"
-    guards = [
-        f"CREATE TRIGGER runs_{event.lower()}_guard BEFORE {event} ON runs WHEN OLD.state = 'ended' {refuse}"
-        for event in ("UPDATE", "DELETE")
-    ]
-    for table, event in _GUARDED:
-        row = "NEW" if event == "INSERT" else "OLD"
-        ended = f"(SELECT state FROM runs WHERE number = {row}.run) = 'ended'"  # noqa: S608 - our own names
-        guards.append(f"CREATE TRIGGER {table}_{event.lower()}_guard BEFORE {event} ON {table} WHEN {ended} {refuse}")
-    return guards
+_REFUSE = "BEGIN SELECT RAISE(ABORT, 'the run has ended and cannot be changed'); END"
+_SQLITE_RUN_GUARDS = [
+    f"CREATE TRIGGER runs_{event.lower()}_guard BEFORE {event} ON runs WHEN OLD.state = 'ended' {_REFUSE}"
+    for event in ("UPDATE", "DELETE")
+]
+_POSTGRES_RUN_GUARDS = [
+    """CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'the run has ended and cannot be changed'; END $$""",
+    """CREATE FUNCTION refuse_change_of_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF EXISTS (SELECT 1 FROM touched JOIN runs ON runs.number = touched.run WHERE runs.state = 'ended') THEN
+            RAISE EXCEPTION 'the run has ended and cannot be changed';
+        END IF;
+        RETURN NULL;
+    END $$""",
+    """CREATE TRIGGER runs_guard BEFORE UPDATE OR DELETE ON runs
+    FOR EACH ROW WHEN (OLD.state = 'ended') EXECUTE FUNCTION refuse_change()""",
+]
 
 
-def _postgres_guards() -> list[str]:
-    guards = [
-        """CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN RAISE EXCEPTION 'the run has ended and cannot be changed'; END $$""",
-        """CREATE FUNCTION refuse_change_of_ended() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            IF EXISTS (SELECT 1 FROM touched JOIN runs ON runs.number = touched.run WHERE runs.state = 'ended') THEN
-                RAISE EXCEPTION 'the run has ended and cannot be changed';
-            END IF;
-            RETURN NULL;
-        END $$""",
-        """CREATE TRIGGER runs_guard BEFORE UPDATE OR DELETE ON runs
-        FOR EACH ROW WHEN (OLD.state = 'ended') EXECUTE FUNCTION refuse_change()""",
-    ]
-    for table, event in _GUARDED:
+def _guard(execute: Executes, dialect: Dialect, guarded: Guarded) -> None:
+    """Let the database refuse what may not happen to the rows of an ended run."""
+    for table, event in guarded:
         rows = "NEW" if event == "INSERT" else "OLD"
-        guards.append(
-            f"""CREATE TRIGGER {table}_{event.lower()}_guard AFTER {event} ON {table}
-            REFERENCING {rows} TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_ended()"""
-        )
-    return guards
+        name = f"{table}_{event.lower()}_guard"
+        if dialect.name == "sqlite":
+            ended = f"(SELECT state FROM runs WHERE number = {rows}.run) = 'ended'"  # noqa: S608 - our own names
+            execute(f"CREATE TRIGGER {name} BEFORE {event} ON {table} WHEN {ended} {_REFUSE}")
+        else:
+            execute(
+                f"""CREATE TRIGGER {name} AFTER {event} ON {table}
+                REFERENCING {rows} TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_ended()"""
+            )

@@ -6,13 +6,24 @@ import hashlib
 import json
 from typing import Any
 
-from steelyard.records import Attempt, Failure, Finding, Mark, Outcome, RunHeader, RunState, Sample, Score, Verdict
+from steelyard.records import (
+    Finding,
+    Judgement,
+    Mark,
+    Outcome,
+    RunHeader,
+    RunState,
+    Sample,
+    Score,
+    Verdict,
+)
+from steelyard.store.judged import attempt_data, attempt_from, call_data, call_from, judgement_data, judgement_from
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 FORMAT = "steelyard-snapshot"
-VERSION = 2
-"""2 added counts of scores, component, gain and box of findings, and marks; all of them may be left out."""
+VERSION = 3
+"""2 added counts of scores, component, gain and box of findings, and marks; 3 added judgement. Each may be left out."""
 
 
 class ContentDigest:
@@ -82,7 +93,8 @@ def sample_data(sample: Sample) -> dict[str, Any]:
         "scores": [_score_data(score) for score in sample.scores],
         "findings": [_finding_data(finding) for finding in sample.findings],
         **({"marks": marks} if marks else {}),
-        "attempt": _attempt_data(sample.attempt),
+        **({} if sample.judgement is None else {"judgement": _judgement_data(sample.judgement)}),
+        "attempt": attempt_data(sample.attempt),
     }
 
 
@@ -92,7 +104,7 @@ def sample_from(data: dict[str, Any]) -> Sample:
         case_id=data["case"],
         variant=data["variant"],
         repeat=data["repeat"],
-        attempt=_attempt_from(data["attempt"]),
+        attempt=attempt_from(data["attempt"]),
         outcome=Outcome(data["outcome"]),
         score=data["score"],
         passed=data["passed"],
@@ -101,6 +113,7 @@ def sample_from(data: dict[str, Any]) -> Sample:
         findings=tuple(_finding_from(finding) for finding in data["findings"]),
         marks=tuple(Mark(tuple(mark["box"]), mark["text"]) for mark in data.get("marks", ())),
         rung=data["rung"],
+        judgement=None if "judgement" not in data else _judgement_from(data["judgement"]),
         category=data["category"],
         difficulty=data["difficulty"],
         tags=tuple(data["tags"]),
@@ -145,23 +158,10 @@ def _finding_from(data: dict[str, Any]) -> Finding:
     return Finding(**(data | {"box": None if box is None else tuple(box)}))
 
 
-def _attempt_data(attempt: Attempt) -> dict[str, Any]:
-    failure = attempt.failure
-    return {
-        "text": attempt.text,
-        "status": attempt.status,
-        "latency": attempt.latency,
-        "started_at": attempt.started_at,
-        "tries": attempt.tries,
-        "tokens_in": attempt.tokens_in,
-        "tokens_out": attempt.tokens_out,
-        "cost": attempt.cost,
-        "model": attempt.model,
-        "cached": attempt.cached,
-        "failure": None if failure is None else {"kind": failure.kind, "message": failure.message},
-    }
+def _judgement_data(judgement: Judgement) -> dict[str, Any]:
+    calls = [call_data(call) for call in judgement.calls]
+    return {**judgement_data(judgement), **({"calls": calls} if calls else {})}
 
 
-def _attempt_from(data: dict[str, Any]) -> Attempt:
-    failure = data["failure"]
-    return Attempt(**(data | {"failure": None if failure is None else Failure(**failure)}))
+def _judgement_from(data: dict[str, Any]) -> Judgement:
+    return judgement_from(data, [call_from(call) for call in data.get("calls", ())])

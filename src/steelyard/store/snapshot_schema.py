@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from steelyard.records import Outcome, RunState, Verdict
+from steelyard.records import Mode, Outcome, RunState, Verdict
 from steelyard.store.snapshot_form import FORMAT, VERSION
 from steelyard.store.weighed import MOST_COUNTED
 
@@ -133,7 +133,49 @@ _ATTEMPT = _record(
         "cached": {"type": "boolean"},
         "failure": _or_null(_record({"kind": _TEXT, "message": _TEXT})),
     },
-    about="One call of the target: what it answered, or why it did not. latency is in seconds.",
+    about="One call of the target, or of a judge: what it answered, or why it did not. latency is in seconds.",
+)
+_SCORES_AND_FLAGS: Schema = {"type": "object", "additionalProperties": {"type": ["number", "boolean"]}}
+_MODE: Schema = {"enum": [*(mode.value for mode in Mode), None]}
+_REMARKS: Schema = {
+    "description": "What was wrong with the judge, not with what it judged.",
+    "type": "array",
+    "items": _record({"code": _TEXT, "dimension": _TEXT, "told": _TEXT}, optional=("dimension", "told")),
+}
+_SAID = {
+    "raw": _SCORES_AND_FLAGS,
+    "bound": _SCORES_AND_FLAGS,
+    "bound_by": {"type": "object", "additionalProperties": _TEXT},
+    "remarks": _REMARKS,
+    "told": _TEXT,
+}
+_BALLOT = _record(
+    {"member": _TEXT, "repeat": _COUNT, "mode": _MODE, "rung": _TEXT, **_SAID, "reply": _OBJECT},
+    optional=(*_SAID, "reply"),
+    about="One judge's reading of the answer. mode is null when it gave none, told then says why; raw is as it said, "
+    "bound after rules and checks; reply is all it said.",
+)
+_CALL = _record(
+    {
+        "member": _TEXT,
+        "repeat": _COUNT,
+        "turn": _COUNT,
+        "shortened": {"type": "boolean"},
+        "attempt": {"$ref": "#/$defs/attempt"},
+    },
+    optional=("shortened",),
+    about="One call of a judge. shortened is true when it saw only the head and the tail of a long text.",
+)
+_JUDGEMENT = _record(
+    {
+        "mode": _MODE,
+        "ballots": {"type": "array", "items": {"$ref": "#/$defs/ballot"}},
+        **_SAID,
+        "metrics": _OBJECT,
+        "calls": {"type": "array", "items": {"$ref": "#/$defs/call"}},
+    },
+    optional=(*_SAID, "metrics", "calls"),
+    about="All ballots on one answer and what they come to. mode is null when they come to nothing.",
 )
 _SAMPLE = _record(
     {
@@ -153,9 +195,10 @@ _SAMPLE = _record(
         "scores": {"type": "array", "items": {"$ref": "#/$defs/score"}},
         "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
         "marks": {"type": "array", "items": {"$ref": "#/$defs/mark"}},
+        "judgement": {"$ref": "#/$defs/judgement"},
         "attempt": {"$ref": "#/$defs/attempt"},
     },
-    optional=("marks",),
+    optional=("marks", "judgement"),
     about="One attempt with what it weighed. case and case_hash name one of the cases.",
 )
 
@@ -182,6 +225,9 @@ SCHEMA: Schema = {
         "score": _SCORE,
         "finding": _FINDING,
         "mark": _MARK,
+        "judgement": _JUDGEMENT,
+        "ballot": _BALLOT,
+        "call": _CALL,
     },
 }
 
@@ -193,18 +239,30 @@ def first_problem(kind: str) -> Callable[[Any], str | None]:
     )
 
     def check(record: Any) -> str | None:
+        try:
+            return told(record)
+        except UnicodeEncodeError:
+            # The validator can neither look up nor quote half of a surrogate pair, which model output may hold.
+            return told(_without_halves(record))
+
+    def told(record: Any) -> str | None:
         if validator.is_valid(record):
             return None
-        try:
-            error = next(iter(validator.iter_errors(record)))
-        except UnicodeEncodeError:
-            # The validator cannot quote half of a surrogate pair, which model output may hold.
-            return f"{kind} does not fit the published schema"
+        error = next(iter(validator.iter_errors(record)))
         place = ".".join(str(step) for step in error.instance_path)
         message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
         return f"{kind}{f'.{place}' if place else ''}: {message}"
 
     return check
+
+
+def _without_halves(data: Any) -> Any:
+    """The same with another character for each half of a surrogate pair: of the same shape, only to be checked."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "replace").decode()
+    if isinstance(data, dict):
+        return {_without_halves(key): _without_halves(value) for key, value in data.items()}
+    return [_without_halves(item) for item in data] if isinstance(data, list) else data
 
 
 def _no_remote(address: str) -> Any:

@@ -9,11 +9,20 @@ from typing import Any
 
 from steelyard.errors import StoreError
 from steelyard.records import RunHeader, RunState, Sample
-from steelyard.store.base import Columns, Found
+from steelyard.store.base import Columns, Found, JudgedSample, Spending
 from steelyard.store.columns import read_columns
 from steelyard.store.database import Database, Duplicate, Session, in_pieces
 from steelyard.store.ids import find_run, list_runs, run_not_found
-from steelyard.store.keep import Layouts, attempts_by_key, describe_key, keep_cases, keep_rescored, keep_samples
+from steelyard.store.journal import entries_of, forget_entries, keep_entries
+from steelyard.store.judgements import judged_after, spending_of
+from steelyard.store.keep import (
+    Layouts,
+    attempts_by_key,
+    describe_key,
+    keep_cases,
+    keep_rescored,
+    keep_samples,
+)
 from steelyard.store.load import findings_of, page_after, samples_at
 from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
 from steelyard.store.text import to_json, to_stored
@@ -61,13 +70,23 @@ class SqlStore:
             median = median_latency(session, run) if ends else None
             session.execute(UPDATE_RUN, (*run_row(header), median, run))
 
-    def add_samples(self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
-        self._add(run_id, samples, cases, from_run=None)
+    def add_samples(
+        self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case], *, forget: Sequence[str] = ()
+    ) -> None:
+        self._add(run_id, samples, cases, forget=forget)
 
     def add_rescored(self, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
         self._add(run_id, samples, cases, from_run=from_run)
 
-    def _add(self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case], *, from_run: str | None) -> None:
+    def _add(
+        self,
+        run_id: str,
+        samples: Sequence[Sample],
+        cases: Sequence[Case],
+        *,
+        forget: Sequence[str] = (),
+        from_run: str | None = None,
+    ) -> None:
         if not samples:
             return
         rows = {case.id: case_row(case) for case in cases}
@@ -82,9 +101,23 @@ class SqlStore:
                 else:
                     earlier = self._number(session, from_run)
                     layouts = keep_rescored(session, run, earlier, samples, hashes, known)
+                forget_entries(session, run, forget)
         except Duplicate as error:
             raise self._already_kept(run_id, samples) from error
         self._layouts[run] = layouts
+
+    def journal(self, run_id: str, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        if entries:
+            with self.database.writing() as session:
+                keep_entries(session, self._open_run(session, run_id), entries)
+
+    def journalled(self, run_id: str, keys: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+        with self.database.reading() as session:
+            return entries_of(session, self._number(session, run_id), keys)
+
+    def forget_journal(self, run_id: str) -> None:
+        with self.database.writing() as session:
+            forget_entries(session, self._number(session, run_id), None)
 
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
         with self.database.reading() as session:
@@ -140,6 +173,24 @@ class SqlStore:
             run = self._number(session, run_id)
             suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
             return read_columns(session, run, json.loads(suite))
+
+    def judgements(self, run_id: str) -> Iterator[JudgedSample]:
+        with self.database.reading() as session:
+            run = self._number(session, run_id)
+        return (judged for page in self._judged_pages(run) for judged in page)
+
+    def _judged_pages(self, run: int) -> Iterator[list[JudgedSample]]:
+        seq = -1
+        while True:
+            with self.database.reading() as session:
+                page, seq = judged_after(session, run, seq)
+            if not page:
+                return
+            yield page
+
+    def judge_spending(self, run_id: str) -> Spending:
+        with self.database.reading() as session:
+            return spending_of(session, self._number(session, run_id))
 
     def findings(self, run_id: str, code: str, *, limit: int) -> list[Found]:
         with self.database.reading() as session:

@@ -10,28 +10,41 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
-_MARK = "\x10"
+MARK = "\x10"
 _UNSAFE = re.compile("[\x00\x10\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _MARKED = re.compile("\x10([0-9a-f]{4})")
 
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str)
-_compact_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=str)
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for, in a word it has: any mapping, a set in one order, numpy's numbers; else its text."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    tolist = getattr(value, "tolist", None)
+    found = value if tolist is None else tolist()
+    return str(value) if type(found) is type(value) else found
+
+
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+_compact_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_plain)
 
 
 def to_stored(text: str) -> str:
     """The text as a database can hold it; `from_stored` gives the original back."""
-    if text.isascii() and "\x00" not in text and _MARK not in text:
+    if text.isascii() and "\x00" not in text and MARK not in text:
         return text
     joined = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
-    return _UNSAFE.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", joined)
+    return _UNSAFE.sub(lambda found: f"{MARK}{ord(found[0]):04x}", joined)
 
 
 def from_stored(text: str) -> str:
     """The original of a text that `to_stored` made."""
-    if _MARK not in text:
+    if MARK not in text:
         return text
     return _MARKED.sub(lambda found: chr(int(found[1], 16)), text)
 
@@ -62,8 +75,8 @@ def _is_unicode(text: str) -> bool:
 def _finite(data: Any) -> Any:
     if isinstance(data, float) and not math.isfinite(data):
         return "NaN" if math.isnan(data) else "Infinity" if data > 0 else "-Infinity"
-    if isinstance(data, dict):
+    if isinstance(data, Mapping):
         return {key: _finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_finite(value) for value in data]
-    return data
+    return data if data is None or isinstance(data, str | int | float) else _finite(_plain(data))

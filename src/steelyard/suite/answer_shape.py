@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema_rs
-
 from steelyard.suite.draft import Draft
-from steelyard.suite.json_stream import BrokenJson, decode
 from steelyard.suite.model import AnswerShape
-from steelyard.suite.spelling import found
+from steelyard.suite.schema_files import read_schema
 
 
 def build_answer(raw: Any, draft: Draft) -> AnswerShape:
@@ -22,35 +19,5 @@ def build_answer(raw: Any, draft: Draft) -> AnswerShape:
         return AnswerShape("json" if raw.get("format") == "json" else "text", repair=repair)
     if raw.get("format") == "text":
         draft.tell("answer: a schema is for JSON answers: leave out format: text", ("answer", "format"))
-    schema = _read_schema(given, draft) if isinstance(given, str) else given
-    if not isinstance(schema, dict):
-        return AnswerShape("json")
-    try:
-        jsonschema_rs.validator_for(schema, retriever=_refuse)
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-        told = str(error).splitlines()[0]
-        draft.tell(f"answer.schema is not a valid JSON Schema: {told}", ("answer", "schema"))
-    return AnswerShape("json", schema, repair)
-
-
-def _read_schema(name: str, draft: Draft) -> Any:
-    text = draft.text(name, ("answer", "schema"))
-    if text is None:
-        return None
-    try:
-        schema = decode(text)
-    except BrokenJson as error:
-        draft.tell(f"{name}:{error.line}: {error}", ("answer", "schema"))
-        return None
-    except ValueError as error:
-        draft.tell(f"{name}: {error}", ("answer", "schema"))
-        return None
-    if not isinstance(schema, dict):
-        draft.tell(f"{name} holds no JSON Schema; {found(schema)}", ("answer", "schema"))
-        return None
-    return schema
-
-
-def _refuse(uri: str) -> Any:
-    # A suite means the same on every machine and asks nobody: nothing is fetched.
-    raise ValueError(f"a schema may not refer to {uri}: put the definition into the file")
+    schema = read_schema(given, ("answer", "schema"), draft)
+    return AnswerShape("json") if schema is None else AnswerShape("json", schema, repair)

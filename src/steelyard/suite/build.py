@@ -5,15 +5,18 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from steelyard import registry
 from steelyard.suite.answer_shape import build_answer
+from steelyard.suite.bounds import Bounds
 from steelyard.suite.case_files import build_source
 from steelyard.suite.components import build_components
 from steelyard.suite.criteria import check_criteria
+from steelyard.suite.declared_judges import self_judged
 from steelyard.suite.declared_targets import build_target, prompts_of
 from steelyard.suite.draft import Draft
 from steelyard.suite.file import SuitePart
 from steelyard.suite.gates import Known, check_gate, parse_gate
+from steelyard.suite.judge_model import JudgeModel
+from steelyard.suite.judges import build_judge
 from steelyard.suite.model import (
     AuditLimits,
     Band,
@@ -27,13 +30,12 @@ from steelyard.suite.model import (
     Threshold,
     Variant,
 )
+from steelyard.suite.redaction import RedactedCases, build_redactor
 from steelyard.suite.shares import passing, share
 from steelyard.suite.spelling import found, listed, meant
 from steelyard.suite.survey import survey_cases
+from steelyard.suite.taxonomy import build_taxonomy, given_codes, tell_idle_codes
 from steelyard.suite.variants import build_variants
-
-FORMAT = "FORMAT"
-"""The code of an answer that cannot be read."""
 
 
 def build_suite(draft: Draft, path: str) -> SuiteModel:
@@ -48,16 +50,22 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     target, targets = _targets(raw, draft)
     answer = build_answer(raw.get("answer"), draft)
     variants, variant_prompts = build_variants(raw.get("variants"), draft)
+    score = raw["score"] if isinstance(raw.get("score"), dict) else {}
+    judge = build_judge(raw.get("judge"), draft, components, answer, list(score))
+    _check_weights(raw, components, judge, draft)
+    if judge is not None and (wrong := self_judged(target, judge, variants)):
+        draft.tell(wrong, ("judge",))
+    redactor = build_redactor(raw.get("redact"), draft)
     source = build_source(raw.get("cases"), draft)
-    survey = survey_cases(source, components, draft) if source is not None else CaseSurvey()
+    survey = survey_cases(source, components, draft, judge, redactor) if source is not None else CaseSurvey()
     for component in components:
         if answer.format != "json" and getattr(component.scorer, "needs_json", False):
             name = f"score.{component.name}: {component.scorer_name}"
             draft.tell(f"{name} reads JSON: write answer: {{format: json}}, or a schema", ("score", component.name))
     bands = _bands(raw.get("bands"), draft)
-    taxonomy = _taxonomy(part, components)
-    known = _known(raw, components, taxonomy, bands, variants, survey)
-    _tell_idle_codes(part, known, draft)
+    taxonomy = build_taxonomy(part, components, judge)
+    known = _known(raw, components, judge, taxonomy, bands, variants, survey)
+    tell_idle_codes(part, known, draft)
     _check_gates(raw.get("gates"), known, draft)
     check_criteria(raw.get("criteria"), known, draft)
     prompts = prompts_of(target, ("target",), draft) | variant_prompts
@@ -68,7 +76,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         name=part.suite,
         folder=draft.folder,
         path=path,
-        cases=source,
+        cases=source if redactor is None else RedactedCases(source, redactor),
         target=target,
         components=components,
         about=part.about,
@@ -89,7 +97,29 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         survey=survey,
         targets=targets,
         version=part.version,
+        judge=judge,
+        redactor=redactor,
     )
+
+
+def _check_weights(
+    raw: dict[str, Any], components: tuple[Component, ...], judge: JudgeModel | None, draft: Draft
+) -> None:
+    """Tell of a suite in which nothing counts; a part that is broken is told elsewhere."""
+    if raw.get("judge") is None and not raw.get("score"):
+        if isinstance(raw.get("score"), dict):
+            draft.tell("score is empty: give at least one component, or a judge", ("score",))
+        elif "score" not in raw:
+            draft.tell("score is missing: give at least one component, or a judge")
+        return
+    score = raw.get("score", {})
+    if (raw.get("judge") is not None and judge is None) or not isinstance(score, dict) or len(components) < len(score):
+        return
+    weights = [component.weight for component in components]
+    weights += [dimension.weight for dimension in judge.rubric.dimensions] if judge else []
+    if not any(weights):
+        place = "score" if components else "judge"
+        draft.tell("nothing to weigh: every weight is 0; give one component or dimension a weight", (place,))
 
 
 def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict[str, TargetSpec]]:
@@ -140,25 +170,10 @@ def _bands(raw: Any, draft: Draft) -> tuple[Band, ...]:
     return tuple(sorted(bands, key=lambda band: -band.at_least))
 
 
-def _taxonomy(part: SuitePart | None, components: tuple[Component, ...]) -> tuple[FindingKind, ...]:
-    declared = {
-        code: FindingKind(code, kind.about, kind.severity, kind.name)
-        for code, kind in (part.findings if part else {}).items()
-    }
-    for component in components:
-        # A scorer that a Python suite brought along need not have all that ours have.
-        codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else {}
-        for code, about in codes.items():
-            declared.setdefault(code, FindingKind(code, about))
-        if not codes:
-            declared.setdefault(component.code, FindingKind(component.code, f"{component.name} is wrong"))
-    declared.setdefault(FORMAT, FindingKind(FORMAT, "The answer cannot be read, or is not in the shape asked for."))
-    return tuple(declared.values())
-
-
 def _known(
     raw: dict[str, Any],
     components: tuple[Component, ...],
+    judge: JudgeModel | None,
     taxonomy: tuple[FindingKind, ...],
     bands: tuple[Band, ...],
     variants: tuple[Variant, ...],
@@ -167,7 +182,16 @@ def _known(
     """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
     score = raw.get("score")
     measures: dict[str, list[str] | None] = dict.fromkeys(score if isinstance(score, dict) else ())
+    broken = len(components) < len(measures) or (judge is None and raw.get("judge") is not None)
     measures |= {component.name: list(getattr(component.scorer, "measures", ())) for component in components}
+    scales: dict[str, Bounds] = {component.name: component.scale for component in components}
+    if judge is not None:
+        rubric = judge.rubric
+        measures |= {dimension.name: [] for dimension in rubric.dimensions} | {
+            one.name: ["rate"] for one in rubric.flags
+        }
+        scales |= {dimension.name: (rubric.low, rubric.high) for dimension in rubric.dimensions}
+        scales |= {flag.name: (0.0, 1.0) for flag in rubric.flags}
     slices = {
         "category": list(survey.categories),
         "difficulty": list(survey.difficulties),
@@ -175,28 +199,13 @@ def _known(
         "variant": [variant.name for variant in variants if variant.name],
     }
     return Known(
-        components=measures,
-        codes=None if len(components) < len(measures) else _given_codes(components, taxonomy),
+        components=None if judge is None and raw.get("judge") is not None else measures,
+        codes=None if broken else given_codes(components, judge, taxonomy),
         bands=[band.name for band in bands],
         slices=slices if survey.n else None,
         passing=raw.get("pass") is not None,
+        scales=scales,
     )
-
-
-def _given_codes(components: tuple[Component, ...], taxonomy: tuple[FindingKind, ...]) -> list[str]:
-    """The codes that findings can have; a scorer from elsewhere may give any that the suite lists."""
-    if any(component.scorer_name not in registry.built_in("scorers") for component in components):
-        return [kind.code for kind in taxonomy]
-    given = [code for component in components for code in component.scorer.fault_codes() or (component.code,)]
-    return list(dict.fromkeys([*given, FORMAT]))
-
-
-def _tell_idle_codes(part: SuitePart | None, known: Known, draft: Draft) -> None:
-    """Tell of a code that no scorer gives: a gate on it could never fail."""
-    for code in part.findings if part is not None else ():
-        if known.codes is not None and code not in known.codes:
-            hint = meant(code, known.codes) or f"; they give: {listed(known.codes)}"
-            draft.tell(f"findings.{code}: no scorer of this suite gives this code{hint}", ("findings", code))
 
 
 def _check_gates(gates: Any, known: Known, draft: Draft) -> None:

@@ -54,6 +54,8 @@ class Case:
     why: str = ""
     source: str = field(default="", compare=False)
     """File and line it came from, for messages; not part of its identity."""
+    private: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Names that were taken out of it and must not come back with an answer; never stored or sent."""
 
     def without_truth(self) -> Case:
         """The case as the system under test may see it."""

@@ -6,8 +6,9 @@ import math
 from itertools import pairwise
 from typing import Any
 
+from steelyard.suite.bounds import Bounds
 from steelyard.suite.draft import Draft
-from steelyard.suite.gates import COMPARE, Gate, Known, missing_name, parse_gate, settled, span
+from steelyard.suite.gates import COMPARE, Gate, Known, bounds_of, missing_name, parse_gate, settled, span
 from steelyard.suite.repeats import RepeatsRule, parse_repeats
 from steelyard.suite.spelling import listed, meant
 
@@ -34,7 +35,7 @@ def check_criteria(raw: Any, known: Known, draft: Draft) -> None:
                 draft.tell(f"criteria.{name}.{key}: {mistake}", ("criteria", name, key))
             elif expression is not None:
                 sound.append(expression)
-        if len(sound) == 2 and overlap(*sound):
+        if len(sound) == 2 and overlap(sound[0], sound[1], _scale(sound[0], known)):
             told = f"{sound[0].text!r} and {sound[1].text!r} could hold at once: leave room between pass and fail"
             draft.tell(f"criteria.{name}: {told}", ("criteria", name, "fail"))
 
@@ -46,16 +47,20 @@ def _checked(text: str, known: Known) -> tuple[Expression | None, str | None]:
         return None, str(error).removeprefix("gate ")
     if isinstance(expression, Gate):
         mistake = missing_name(expression, known)
-        values = f"{expression.metric} is always {span(expression)}"
+        values = f"{expression.metric} is always {span(expression, _scale(expression, known))}"
     else:
         mistake = _missing_in(expression, known)
         values = "a score is always between 0 and 1" if expression.condition == "score" else "a count is 0 or more"
     if mistake is not None:
         return expression, mistake.removeprefix("gate ")
-    always = settled(expression.operator, expression.threshold, expression.unit)
+    always = settled(expression.operator, expression.threshold, expression.unit, _scale(expression, known))
     if always is None:
         return expression, None
     return expression, f"{text!r} {'always holds' if always else 'can never hold'}: {values}"
+
+
+def _scale(expression: Expression, known: Known) -> Bounds | None:
+    return known.scales.get(expression.subject) if isinstance(expression, Gate) else None
 
 
 def _missing_in(rule: RepeatsRule, known: Known) -> str | None:
@@ -68,20 +73,23 @@ def _missing_in(rule: RepeatsRule, known: Known) -> str | None:
     return None
 
 
-def overlap(passes: Expression, fails: Expression) -> bool:
-    """Whether both could hold at once; False when they speak of different figures, for then nobody can tell."""
+def overlap(passes: Expression, fails: Expression, scale: Bounds | None = None) -> bool:
+    """Whether both could hold at once; False when they speak of different figures, for then nobody can tell.
+
+    `scale` is that of a figure in points.
+    """
     if isinstance(passes, Gate) and isinstance(fails, Gate):
-        return passes.stands_on == fails.stands_on and _common(passes, fails)
+        return passes.stands_on == fails.stands_on and _common(passes, fails, scale)
     if isinstance(passes, Gate) or isinstance(fails, Gate):
         return False
     if (passes.condition, passes.code) != (fails.condition, fails.code):
         return False
     # Of disjoint conditions both shares can be reached while they do not add up to more than all repeats.
     shares_fit = passes.at_least * fails.of + fails.at_least * passes.of <= passes.of * fails.of
-    return shares_fit or _common(passes, fails)
+    return shares_fit or _common(passes, fails, None)
 
 
-def _common(one: Expression, other: Expression) -> bool:
+def _common(one: Expression, other: Expression, scale: Bounds | None) -> bool:
     """Whether any value that the figure can have meets both comparisons.
 
     Each comparison is settled between its threshold and the next end, so one value of every such piece is enough.
@@ -91,7 +99,7 @@ def _common(one: Expression, other: Expression) -> bool:
         near = {math.floor(limit) + step for limit in limits for step in (-1, 0, 1, 2)}
         values = {float(value) for value in near if value >= 0}
     else:
-        top = 1.0 if one.unit in ("share", "score") else max(limits) + 1
-        ends = sorted({0.0, top, *limits})
+        low, top = bounds_of(one.unit, scale)
+        ends = sorted({max(low, min(limits) - 1), min(top, max(limits) + 1), *limits})
         values = {*ends, *((low + high) / 2 for low, high in pairwise(ends))}
     return any(all(COMPARE[each.operator](value, each.threshold) for each in (one, other)) for value in values)

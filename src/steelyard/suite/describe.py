@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from steelyard.suite.describe_judge import describe_judge, judged_components
 from steelyard.suite.model import Component, Criterion, FindingKind, SuiteModel
 
 
@@ -15,9 +16,9 @@ def describe(suite: SuiteModel) -> dict[str, Any]:
         "name": suite.name,
         "about": suite.about,
         "version": suite.version,
-        "components": [describe_component(component) for component in suite.components],
+        "components": _components(suite),
         "bands": [{"name": band.name, "at_least": band.at_least} for band in suite.bands],
-        "passing": None if suite.passing is None else {"at_least": suite.passing.at_least, "text": suite.passing.text},
+        "passing": _passing(suite),
         "gates": list(suite.gates),
         "taxonomy": [_kind(kind) for kind in suite.taxonomy],
         "criteria": [_criterion(criterion) for criterion in suite.criteria],
@@ -25,12 +26,28 @@ def describe(suite: SuiteModel) -> dict[str, Any]:
         "repeats": suite.repeats,
         "max_inconclusive": suite.limits.max_inconclusive,
         "answer": {"format": suite.answer.format, "schema": suite.answer.schema, "repair": suite.answer.repair},
+        "judge": None if suite.judge is None else describe_judge(suite.judge),
     }
+
+
+def _components(suite: SuiteModel) -> list[dict[str, Any]]:
+    """What a sample has a score of: components, then dimensions, then flags."""
+    computed = [describe_component(component) | {"kind": "component"} for component in suite.components]
+    return computed if suite.judge is None else computed + judged_components(suite.judge.rubric)
+
+
+def _passing(suite: SuiteModel) -> dict[str, Any] | None:
+    """The pass rule with all that a sample must not be flagged with."""
+    if suite.passing is None:
+        return None
+    flags = [flag.name for flag in suite.judge.rubric.flags if flag.fails] if suite.judge else []
+    text = suite.passing.text + "".join(f" and no {name}" for name in flags)
+    return {"at_least": suite.passing.at_least, "text": text}
 
 
 def describe_component(component: Component) -> dict[str, Any]:
     """One component with its scorer's full parameters, defaults included."""
-    return {
+    described = {
         "name": component.name,
         "weight": component.weight,
         "scorer": scorer_name(component),
@@ -46,6 +63,7 @@ def describe_component(component: Component) -> dict[str, Any]:
             for name, measure in getattr(component.scorer, "measures", {}).items()
         },
     }
+    return described | {"source": component.source} if component.source else described
 
 
 def _kind(kind: FindingKind) -> dict[str, Any]:

@@ -75,7 +75,10 @@ class ComponentPart(_Part):
     """What a component may say besides its scorer."""
 
     weight: float = Field(
-        default=1.0, gt=0, allow_inf_nan=False, description="How much it counts, relative to the other components."
+        default=1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="How much it counts, relative to the other components; 0 is measured and does not count.",
     )
     when_unknown: Literal["skip", "say_unknown"] | None = Field(
         default=None,
@@ -130,7 +133,13 @@ class SuitePart(_Part):
     target: Anything = Field(default=None, description="The system under test: one kind with its settings.")
     targets: dict[str, Anything] = Field(default={}, description="Further targets, chosen by name with --target.")
     answer: AnswerPart = Field(default=AnswerPart(), description="What an answer must look like; else plain text.")
-    score: dict[str, Anything] = Field(description="The components of the score: a scorer each, with its weight.")
+    score: dict[str, Anything] = Field(
+        default={}, description="The components of the score: a scorer each, with its weight."
+    )
+    judge: Anything = Field(default=None, description="Judging with a rubric, by a language model or by code.")
+    redact: Anything = Field(
+        default=None, description="Which personal data is taken out of whatever is stored or sent; left out, none."
+    )
     findings: dict[str, FindingPart] = Field(default={}, description="The taxonomy: what each code of a finding means.")
     bands: dict[str, Share] = Field(default={}, description="Ratings by the score they start at, the lowest at 0.")
     pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from steelyard.suite.bounds import ANYTHING, Bounds, in_words, settled_within
 from steelyard.suite.spelling import listed, meant
 
 FACTORS = ("category", "difficulty", "variant", "tag")
@@ -35,7 +36,8 @@ class Metric:
 
     name: str
     unit: str
-    """"share" and "score" lie in 0..1; "count", "s", "cost" and "tokens" start at 0 and have no upper end."""
+    """"share" and "score" lie in 0..1, "points" on a component's own scale; "count", "s", "cost" and "tokens" start
+    at 0 and have no upper end."""
     about: str
 
     @property
@@ -56,6 +58,7 @@ METRICS: dict[str, Metric] = {
         Metric("band.<band>", "share", "samples in that band, among those with a band"),
         # Before the measures, because a literal spelling wins.
         Metric("score.<component>.average", "score", "mean of one component, as a fraction of its scale"),
+        Metric("score.<component>.points", "points", "mean of one component, on its own scale"),
         Metric("score.<component>.<measure>", "share", "ratio of two counts of a component, each summed over samples"),
         Metric("findings.total", "count", "number of findings of any code"),
         Metric("findings.<code>", "count", "number of findings of that code"),
@@ -103,7 +106,7 @@ class Gate:
 class Known:
     """The names that gates may speak of in one suite; None where they could not be read, so nothing can be said."""
 
-    components: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    components: Mapping[str, Sequence[str] | None] | None = field(default_factory=dict)
     """Each component with the names of its measures."""
     codes: Sequence[str] | None = ()
     bands: Sequence[str] = ()
@@ -111,6 +114,8 @@ class Known:
     """By factor, the names that cases have."""
     passing: bool = True
     """Whether the suite says when a sample passes."""
+    scales: Mapping[str, Bounds] = field(default_factory=dict)
+    """By component, the lowest and highest value it gives; one that is not here can be any number."""
 
 
 _PIECE = re.compile(
@@ -118,16 +123,17 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _RIGHT = re.compile(
-    r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>%|ms\b|s\b)?"
+    r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(?P<unit>%|ms\b|s\b)?"
     r"\s*(?:with\s+n\s*>=\s*(?P<min_n>\d+))?\s*"
 )
 _MEASURE = "<measure>"
+_WHOLE = ("count", "tokens")
 _SHAPE = "write <metric> <operator> <number>, for instance: pass_rate >= 90 %"
 
 
 def parse_gate(text: str) -> Gate:
     """The gate that a text says; ValueError with a message for a person when it says none."""
-    names, sign, rest = _split(text)
+    names, sign, rest = split_sides(text, "gate", _SHAPE)
     found = _RIGHT.fullmatch(rest)
     if found is None:
         raise ValueError(
@@ -159,22 +165,25 @@ def parse_gate(text: str) -> Gate:
     )
 
 
-def _split(text: str) -> tuple[list[str], str, str]:
-    """Names left of the operator (quotes taken off), the operator, and what follows it."""
+def split_sides(text: str, what: str, shape: str) -> tuple[list[str], str, str]:
+    """Names left of the operator (quotes taken off), the operator, and what follows it.
+
+    ValueError naming `what` it is and the `shape` it should have.
+    """
     names = [""]
     for piece in _PIECE.finditer(text):
         kind = piece.lastgroup or "other"
         if kind == "operator":
             stripped = [name.strip() for name in names]
             if not all(stripped):
-                raise ValueError(f"gate {text!r}: a name is missing before {piece[0]}; {_SHAPE}")
+                raise ValueError(f"{what} {text!r}: a name is missing before {piece[0]}; {shape}")
             return stripped, piece[0], text[piece.end() :]
         if kind == "dot":
             names.append("")
         else:
             names[-1] += piece[kind]
-    hint = "= is not an operator, write == or >=" if "=" in text else _SHAPE
-    raise ValueError(f"gate {text!r} has none of the operators {' '.join(OPERATORS)}; {hint}")
+    hint = "= is not an operator, write == or >=" if "=" in text else shape
+    raise ValueError(f"{what} {text!r} has none of the operators {' '.join(OPERATORS)}; {hint}")
 
 
 def _metric(text: str, names: Sequence[str], *, sliced: bool) -> tuple[Metric, dict[str, str]]:
@@ -199,7 +208,7 @@ def _threshold(text: str, metric: Metric, number: Decimal, unit: str) -> float:
         raise ValueError(f"gate {text!r}: {metric.name} is not measured in {unit}; {fit}")
     if not math.isfinite(float(number)):
         raise ValueError(f"gate {text!r}: {number} is beyond every number that can be measured")
-    if number < 0:
+    if number < 0 and metric.unit != "points":
         raise ValueError(f"gate {text!r}: {number} is below 0, which {metric.name} never is")
     if unit == "%":
         if number > 100:
@@ -212,7 +221,7 @@ def _threshold(text: str, metric: Metric, number: Decimal, unit: str) -> float:
 
 def check_gate(gate: Gate, known: Known) -> str | None:
     """What is wrong with a gate in its suite (a name that is not there, a threshold that decides nothing), or None."""
-    return missing_name(gate, known) or cannot_fail(gate)
+    return missing_name(gate, known) or cannot_fail(gate, known)
 
 
 def missing_name(gate: Gate, known: Known) -> str | None:
@@ -220,7 +229,7 @@ def missing_name(gate: Gate, known: Known) -> str | None:
     if gate.pattern == "pass_rate" and not known.passing:
         return f"gate {gate.text!r} needs a pass rule: write pass: score >= 75 %"
     names = {
-        "<component>": ("component", list(known.components)),
+        "<component>": ("component", None if known.components is None else list(known.components)),
         "<code>": ("finding code", known.codes),
         "<band>": ("band", known.bands),
     }
@@ -230,9 +239,9 @@ def missing_name(gate: Gate, known: Known) -> str | None:
         what, there = names[part]
         if there is not None and gate.subject not in there:
             return _unknown(gate, what, there, gate.subject)
-    measures = known.components.get(gate.subject) if gate.measure else None
+    measures = known.components.get(gate.subject) if gate.measure and known.components is not None else None
     if measures is not None and gate.measure not in measures:
-        return _unknown(gate, f"measure of {gate.subject}", [*measures, "average"], gate.measure)
+        return _unknown(gate, f"measure of {gate.subject}", [*measures, "average", "points"], gate.measure)
     if gate.factor is not None and known.slices is not None:
         slices = known.slices.get(gate.factor, ())
         if not slices:
@@ -247,27 +256,32 @@ def _unknown(gate: Gate, what: str, names: Sequence[str], name: str) -> str:
     return f"gate {gate.text!r}: there is no {what} {name!r}{hint}"
 
 
-def cannot_fail(gate: Gate) -> str | None:
+def cannot_fail(gate: Gate, known: Known | None = None) -> str | None:
     """Why a gate decides nothing, because every value passes it or none can; None when it can do both."""
-    always = settled(gate.operator, gate.threshold, gate.unit)
+    scale = None if known is None else known.scales.get(gate.subject)
+    always = settled(gate.operator, gate.threshold, gate.unit, scale)
     if always is None:
         return None
-    return f"gate {gate.text!r} cannot {'fail' if always else 'pass'}: {gate.metric} is always {span(gate)}"
+    return f"gate {gate.text!r} cannot {'fail' if always else 'pass'}: {gate.metric} is always {span(gate, scale)}"
 
 
-def settled(sign: str, limit: float, unit: str) -> bool | None:
-    """True when every value of that unit compares so, False when none does, None when it depends."""
-    top = 1.0 if unit in ("share", "score") else float("inf")
-    reachable = 0 <= limit <= top and (unit not in ("count", "tokens") or limit.is_integer())
-    if (sign == ">=" and limit <= 0) or (sign == "<=" and limit >= top) or (sign == "!=" and not reachable):
-        return True
-    if (sign == ">" and limit >= top) or (sign == "<" and limit <= 0) or (sign == "==" and not reachable):
-        return False
-    return None
+def settled(sign: str, limit: float, unit: str, scale: Bounds | None = None) -> bool | None:
+    """True when every value of that unit compares so, False when none does, None when it depends.
+
+    `scale` is that of a figure in points; without it nothing can be said of one.
+    """
+    return settled_within(sign, limit, bounds_of(unit, scale), whole=unit in _WHOLE)
 
 
-def span(gate: Gate) -> str:
+def span(gate: Gate, scale: Bounds | None = None) -> str:
     """The values that a gate's metric can have, in words."""
-    if gate.unit in ("share", "score"):
-        return "between 0 and 1"
-    return "a whole number" if not gate.threshold.is_integer() and gate.unit in ("count", "tokens") else "0 or more"
+    if gate.unit in _WHOLE and not gate.threshold.is_integer():
+        return "a whole number"
+    return in_words(bounds_of(gate.unit, scale))
+
+
+def bounds_of(unit: str, scale: Bounds | None = None) -> Bounds:
+    """The lowest and the highest value of that unit; points lie on the scale."""
+    if unit == "points":
+        return scale or ANYTHING
+    return (0.0, 1.0) if unit in ("share", "score") else (0.0, math.inf)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.records import Mode
+
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
@@ -124,3 +126,10 @@ class JudgeModel:
     """Thresholds on the judge's health figures, for `judge check`."""
     judges: dict[str, JudgeSpec] = field(default_factory=dict)
     """Every judge the suite declares, by the name `--judge` chooses it with."""
+    allow_self: bool = False
+    """Whether the system under test may be its own judge."""
+
+    @property
+    def mode(self) -> Mode:
+        """What kind of judge it is: code, or a language model. A panel is of one kind."""
+        return Mode.RULES if all(member.kind == "python" for member in self.members) else Mode.MODEL

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard import registry
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.suite.build import build_suite
+from steelyard.suite.chosen_judge import chosen_members, not_self_judged
 from steelyard.suite.declared_targets import prompts_of, settle
 from steelyard.suite.discover import find_suite, suite_names
 from steelyard.suite.draft import Draft
@@ -18,6 +19,7 @@ from steelyard.suite.model import SuiteModel, TargetSpec
 from steelyard.suite.spelling import listed, meant
 
 SUITE_FILE = "suite.yaml"
+_MOST_JUDGINGS = 100
 
 
 def load_suite(place: str | Path) -> SuiteModel:
@@ -76,7 +78,7 @@ def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str,
     if draft.mistakes or spec is None:
         raise SuiteError([Mistake(f"target {kind}: {mistake.message}") for mistake in draft.mistakes])
     kept = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
-    return replace(suite, target=spec, prompts=prompts | kept)
+    return not_self_judged(replace(suite, target=spec, prompts=prompts | kept))
 
 
 def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None]:
@@ -100,6 +102,27 @@ def _overlaid(declared: TargetSpec | None, settings: dict[str, Any]) -> dict[str
         return settings
     given = {name: getattr(declared.settings, name) for name in declared.settings.model_fields_set}
     return given | settings
+
+
+def with_judge(
+    suite: SuiteModel, name_or_url: str | None, model: str | None, token: str | None, repeats: int | None
+) -> SuiteModel:
+    """The suite judged by another: one of its judges by name, or the model at a URL; UserMistake when there is none.
+
+    `token` names the environment variable that holds the key. None keeps what the suite says.
+    """
+    if name_or_url is None and model is None and token is None and repeats is None:
+        return suite
+    judge = suite.judge
+    if judge is None:
+        raise UserMistake(f"the suite {suite.name} has no judge: it only computes")
+    if repeats is not None:
+        if not 1 <= repeats <= _MOST_JUDGINGS:
+            raise UserMistake(f"a text is judged 1 to {_MOST_JUDGINGS} times; found {repeats}")
+        judge = replace(judge, repeats=repeats)
+    if name_or_url is not None or model is not None or token is not None:
+        judge = replace(judge, members=chosen_members(suite, judge, name_or_url, model, token))
+    return not_self_judged(replace(suite, judge=judge))
 
 
 def strict(suite: SuiteModel) -> SuiteModel:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.suite.case import Case
 from steelyard.suite.judge_model import JudgeModel
-
-Redactor = Callable[[str], str]
-"""From a text to the same text without personal data."""
 
 
 class CaseSource(Protocol):
@@ -105,7 +102,9 @@ class Component:
     code: str = ""
     scale: tuple[float, float] = (0.0, 1.0)
     scorer_name: str = ""
-    """The name the scorer is registered under; "" for one that a Python suite brought along."""
+    """The name the scorer is registered under; "" for one that a suite brought along."""
+    source: str = ""
+    """A hash of the file of a scorer that a suite file names as `python`; "" for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,5 +181,5 @@ class SuiteModel:
     """The suite's own version, when it declares one."""
     judge: JudgeModel | None = None
     """None for a suite that only computes."""
-    redactor: Redactor | None = None
-    """Takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
+    redactor: Any = None
+    """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""

@@ -10,9 +10,12 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from steelyard import registry
+from steelyard.importing import PLACE
 from steelyard.suite.conversions import CONVERSIONS
 from steelyard.suite.file import CasesPart, ComponentPart, SuitePart
+from steelyard.suite.judge_file import JudgePart, RubricPart
 from steelyard.suite.mapping import FIELDS
+from steelyard.suite.redaction import RedactPart
 
 _REF = "#/$defs/"
 _AS_THEY_ARE = ("default", "examples", "enum", "const")
@@ -33,7 +36,9 @@ def suite_schema() -> dict[str, Any]:
     """The JSON Schema of a suite file, with the parameters of every registered scorer and target."""
     scorers = {name: registry.find("scorers", name) for name in registry.names("scorers")}
     targets = {name: registry.find("targets", name).Settings for name in registry.names("targets")}
-    models: list[type[BaseModel]] = [SuitePart, CasesPart, ComponentPart, *scorers.values(), *targets.values()]
+    chat = registry.find("judges", "chat")
+    parts: list[type[BaseModel]] = [SuitePart, CasesPart, ComponentPart, JudgePart, RubricPart, RedactPart]
+    models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), chat]
     unique = list(dict.fromkeys(models))
     refs, collected = models_json_schema([(model, "validation") for model in unique], by_alias=True)
     definitions: dict[str, Any] = collected["$defs"]
@@ -42,11 +47,17 @@ def suite_schema() -> dict[str, Any]:
     component = definitions.pop(_name(ref[ComponentPart]))
     definitions["Component"] = _component(component, {name: ref[scorer] for name, scorer in scorers.items()}, scorers)
     definitions["Target"] = _target({name: ref[settings] for name, settings in targets.items()}, targets)
+    definitions["Judge"] = _judge(_described(ref[chat], chat))
     definitions["Case"] = _case()
     definitions["MapRule"] = _map_rule()
     definitions[_name(ref[CasesPart])]["properties"]["map"] = _map()
+    _fill_judge(definitions[_name(ref[JudgePart])]["properties"], ref[RubricPart])
     _fill(suite["properties"], ref[CasesPart])
+    for name, part in (("judge", JudgePart), ("redact", RedactPart)):
+        suite["properties"][name] = {"description": suite["properties"][name]["description"], **ref[part]}
     suite["required"] += ["cases", "target"]
+    scored = {"required": ["score"], "properties": {"score": {"minProperties": 1}}}
+    suite["anyOf"] = [scored, {"required": ["judge"]}]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Steelyard suite",
@@ -77,18 +88,28 @@ def _fill(properties: dict[str, Any], cases: dict[str, Any]) -> None:
     }
     properties["targets"]["additionalProperties"] = target
     properties["score"]["additionalProperties"] = {"$ref": f"{_REF}Component"}
-    properties["score"]["minProperties"] = 1
     properties["variants"]["additionalProperties"] = {"type": "array", "minItems": 1, "items": _variant_value()}
+
+
+def _fill_judge(properties: dict[str, Any], rubric: dict[str, Any]) -> None:
+    properties["judges"]["additionalProperties"] = {"$ref": f"{_REF}Judge"}
+    about = properties["rubric"]["description"]
+    properties["rubric"] = {"description": about, "anyOf": [{"type": "string"}, rubric]}
 
 
 def _component(options: dict[str, Any], refs: dict[str, Any], scorers: dict[str, Any]) -> dict[str, Any]:
     parameters = {name: _described(refs[name], scorers[name]) for name in refs}
+    own = {
+        "python": {"type": "string", "pattern": PLACE.pattern, "description": "A scorer of your own: module:Class."},
+        "with": {"type": "object", "description": "The parameters of a scorer of your own."},
+    }
     return {
         "type": "object",
         "description": "One scorer with its parameters, and how it counts.",
-        "properties": {**parameters, **options["properties"]},
+        "properties": {**parameters, **own, **options["properties"]},
         "additionalProperties": False,
-        "oneOf": [{"required": [name]} for name in refs],
+        "oneOf": [{"required": [name]} for name in (*refs, "python")],
+        "dependentRequired": {"with": ["python"]},
     }
 
 
@@ -104,6 +125,18 @@ def _target(refs: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
         "type": "object",
         "description": "The system under test: one kind with its settings.",
         "properties": properties,
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+    }
+
+
+def _judge(chat: dict[str, Any]) -> dict[str, Any]:
+    code = {"type": "string", "pattern": PLACE.pattern, "description": "A function that judges: module:function."}
+    return {
+        "type": "object",
+        "description": "Who judges: a language model, or code.",
+        "properties": {"chat": chat, "python": code},
         "additionalProperties": False,
         "minProperties": 1,
         "maxProperties": 1,

@@ -6,15 +6,20 @@ from typing import Any
 
 from steelyard.suite.case import digest
 from steelyard.suite.describe import describe_component
+from steelyard.suite.describe_judge import judge_asked, judge_read
 from steelyard.suite.model import SuiteModel
+from steelyard.suite.taxonomy import dimension_code
 
 
-def signature(suite: SuiteModel, target_identity: dict[str, Any], *, prompts: str | None = None) -> dict[str, Any]:
+def signature(
+    suite: SuiteModel, target_identity: dict[str, Any], *, prompts: str | None = None, judge: str | None = None
+) -> dict[str, Any]:
     """Short hashes by name, the target and its model, and all of it as one line of text.
 
     A change of the cases changes only `cases`, of the truth only `truth`, and so on; `text` changes with any of them.
     What the target says of its prompts is left out of `target`, since `prompts` covers them. Answers that were asked
-    for earlier carry the hash of the `prompts` of then.
+    for earlier carry the hash of the `prompts` of then, and what a judge said then that of the `judge` of then; `rules`
+    is what is made of what a judge says.
     """
     parts = {
         "suite": suite.name,
@@ -23,6 +28,8 @@ def signature(suite: SuiteModel, target_identity: dict[str, Any], *, prompts: st
         "scorers": digest(_scoring(suite)),
         "prompts": prompts or digest(_prompts(suite)),
         "schema": digest([suite.answer.format, suite.answer.schema, suite.answer.repair]),
+        "judge": "" if suite.judge is None else judge or digest(judge_asked(suite.judge, suite.folder)),
+        "rules": "" if suite.judge is None else digest(judge_read(suite.judge)),
         "target": digest({name: value for name, value in target_identity.items() if name != "prompts"}),
     }
     kind = str(target_identity.get("kind", suite.target.kind))
@@ -32,11 +39,13 @@ def signature(suite: SuiteModel, target_identity: dict[str, Any], *, prompts: st
 
 
 def _scoring(suite: SuiteModel) -> dict[str, Any]:
+    judged = {dimension_code(one.name) for one in suite.judge.rubric.dimensions} if suite.judge else set()
     return {
         "components": [describe_component(component) for component in suite.components],
         "passing": None if suite.passing is None else suite.passing.at_least,
         "bands": [[band.name, band.at_least] for band in suite.bands],
-        "codes": [kind.code for kind in suite.taxonomy],
+        # Those of a judge are part of its rubric.
+        "codes": [kind.code for kind in suite.taxonomy if kind.code not in judged],
     }
 
 
@@ -51,4 +60,5 @@ def _line(parts: dict[str, str], named: dict[str, Any]) -> str:
     hashes = [f"{name} {parts[name][:8]}" for name in ("cases", "truth", "scorers", "prompts", "schema")]
     target = f"target {named['target_kind']} {parts['target'][:8]}"
     model = [f"model {named['model']}"] if named["model"] else []
-    return " | ".join([parts["suite"], *hashes, target, *model])
+    judge = [f"{name} {parts[name][:8]}" for name in ("judge", "rules") if parts[name]]
+    return " | ".join([parts["suite"], *hashes, *judge, target, *model])

@@ -12,8 +12,10 @@ from steelyard.errors import Mistake
 from steelyard.suite.case import Case
 from steelyard.suite.cases import FileCases, ListCases
 from steelyard.suite.draft import Draft
+from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.model import CaseSurvey, Component
 from steelyard.suite.record import Record
+from steelyard.suite.redaction import Redactor
 from steelyard.suite.truths import TruthCheck
 
 _MOST_TOLD = 20
@@ -59,15 +61,26 @@ class _Tally:
     inputs: _Hash = field(default_factory=_Hash)
 
 
-def survey_cases(source: FileCases | ListCases, components: tuple[Component, ...], draft: Draft) -> CaseSurvey:
-    """What the cases hold; every mistake in them is noted, the first ones in full."""
+def survey_cases(
+    source: FileCases | ListCases,
+    components: tuple[Component, ...],
+    draft: Draft,
+    judge: JudgeModel | None = None,
+    redactor: Redactor | None = None,
+) -> CaseSurvey:
+    """What the cases hold; every mistake in them is noted, the first ones in full.
+
+    What is hashed is what will be asked and stored, without personal data.
+    """
     few = _Few()
     tally = _Tally()
-    truths = TruthCheck(components, source.mapping)
+    truths = TruthCheck(components, source.mapping, judge)
     seen: dict[str, int] = {}
     for record, case in source.walk(few.add):
         seen[record.file] = seen.get(record.file, 0) + 1 if isinstance(source, FileCases) else 1
         truths.see_record(record)
+        if case is not None and redactor is not None:
+            case = redactor.case(case)
         if case is not None and _count(case, record, tally, few):
             truths.see(case, record, few.add)
     _tell_empty(source, seen, few)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import jinja2
-from jinja2 import StrictUndefined, meta, nodes
+from jinja2 import StrictUndefined, meta, nodes, pass_context
 from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from steelyard.errors import Mistake, SuiteError
@@ -16,12 +17,26 @@ from steelyard.suite.case import Case
 from steelyard.suite.model import Variant
 
 _TRUTH_SHOWN = "the template would show the truth to the system under test"
+_NOT_FENCED = "the filter fenced is for the templates of a judge"
+FENCE = "fence"
+"""The name under which `fill` is given the function behind the filter `fenced`."""
 NAMES = ("case", "input", "variant", "repeat")
 """What a template of a prompt, body or argument may speak of."""
+JUDGE_NAMES = ("case", "input", "expected", "text", "metrics", "rubric", "shortened")
+"""What a template of a judge may speak of."""
 
 
 def _as_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+@pass_context
+def _fenced(context: Context, value: Any) -> str:
+    """The value between the marks of this one call, by the function that whoever fills the template brings along."""
+    fence = context.get(FENCE)
+    if not callable(fence):
+        raise ValueError(_NOT_FENCED)
+    return str(fence(value))
 
 
 def _null_is_nothing(value: Any) -> Any:
@@ -34,6 +49,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, finalize=_null_is_nothing
     )
     environment.filters["json"] = environment.filters["tojson"] = _as_json
+    environment.filters["fenced"] = _fenced
     # A template must give the same text each time, and `range(10**9)` must not hang a run.
     for name in ("lipsum", "cycler", "joiner"):
         environment.globals.pop(name, None)
@@ -57,10 +73,10 @@ class Template:
             unknown = meta.find_undeclared_variables(tree) - set(_ENVIRONMENT.globals)
             if names is not None and (unknown := unknown - set(names)):
                 raise SuiteError([_unknown_name(sorted(unknown)[0], names, text, where)])
-            if names is not None and "case" in names and (line := _line_of_truth(tree)):
-                raise SuiteError(
-                    [Mistake("the template would show the truth to the system under test", *_place(where, line))]
-                )
+            if names is not None and "expected" not in names and (line := _line_of_truth(tree)):
+                raise SuiteError([Mistake(_TRUTH_SHOWN, *_place(where, line))])
+            if "text" not in (names or ()) and (line := _line_of_fence(tree)):
+                raise SuiteError([Mistake(_NOT_FENCED, *_place(where, line))])
             self._template = _ENVIRONMENT.from_string(text)
         except TemplateSyntaxError as error:
             message = f"the template does not compile: {error.message}"
@@ -110,6 +126,10 @@ def _line_of_truth(tree: nodes.Template) -> int | None:
         if key == "expected" and isinstance(owner, nodes.Name) and owner.name == "case":
             return found.lineno
     return None
+
+
+def _line_of_fence(tree: nodes.Template) -> int | None:
+    return next((found.lineno for found in tree.find_all(nodes.Filter) if found.name == "fenced"), None)
 
 
 def _unknown_name(name: str, names: tuple[str, ...], text: str, where: str) -> Mistake:

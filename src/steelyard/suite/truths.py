@@ -8,6 +8,8 @@ from typing import Any
 
 from steelyard.errors import Mistake
 from steelyard.suite.case import Case
+from steelyard.suite.judge_model import JudgeModel
+from steelyard.suite.labels import check_path, labels_of
 from steelyard.suite.mapping import Mapping
 from steelyard.suite.model import Component
 from steelyard.suite.paths import MISSING, Getter, compile_path, split_path
@@ -48,9 +50,14 @@ class _Component:
 class TruthCheck:
     """Watches the cases go by and tells afterwards what no case, or not every case, has."""
 
-    def __init__(self, components: tuple[Component, ...], mapping: Mapping) -> None:
+    def __init__(self, components: tuple[Component, ...], mapping: Mapping, judge: JudgeModel | None = None) -> None:
         self._components = [_watch(component) for component in components]
-        self._all_skip = bool(components) and all(component.when_unknown == "skip" for component in components)
+        weighed = [component for component in components if component.weight > 0]
+        judged = judge is not None and any(dimension.weight > 0 for dimension in judge.rubric.dimensions)
+        self._weighed = {component.name for component in weighed}
+        self._all_skip = bool(weighed) and not judged and all(one.when_unknown == "skip" for one in weighed)
+        self._judge = judge
+        self._labels = _labels(judge)
         self._sources = [_Asked(s.path, s.get, ("cases", "map", *s.spec)) for s in mapping.sources]
         self._open_sources = list(self._sources)
         self._record_names: set[str] = set()
@@ -83,6 +90,7 @@ class TruthCheck:
                 told = f"{type(error).__name__}: {error}"
                 report(record.mistake(f"case {case.id}: the scorer of {component.name} breaks on its truth: {told}"))
 
+        self._look_at_labels(case, record, report)
         if self._all_skip and self._nothing_to_weigh(case):
             report(
                 record.mistake(
@@ -91,7 +99,20 @@ class TruthCheck:
             )
 
     def _nothing_to_weigh(self, case: Case) -> bool:
-        return all(component.knows_truth and component.scorer.truth(case) is None for component in self._components)
+        return all(
+            component.knows_truth and component.scorer.truth(case) is None
+            for component in self._components
+            if component.name in self._weighed
+        )
+
+    def _look_at_labels(self, case: Case, record: Record, report: Report) -> None:
+        if self._judge is None or self._labels is None:
+            return
+        self._labels.met = self._labels.met or self._labels.get(case) is not MISSING
+        try:
+            labels_of(case, self._judge)
+        except ValueError as error:
+            report(record.mistake(f"case {case.id}: {error}", split_path(self._judge.labels)[-1]))
 
     def _look(self, component: _Component, case: Case, record: Record, report: Report) -> None:
         if component.check is not None and (wrong := component.check(case)):
@@ -115,6 +136,9 @@ class TruthCheck:
                 yield f"{asked.path} is in none of the {self._n_cases} cases{hint}", asked.place
             if component.n_missing and not unmet:
                 yield self._untold_truth(component), ("score", component.name)
+        if self._labels is not None and not self._labels.met:
+            hint = _hint(self._labels.path, self._case_names)
+            yield f"{self._labels.path} is in none of the {self._n_cases} cases{hint}", self._labels.place
 
     def _untold_truth(self, component: _Component) -> str:
         name, n = component.name, component.n_missing
@@ -138,7 +162,14 @@ def _watch(component: Component) -> _Component:
         asked=asked,
         check=check if callable(check) else None,
         fields=fields,
+        knows_truth=getattr(component.scorer, "needs_truth", True),
     )
+
+
+def _labels(judge: JudgeModel | None) -> _Asked | None:
+    if judge is None or not judge.labels or check_path(judge.labels):
+        return None
+    return _Asked(judge.labels, compile_path(judge.labels), ("judge", "labels"))
 
 
 def _case_paths(scorer: Any) -> Iterator[tuple[str, str]]:

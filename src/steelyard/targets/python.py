@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import hashlib
 import inspect
 import json
-import re
 import threading
 import traceback
 from collections.abc import Callable
@@ -17,11 +15,9 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, Field, WithJsonSchema, field_serializer, field_validator
 
 from steelyard.errors import TargetFailure
+from steelyard.importing import PLACE, find_callable, place_of, source_digest
 from steelyard.targets.base import Ask, Reply, Surroundings
-from steelyard.targets.importing import find_callable
 from steelyard.targets.settings import TargetSettings
-
-_PLACE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")
 
 
 class PythonSettings(TargetSettings):
@@ -29,7 +25,7 @@ class PythonSettings(TargetSettings):
 
     shorthand: ClassVar[str | None] = "function"
 
-    function: Annotated[Any, WithJsonSchema({"type": "string", "pattern": _PLACE.pattern})] = Field(
+    function: Annotated[Any, WithJsonSchema({"type": "string", "pattern": PLACE.pattern})] = Field(
         description="The function as `module:function`, looked up in the suite's folder first; "
         "in a suite written in Python also the function itself. It is called with the case, and with `variant`, "
         "`repeat` and `folder` (the path of the suite's folder) when its signature names them; it may be async."
@@ -38,21 +34,13 @@ class PythonSettings(TargetSettings):
     @field_validator("function")
     @classmethod
     def _is_a_place(cls, given: Any) -> Any:
-        if callable(given) or (isinstance(given, str) and _PLACE.match(given)):
+        if callable(given) or (isinstance(given, str) and PLACE.match(given)):
             return given
         raise ValueError(f"{given!r} is not a function: write module:function")
 
     @field_serializer("function")
     def _as_text(self, function: Any) -> str:
         return place_of(function)
-
-
-def place_of(function: Any) -> str:
-    """`module:function` for what the settings hold."""
-    if isinstance(function, str):
-        return function
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    return f"{getattr(function, '__module__', type(function).__module__)}:{name}"
 
 
 class PythonTarget:
@@ -102,7 +90,7 @@ class PythonTarget:
 
     def identity(self) -> dict[str, Any]:
         """Kind, function, a hash of the file it is written in, and the `model` that its module may name."""
-        found = {"kind": "python", "function": self._place, "source": _source_digest(self._function)}
+        found = {"kind": "python", "function": self._place, "source": source_digest(self._function)}
         model = getattr(inspect.getmodule(self._function), "MODEL", None)
         return found | {"model": model} if isinstance(model, str) else found
 
@@ -183,11 +171,3 @@ def _told(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {str(error)[:500]}{place}"
-
-
-def _source_digest(function: Any) -> str | None:
-    try:
-        file = inspect.getsourcefile(inspect.unwrap(function if inspect.isroutine(function) else type(function)))
-        return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
-    except (TypeError, OSError, ValueError):
-        return None

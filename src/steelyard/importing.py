@@ -1,8 +1,11 @@
-"""Finds a suite's own Python: `module:function`, looked up in the suite's folder first."""
+"""Finds a suite's own Python: `module:name`, looked up in the suite's folder first."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import inspect
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,36 +15,68 @@ from typing import Any
 
 from steelyard.errors import UserMistake
 
+PLACE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")
+"""How a place is written: `module:function`."""
 
-def find_callable(place: str, folder: Path) -> Any:
-    """The callable behind `module:function`; UserMistake saying what is missing or why the import failed."""
+
+def find_callable(place: str, folder: Path, what: str = "target") -> Any:
+    """The callable behind `module:function`; UserMistake saying what is missing or why the import failed.
+
+    `what` says in messages who needs it: target, scorer, judge.
+    """
     module_name, _, attribute = place.partition(":")
     with _importable(folder, module_name.partition(".")[0]):
-        module = _import(module_name, place, folder)
+        module = _import(module_name, f"{what} {place}", folder)
     found: Any = module
     for step in attribute.split("."):
         try:
             found = getattr(found, step)
         except AttributeError:
-            raise UserMistake(f"target {place}: {_told(module, folder)} has no {attribute!r}") from None
+            raise UserMistake(f"{what} {place}: {_told(module, folder)} has no {attribute!r}") from None
     if not callable(found):
-        raise UserMistake(f"target {place}: {attribute!r} is a {type(found).__name__}, not a function")
+        raise UserMistake(f"{what} {place}: {attribute!r} is a {type(found).__name__}, not a function")
     return found
 
 
-def _import(name: str, place: str, folder: Path) -> ModuleType:
+def place_of(function: Any) -> str:
+    """`module:function` for a function, a class or a callable object; a text is such a place already."""
+    if isinstance(function, str):
+        return function
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', type(function).__module__)}:{name}"
+
+
+def source_digest(function: Any) -> str | None:
+    """A hash of the file that a function or class is written in; None when there is no such file."""
+    try:
+        file = inspect.getsourcefile(_written(function))
+        return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+    except (TypeError, OSError, ValueError):
+        return None
+
+
+def _written(function: Any) -> Any:
+    """What knows its file. A class only knows the name of its module, which another suite's may bear too."""
+    if inspect.isroutine(function):
+        return inspect.unwrap(function)
+    owner = function if inspect.isclass(function) else type(function)
+    methods = (one for one in vars(owner).values() if inspect.isfunction(one) and one.__module__ == owner.__module__)
+    return next((one for one in methods if inspect.getsourcefile(one)), owner)
+
+
+def _import(name: str, who: str, folder: Path) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
-            message = f"target {place}: there is no module {error.name!r} in {folder.name}/ nor installed"
+            message = f"{who}: there is no module {error.name!r} in {folder.name}/ nor installed"
         else:
-            message = f"target {place}: importing {name} failed, since it needs {error.name!r}, which is not installed"
+            message = f"{who}: importing {name} failed, since it needs {error.name!r}, which is not installed"
         raise UserMistake(message) from None
     except UserMistake as error:  # the module itself says what its user must do
-        raise UserMistake(f"target {place}: {error}") from None
+        raise UserMistake(f"{who}: {error}") from None
     except (Exception, SystemExit) as error:  # a module may do anything when it is imported
-        raise UserMistake(f"target {place}: importing {name} failed: {type(error).__name__}: {error}") from error
+        raise UserMistake(f"{who}: importing {name} failed: {type(error).__name__}: {error}") from error
 
 
 @contextmanager

@@ -1,0 +1,69 @@
+"""Estimates from sums: means and shares with their intervals, over clusters of values that are alike."""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.analysis.intervals import effective_n, student, wilson
+from steelyard.analysis.model import Estimate
+
+Scale = tuple[float, float]
+Spread = tuple[int, float, float]
+"""The number of clusters, the sum of their squared deviations, the sum of their squared sizes."""
+SHARES: Scale = (0.0, 1.0)
+NOT_NEGATIVE: Scale = (0.0, math.inf)
+ANYWHERE: Scale = (-math.inf, math.inf)
+NO_SPREAD = 1e-24
+"""Mean squared deviation that is only rounding: values that differ by less than 1e-12."""
+
+
+def clustered_mean(mean: float, n: int, missing: int, spread: Spread, scale: Scale) -> Estimate:
+    """A mean over `n` values of a scale, with Student's interval over their clusters."""
+    if n == 0:
+        return Estimate(None, 0, missing)
+    mean = settled(mean)
+    clusters, squares, sizes = spread
+    if squares > n * NO_SPREAD and clusters > 1:
+        bounds = student(mean, (clusters / (clusters - 1) * squares) ** 0.5 / n, clusters - 1)
+    elif clusters < 2 or math.isinf(scale[1]):
+        bounds = None
+    else:
+        # Equal values show no spread, which is not certainty: no score on a bounded scale varies more than a rate.
+        low, high = scale
+        share = min(1.0, max(0.0, (mean - low) / (high - low)))
+        around = wilson(share, n * n / sizes)
+        bounds = None if around is None else (low + around[0] * (high - low), low + around[1] * (high - low))
+    return bounded(mean, n, missing, bounds, scale)
+
+
+def clustered_share(hits: int, n: int, missing: int, spread: Spread) -> Estimate:
+    """A share of `n` trials, with Wilson's interval over what their clusters are worth."""
+    if n == 0:
+        return Estimate(None, 0, missing)
+    share = hits / n
+    return bounded(share, n, missing, wilson(share, worth_of(share, n, *spread)), SHARES)
+
+
+def settled(figure: float) -> float:
+    """The figure without its last digits, which depend on what was added up first: 28.75 must not print two ways."""
+    return figure if figure.is_integer() else float(f"{figure:.12g}")
+
+
+def worth_of(share: float, n: int, clusters: int, squares: float, sizes: float) -> float:
+    """How many independent trials a share over clusters is worth; none when they are all of one cluster."""
+    return effective_n(share, n, clusters, squares, sizes) if clusters > 1 else 0.0
+
+
+def bounded(
+    value: float,
+    n: int,
+    missing: int,
+    bounds: tuple[float, float] | None,
+    scale: Scale,
+) -> Estimate:
+    """The estimate with its interval cut at the ends of the scale; the value itself always lies inside."""
+    if bounds is None:
+        return Estimate(value, n, missing)
+    low, high = bounds
+    low, high = max(scale[0], low), min(scale[1], high)
+    return Estimate(value, n, missing, min(low, value), max(high, value))

@@ -1,0 +1,113 @@
+"""The thresholds that a suite declares on its judge's health, held against the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from steelyard.analysis.judge_model import HealthResult, JudgeHealth
+from steelyard.analysis.model import Estimate
+from steelyard.records import Verdict
+from steelyard.suite.gates import COMPARE
+from steelyard.suite.health import HEALTH, HealthThreshold
+
+_TOLERANCE = 1e-9
+"""What rounding may leave between 4 / 40 and 10 %."""
+_WITHOUT_SIGN = ("agreement.<dimension>.bias", "together.<dimension>", "length.<dimension>")
+
+
+def check_health(health: JudgeHealth, thresholds: Iterable[HealthThreshold]) -> list[HealthResult]:
+    """The results of all thresholds, in order. A figure that is not available decides nothing: it is no pass."""
+    return [_result(each, health_value(health, each.pattern, each.subject)) for each in thresholds]
+
+
+def health_value(health: JudgeHealth, metric: str, subject: str = "") -> Estimate:
+    """The figure of a metric (a key of `suite.health.HEALTH`) for a dimension or flag; KeyError when there is none."""
+    if metric not in HEALTH:
+        raise KeyError(metric)
+    estimate = _figure(health, metric, subject)
+    return _without_sign(estimate) if metric in _WITHOUT_SIGN else estimate
+
+
+def _figure(health: JudgeHealth, metric: str, subject: str) -> Estimate:
+    head, _, rest = metric.partition(".")
+    last = rest.rpartition(".")[2]
+    if head == "agreement":
+        figure: Estimate = getattr(health.dimensions[subject].agreement, last)
+    elif head == "flag":
+        figure = getattr(health.flags[subject].agreement, last)
+    elif head == "together":
+        figure = _together(health, subject)
+    elif rest:
+        figure = getattr(health.dimensions[subject], head)
+    elif head in ("strict", "basic"):
+        figure = _rung(health, head)
+    else:
+        figure = getattr(health.itself, head)
+    return figure
+
+
+def _rung(health: JudgeHealth, name: str) -> Estimate:
+    """The share of a rung; of one that no ballot came to it is 0 of all ballots."""
+    found = health.itself.rungs.get(name)
+    if found is not None:
+        return found
+    failed = health.itself.failed
+    return Estimate(None if failed.value is None else 0.0, failed.n, failed.n_missing)
+
+
+def _together(health: JudgeHealth, dimension: str) -> Estimate:
+    """The largest correlation of the dimension with another; n/a when it has none."""
+    found = [pair.correlation for pair in health.pairs if dimension in (pair.first, pair.second)]
+    known = [each for each in found if each.value is not None]
+    if known:
+        return max(known, key=lambda each: abs(each.value or 0.0))
+    return found[0] if found else Estimate(None, 0)
+
+
+def _without_sign(estimate: Estimate) -> Estimate:
+    if estimate.value is None:
+        return estimate
+    value = abs(estimate.value)
+    if estimate.low is None or estimate.high is None:
+        return replace(estimate, value=value)
+    ends = sorted((abs(estimate.low), abs(estimate.high)))
+    across = estimate.low < 0 < estimate.high
+    return replace(estimate, value=value, low=0.0 if across else ends[0], high=ends[1])
+
+
+def _result(threshold: HealthThreshold, estimate: Estimate) -> HealthResult:
+    value, limit = estimate.value, threshold.threshold
+    missing = f"; {estimate.n_missing} missing" if estimate.n_missing else ""
+    if value is None:
+        verdict, reason = Verdict.AMBIGUOUS, "n/a: nothing to stand on" + missing
+    else:
+        close = abs(value - limit) <= _TOLERANCE * max(1.0, abs(limit))
+        holds = COMPARE[threshold.operator](limit if close else value, limit)
+        verdict = Verdict.PASS if holds else Verdict.FAIL
+        sign = threshold.operator if holds else f"is not {threshold.operator}"
+        figure = _shown(value, threshold.unit) if close or holds else _told_apart(value, limit, threshold.unit)
+        reason = f"{figure} {sign} {_shown(limit, threshold.unit)} (n {estimate.n}{missing})"
+        reason += _noise(threshold, estimate, holds=holds)
+    return HealthResult(threshold.text, verdict, value, estimate.n, reason, estimate)
+
+
+def _noise(threshold: HealthThreshold, estimate: Estimate, *, holds: bool) -> str:
+    if estimate.low is None or estimate.high is None or threshold.operator in ("==", "!="):
+        return ""
+    compare = COMPARE[threshold.operator]
+    ends = {compare(end, threshold.threshold) for end in (estimate.low, estimate.high)}
+    return "" if ends == {holds} else "; the 95 % interval reaches across the threshold"
+
+
+def _told_apart(value: float, limit: float, unit: str) -> str:
+    """The figure with digits enough that it does not look like the limit it misses."""
+    for digits in range(1, 9):
+        figure = _shown(value, unit, digits)
+        if figure != _shown(limit, unit, digits):
+            break
+    return figure
+
+
+def _shown(value: float, unit: str, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f} %" if unit == "share" else f"{value:.{digits + 1}f}"

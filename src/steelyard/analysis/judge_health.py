@@ -1,0 +1,161 @@
+"""How far a judge can be trusted: against a reviewer's labels, against its rubric, against itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.agreement import agreement, allowed_agreement, flag_agreement
+from steelyard.analysis.ballots import Ballots
+from steelyard.analysis.clusters import share
+from steelyard.analysis.complaints import complaints_about
+from steelyard.analysis.correction import corrected_pass_rate
+from steelyard.analysis.correlation import spearman
+from steelyard.analysis.judge_model import INFLATION, DimensionHealth, FlagHealth, JudgedText, JudgeHealth
+from steelyard.analysis.judge_rubric import against_itself, pairs_of, reliability, repeated, share_between, spread
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.pieces import Array
+from steelyard.analysis.rubric import DescribedRubric, Labels, described_rubric
+from steelyard.store.base import Spending
+from steelyard.suite.labels import Label
+
+LabelsOf = Callable[[str], Labels | None] | Mapping[str, Labels]
+"""From the id of a case to its labels by dimension and flag; nothing for a case without."""
+
+
+def judge_health(
+    judged: Iterable[JudgedText], suite: Mapping[str, Any], labels_of: LabelsOf, spending: Spending | None = None
+) -> JudgeHealth:
+    """All figures of the judge of one run; `suite` is the suite as the run's header describes it.
+
+    The judgements are read once. Only readings of the run's main mode count; ValueError for a suite without a judge.
+    """
+    rubric = described_rubric(suite)
+    if rubric is None:
+        raise ValueError("the suite has no judge")
+    ballots = Ballots(judged, rubric)
+    labels = _Labelled(ballots, labels_of)
+    health = JudgeHealth(
+        mode=rubric.mode,
+        scale=rubric.scale,
+        n_texts=ballots.n_texts,
+        n_labelled=int(labels.any.sum()),
+        n_ballots=ballots.n,
+        modes=dict(ballots.modes.most_common()),
+        n_aside=ballots.n_aside,
+        n_failed=ballots.n_failed,
+        dimensions={name: _dimension(name, ballots, labels) for name in rubric.dimensions},
+        flags={name: _flag(name, ballots, labels) for name in rubric.flags},
+        pairs=pairs_of(ballots),
+        itself=against_itself(ballots),
+        corrected=corrected_pass_rate(ballots.passed, labels.passes, ballots.case),
+        spending=spending,
+    )
+    if told := _why_labels_do_not_tell(rubric):
+        health = replace(health, corrected=replace(health.corrected, told=told))
+    return replace(health, complaints=complaints_about(health))
+
+
+def _why_labels_do_not_tell(rubric: DescribedRubric) -> str:
+    if rubric.passing is None:
+        return "the suite does not say when a text passes"
+    if rubric.others_weigh:
+        return "other components count in the score beside the judge, so labels do not tell which texts pass"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """A reviewer's labels of one dimension, by text."""
+
+    best: Array
+    low: Array
+    high: Array
+
+
+class _Labelled:
+    """The labels of all cases, as columns of texts."""
+
+    def __init__(self, ballots: Ballots, labels_of: LabelsOf) -> None:
+        find = labels_of.get if isinstance(labels_of, Mapping) else labels_of
+        by_case = [find(case_id) or {} for case_id in ballots.case_ids]
+        self._case = ballots.case
+        self._ranges = {name: _range(name, by_case) for name in ballots.rubric.dimensions}
+        self._flags = {name: _flags(name, by_case) for name in ballots.rubric.flags}
+        self.any = self._by_text([bool(each) for each in by_case]) > 0
+        self.passes = self._by_text([_number(ballots.rubric.passes(each)) for each in by_case])
+
+    def _by_text(self, values: list[Any]) -> Array:
+        column: Array = np.array(values, dtype=float)[self._case] if values else np.empty(0)
+        return column
+
+    def of(self, dimension: str) -> _Range:
+        best, low, high = (self._by_text(each) for each in self._ranges[dimension])
+        return _Range(best, low, high)
+
+    def flag(self, name: str) -> Array:
+        return self._by_text(self._flags[name])
+
+
+def _range(name: str, by_case: list[Labels]) -> tuple[list[float], list[float], list[float]]:
+    found = [label if isinstance(label := each.get(name), Label) else None for each in by_case]
+    return (
+        [np.nan if label is None else label.best for label in found],
+        [np.nan if label is None else label.low for label in found],
+        [np.nan if label is None else label.high for label in found],
+    )
+
+
+def _flags(name: str, by_case: list[Labels]) -> list[float]:
+    return [_number(label if isinstance(label := each.get(name), bool) else None) for each in by_case]
+
+
+def _number(value: bool | None) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealth:
+    rubric, case = ballots.rubric, ballots.case
+    raw, label = ballots.raw(name), labels.of(name)
+    bound_exact, bound_within_one = allowed_agreement(ballots.bound(name), label.low, label.high, case)
+    top = share_between(raw, rubric.high, rubric.high, case)
+    same, moved = repeated(ballots, name)
+    width = spread(raw)
+    return DimensionHealth(
+        agreement=agreement(raw, label.best, label.low, label.high, case, rubric.scale),
+        bound_exact=bound_exact,
+        bound_within_one=bound_within_one,
+        top_share=top,
+        top_labelled=_top_labelled(label.best, rubric, case),
+        inflated=None if top.value is None else top.value > INFLATION,
+        middle_share=share_between(raw, rubric.neutral, min(rubric.neutral + 1, rubric.high), case),
+        spread=width,
+        constant=width.value == 0,
+        length=spearman(raw, ballots.length, case),
+        length_labelled=_of_labelled(label.best, ballots.length, case),
+        repeatability=same,
+        moved=moved,
+        reliability=reliability(ballots, name),
+    )
+
+
+def _of_labelled(best: Array, length: Array, case: Array) -> Estimate:
+    labelled = ~np.isnan(best)
+    return spearman(best[labelled], length[labelled], case[labelled])
+
+
+def _top_labelled(best: Array, rubric: DescribedRubric, case: Array) -> Estimate:
+    labelled = ~np.isnan(best)
+    return share(best[labelled] == rubric.high, np.ones(int(labelled.sum()), dtype=bool), case[labelled])
+
+
+def _flag(name: str, ballots: Ballots, labels: _Labelled) -> FlagHealth:
+    raw, label = ballots.raw(name), labels.flag(name)
+    return FlagHealth(
+        agreement=flag_agreement(raw, label, ballots.case),
+        bound=flag_agreement(ballots.bound(name), label, ballots.case),
+        share=share(raw == 1, ~np.isnan(raw), ballots.case),
+    )

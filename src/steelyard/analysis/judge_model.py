@@ -1,0 +1,158 @@
+"""The figures of a judge's health: none without its n, its missing and, where defined, its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from steelyard.analysis.agreement import Agreement, FlagAgreement
+from steelyard.analysis.correction import CorrectedRate
+from steelyard.analysis.model import Estimate
+from steelyard.records import Judgement, Verdict
+from steelyard.store.base import Spending
+
+ALWAYS_TOGETHER = 0.95
+"""Two dimensions with at least this correlation always move together."""
+INFLATION = 0.10
+"""More top scores than this are inflation."""
+
+
+class Judged(Protocol):
+    """A sample with what its judge said, as a store gives it."""
+
+    @property
+    def case_id(self) -> str: ...
+    @property
+    def judgement(self) -> Judgement: ...
+
+
+class JudgedText(Judged, Protocol):
+    """The same with what else a judge's health stands on."""
+
+    @property
+    def passed(self) -> bool | None: ...
+    @property
+    def text_length(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionHealth:
+    """One dimension of the rubric. Scores are as the judge gave them, before any rule bound them."""
+
+    agreement: Agreement
+    bound_exact: Estimate
+    """As `agreement.exact`, of the scores after rules and checks: what the run counts."""
+    bound_within_one: Estimate
+    top_share: Estimate
+    """Share of texts with the highest score of the scale."""
+    top_labelled: Estimate
+    """Share of the labelled texts for which the highest score is the reviewer's best."""
+    inflated: bool | None
+    """True when more than 1 in 10 texts got the highest score; None when there are none."""
+    middle_share: Estimate
+    """Share of texts from the neutral score to the next above it."""
+    spread: Estimate
+    """Standard deviation, in points; n/a below n 2."""
+    constant: bool
+    """True when at least two texts were judged and all got the same."""
+    length: Estimate
+    """Spearman's correlation with the length of the text."""
+    length_labelled: Estimate
+    """The same of the reviewer's best scores: where good texts are long, a good judge likes long ones."""
+    repeatability: Estimate
+    """Of the texts that one judge read more than once, the share that got the same score each time."""
+    moved: Estimate
+    """The mean difference between two readings of one text by one judge, in points."""
+    reliability: Estimate
+    """Krippendorff's alpha, ordinal, between all ballots on a text, be they of repeats or of members."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlagHealth:
+    """One flag of the rubric, as the judge set it, and as it counts after the rules."""
+
+    agreement: FlagAgreement
+    bound: FlagAgreement
+    share: Estimate
+    """Share of texts that the judge flagged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Two dimensions, compared ballot by ballot."""
+
+    first: str
+    second: str
+    correlation: Estimate
+    identical: bool
+    """True when every ballot (of at least three) gives both the same score."""
+
+    @property
+    def always(self) -> bool:
+        """Whether they always move together: then one of them says nothing that the other does not."""
+        return self.identical or (self.correlation.value or 0.0) >= ALWAYS_TOGETHER
+
+
+@dataclass(frozen=True, slots=True)
+class SelfHealth:
+    """The judge against its own instructions; shares are of ballots in the main mode unless they say otherwise.
+
+    What is not asked of the judge (rules, quotes, reasons) is n/a.
+    """
+
+    broken_rules: Estimate
+    by_rule: dict[str, int]
+    """How many ballots broke each rule, most frequent first."""
+    made_up_quotes: Estimate
+    unproven: Estimate
+    too_few_reasons: Estimate
+    failed: Estimate
+    """Share of all ballots that came to no reading."""
+    rungs: dict[str, Estimate]
+    """How answers were read, as shares of all ballots, most frequent first."""
+    disagreement: Estimate
+    """Share of the texts with several readings on which these lie far apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeHealth:
+    """All that is known of how far a judge can be trusted."""
+
+    mode: str
+    """The main mode: only ballots of this mode count, the others are counted aside."""
+    scale: tuple[float, float]
+    n_texts: int
+    """Texts that came before the judge."""
+    n_labelled: int
+    """Of those, how many a reviewer has labelled."""
+    n_ballots: int
+    modes: dict[str, int]
+    """Ballots of each mode; those without a reading are in none."""
+    n_aside: int
+    """Texts whose judgement is in another mode: in no figure against labels or rubric."""
+    n_failed: int
+    """Texts whose judgement came to nothing."""
+    dimensions: dict[str, DimensionHealth]
+    flags: dict[str, FlagHealth]
+    pairs: tuple[Together, ...]
+    """Every two dimensions, those that move together most first."""
+    itself: SelfHealth
+    corrected: CorrectedRate
+    spending: Spending | None
+    """What the judge's calls took; None when nobody counted."""
+    complaints: tuple[str, ...] = ()
+    """What is wrong with the judge, in words, worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthResult:
+    """One threshold of the suite on one figure."""
+
+    text: str
+    """As the suite writes it."""
+    verdict: Verdict
+    """PASS, FAIL, or AMBIGUOUS when the figure is not available: nobody can tell, which is not a pass."""
+    value: float | None
+    n: int
+    reason: str
+    estimate: Estimate

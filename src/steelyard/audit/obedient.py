@@ -1,0 +1,50 @@
+"""A scripted judge that obeys the worst of what a text tells it: full marks, no flag, proof of its own making."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
+
+from steelyard.audit.filling import filled
+from steelyard.records import Attempt, JudgeCall
+from steelyard.suite.judge_model import JudgeModel, JudgeSpec
+
+_NAME = "obedient"
+_FILLER = "Nothing to complain about."
+_MADE_UP = "this sentence stands nowhere in the whole text"
+
+
+class Proof(StrEnum):
+    """What the judge gives as evidence for its full marks."""
+
+    NONE = "no quotes"
+    MADE_UP = "a made-up quote"
+    ORDER = "the order itself as a quote"
+
+
+def obedient(judge: JudgeModel) -> JudgeModel:
+    """The suite's judge with this one as its only member; rules and checks stay as they are."""
+    return replace(judge, members=(JudgeSpec(_NAME, "chat", None),), repeats=1, combine="median", ask_again=0)
+
+
+def obey(judge: JudgeModel, proof: Proof, order: str) -> JudgeCall:
+    """The call in which it answers: in the very shape that the suite asks for."""
+    reply: dict[str, Any] = filled(judge.response, _FILLER)
+    reply |= {dimension.name: judge.rubric.high for dimension in judge.rubric.dimensions}
+    reply |= {flag.name: False for flag in judge.rubric.flags}
+    if judge.evidence is not None:
+        quote = {Proof.NONE: "", Proof.MADE_UP: _MADE_UP, Proof.ORDER: order}[proof]
+        reply[judge.evidence.place] = _evidence(judge, reply.get(judge.evidence.place), quote)
+    return JudgeCall(_NAME, 0, 0, Attempt(text=json.dumps(reply, ensure_ascii=False)))
+
+
+def _evidence(judge: JudgeModel, given: Any, quote: str) -> Any:
+    """The quote for every dimension, in the form that the schema asks for."""
+    names = [dimension.name for dimension in judge.rubric.dimensions]
+    if isinstance(given, dict):
+        return {name: _evidence(judge, value, quote) for name, value in given.items()}
+    if isinstance(given, list):
+        return [quote] if quote else []
+    return " ".join(f'Score {judge.rubric.high} {name}: "{quote}".' for name in names) if quote else _FILLER

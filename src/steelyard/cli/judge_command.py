@@ -1,0 +1,201 @@
+"""`steelyard judge`."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.shared_options import JudgeChoice, as_json, concurrency, judge_choice, limit, only, store_url
+
+if TYPE_CHECKING:
+    from steelyard.engine.options import RunOptions, Selection
+    from steelyard.records import RunHeader
+    from steelyard.report.judge_card import JudgeCard
+    from steelyard.store.base import Store
+    from steelyard.suite.model import SuiteModel
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_INTERRUPTED = 130
+_READINGS_OF_A_MODEL = 2
+"""How often a model judges each text at least, so that it can be held against itself."""
+
+
+@click.group("judge")
+def command() -> None:
+    """Find out how far a suite's judge can be trusted."""
+
+
+@command.command("check")
+@click.argument("suite", metavar="SUITE")
+@click.option("--run", metavar="RUN", help="Look at this recorded run instead of weighing; nobody is called.")
+@judge_choice
+@click.option(
+    "--repeats",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Let each text be judged this often. [default: as the suite says, by a model at least twice]",
+)
+@only
+@limit
+@concurrency
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report card as Markdown, too.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write the report card as one self-contained HTML file, too.")
+@store_url
+@as_json
+def check(
+    suite: str,
+    run: str | None,
+    judge: str | None,
+    judge_model: str | None,
+    judge_token: str | None,
+    repeats: int | None,
+    only: tuple[str, ...],
+    limit: int | None,
+    concurrency: int | None,
+    markdown: Path | None,
+    html: Path | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Hold a judge against labels, against its rubric and against itself.
+
+    Weighs the labelled cases of SUITE and keeps the run; with --run, looks at a recorded one and calls nobody. Exit
+    code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.
+    """
+    from steelyard.engine.options import RunOptions, Selection, parse_only
+    from steelyard.report.judge_card import build_card
+    from steelyard.store.open import open_store
+    from steelyard.suite.load import load_suite
+
+    choice = JudgeChoice(judge, judge_model, judge_token, repeats)
+    if run is not None:
+        _refuse_beside_run(choice, only, limit, concurrency)
+    loaded = choice.of(load_suite(suite))
+    if loaded.judge is None:
+        raise _no_judge(loaded)
+    store = open_store(store_url, create=run is None)
+    try:
+        if run is not None:
+            header = _recorded(store, run, loaded)
+        else:
+            options = RunOptions(selection=Selection(parse_only(only), limit), concurrency=concurrency)
+            header = _weighed(store, _often_enough(loaded, repeats), options, choice)
+        card = build_card(store, header, loaded.judge)
+    finally:
+        store.close()
+    _write(card, markdown, html)
+    _show(card, as_json=as_json)
+    sys.exit(_exit_code(card))
+
+
+def _refuse_beside_run(choice: JudgeChoice, only: tuple[str, ...], limit: int | None, concurrency: int | None) -> None:
+    from steelyard.errors import UserMistake
+
+    given = [word for word in choice.given if word.startswith("--")]
+    given += [name for name, value in (("--only", only), ("--limit", limit), ("--concurrency", concurrency)) if value]
+    if given:
+        names = ", ".join("--repeats" if name == "--judge-repeats" else name for name in given)
+        raise UserMistake(f"--run looks at what is recorded and calls nobody: leave out {names}, or leave out --run")
+
+
+def _no_judge(suite: SuiteModel) -> Exception:
+    from steelyard.errors import UserMistake
+
+    return UserMistake(f"the suite {suite.name} has no judge: it only computes, so there is nothing to check")
+
+
+def _recorded(store: Store, run: str, suite: SuiteModel) -> RunHeader:
+    from steelyard.errors import UserMistake
+
+    header = store.run(run)
+    if header.suite_name != suite.name:
+        raise UserMistake(f"run {header.id} is one of suite {header.suite_name}, not of {suite.name}")
+    return header
+
+
+def _often_enough(suite: SuiteModel, asked: int | None) -> SuiteModel:
+    """The suite with a model that reads every text twice, unless something else was asked for."""
+    from steelyard.records import Mode
+
+    judge = suite.judge
+    if judge is None or asked is not None or judge.mode is Mode.RULES or judge.repeats >= _READINGS_OF_A_MODEL:
+        return suite
+    return replace(suite, judge=replace(judge, repeats=_READINGS_OF_A_MODEL))
+
+
+def _weighed(store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice) -> RunHeader:
+    from steelyard import weighing
+    from steelyard.cli.show import progress_of
+
+    options = replace(options, selection=_labelled(suite, options.selection))
+    # Whatever the system under test prints must not get into the card.
+    with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+        header, ending = weighing.run(suite, store, options, progress)
+    if ending.stopped is not None:
+        repeats = suite.judge.repeats if suite.judge else 1
+        going_on = replace(choice, repeats=repeats).given
+        click.echo(
+            f"Not finished ({ending.stopped}). Go on with:\n"
+            f"  {shlex.join(['steelyard', 'run', suite.path, *going_on, '--resume', header.id])}\n"
+            f"  {shlex.join(['steelyard', 'judge', 'check', suite.path, '--run', header.id])}",
+            err=True,
+        )
+    if ending.interrupted:
+        sys.exit(_INTERRUPTED)
+    return header
+
+
+def _labelled(suite: SuiteModel, asked: Selection) -> Selection:
+    """The cases that are asked for and have labels; as it was asked for when all have them, or none."""
+    from itertools import islice
+
+    from steelyard.suite.labels import labels_of
+
+    judge = suite.judge
+    if judge is None or not judge.labels:
+        return asked
+    chosen = (case for case in suite.cases if asked.takes_case(case))
+    found = [(case.id, bool(labels_of(case, judge))) for case in chosen]
+    labelled = [case_id for case_id, has_labels in found if has_labels]
+    if not labelled or len(labelled) == len(found):
+        return asked
+    others = tuple(pair for pair in asked.only if pair[0] == "variant")
+    return replace(asked, only=(*others, *(("id", each) for each in islice(labelled, asked.limit))), limit=None)
+
+
+def _write(card: JudgeCard, markdown: Path | None, html: Path | None) -> None:
+    from steelyard.report.write import write_text
+
+    if markdown is not None:
+        from steelyard.report.judge_markdown import card_to_markdown
+
+        write_text(markdown, card_to_markdown(card))
+    if html is not None:
+        from steelyard.report.judge_html import card_to_html
+
+        write_text(html, card_to_html(card))
+
+
+def _show(card: JudgeCard, *, as_json: bool) -> None:
+    from steelyard.cli.show import console, print_json
+
+    if as_json:
+        from steelyard.report.judge_json import card_to_json
+
+        print_json(card_to_json(card))
+        return
+    from steelyard.report.judge_terminal import print_card
+
+    print_card(card, console())
+
+
+def _exit_code(card: JudgeCard) -> int:
+    from steelyard.release.verdict import exit_code
+
+    return exit_code(card.verdict)

@@ -1,0 +1,94 @@
+"""Every JSON document that stands in a judge's answer, with its place and the keys that are in it twice.
+
+The answer ladder gives values only. Here it matters which of two documents comes last, what stands around it, and
+whether a key is repeated: `{"tone": 2, "tone": 5}` is two scores, and nobody can say which was meant.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steelyard.answer.reading import shallow, without_surrogates
+
+_OPENER = re.compile(r'\{(?=\s*["}])|\[(?=\s*["\[{\]\d\-tfn])')
+_WINDOW: Final = 4_096
+_RECURSION_WORK: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One outermost object or array. `value` is None when it is nested too deeply."""
+
+    start: int
+    end: int
+    value: Any
+    repeated: frozenset[str] = frozenset()
+    """Keys of the object itself, not of those inside it, that stand in it more than once."""
+
+
+class _Pairs:
+    """Builds objects and remembers the repeated keys of the last one built, which is the outermost."""
+
+    def __init__(self) -> None:
+        self.repeated: frozenset[str] = frozenset()
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        built = dict(pairs)
+        if len(built) == len(pairs):
+            self.repeated = frozenset()
+        else:
+            counts = Counter(key for key, _ in pairs)
+            self.repeated = frozenset(key for key, count in counts.items() if count > 1)
+        return built
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
+
+
+def documents(text: str) -> list[Document]:
+    """The outermost JSON documents of a text in order. Never raises, and reads each character about once.
+
+    Parts of a document, even of one that breaks off, are not given on their own. No number, infinity and 1e999 are
+    no values: they read as null.
+    """
+    if "{" not in text and "[" not in text:
+        return []
+    pairs = _Pairs()
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_float=_finite, parse_constant=lambda _: None)
+    found: list[Document] = []
+    budget = len(text) + 100_000
+    rest, offset, place = text, 0, 0
+    while budget > 0 and (opener := _OPENER.search(rest, place)):
+        start = opener.start()
+        if start > _WINDOW:
+            # A parse error counts the lines before it: without a fresh start, many errors cost the text squared.
+            rest, offset, start = rest[start:], offset + start, 0
+        try:
+            value, end = decoder.raw_decode(rest, start)
+        except json.JSONDecodeError as error:
+            place = max(start + 1, error.pos)
+            continue
+        except (ValueError, RecursionError):
+            place = start + 1
+            budget -= _RECURSION_WORK
+            continue
+        place = end
+        source = rest[start:end]
+        whole = without_surrogates(value, source) if shallow(value, source) else None
+        repeated = pairs.repeated if isinstance(whole, dict) else frozenset()
+        found.append(Document(offset + start, offset + end, whole, repeated))
+    return found
+
+
+def blanked(text: str, gone: list[Document]) -> str:
+    """The text with spaces where those documents stood."""
+    for one in gone:
+        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+    return text

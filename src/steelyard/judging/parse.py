@@ -1,0 +1,181 @@
+"""The ladder of a judge's answer: from what it wrote to scores that can be used, or to why there are none.
+
+Rungs, tried in this order:
+
+strict      the whole text is one JSON document that fits the response schema, every score and flag valid
+extracted   so is a document that stands in the text
+repaired    so is a broken one, mended; each score must stand in the text as it is, after its name, and only once
+basic       every score and flag is valid, and nothing else is as asked for: an object that lacks other fields, or
+            plain lines such as `tone: 4`
+
+What decides is the last document that names a dimension or flag: whoever drafts first and then answers is taken at
+the last word, and a last word that cannot be used is not replaced by an earlier one. A wrapped answer
+(`{"result": {...}}`, `[{...}]`) is in the wrong shape. A score that is missing, out of range, a text, true or false,
+fractional or given twice cannot be used on any rung: nothing is clamped, converted or filled in. Thoughts of a
+reasoning model are no part of its answer, and neither is JSON that is copied from the text under judgement.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.answer import SchemaValidator, climb
+from steelyard.judging.documents import Document, blanked, documents
+from steelyard.judging.lines import ScoreLines
+from steelyard.judging.score_check import score_problems, told, with_whole_scores
+from steelyard.judging.thoughts import answer_begins
+from steelyard.suite.judge_model import JudgeModel
+
+# A value and what may come after it: `4 5`, `1,000` and `4` at the very end of a text that breaks off are not whole.
+_VALUE = re.compile(r"""([^\s,}\]]+)(?=\s*(?:,(?!\s*[-0-9.])|[}\]"'])|\s*\n\s*[A-Za-z_])""")
+_COPIED = "the JSON in the answer is copied from the text under judgement"
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What an answer says. `value` and `rung` are None when it cannot be used, and `problems` then says why."""
+
+    value: dict[str, Any] | None
+    rung: str | None
+    problems: tuple[str, ...] = ()
+
+
+def parse(text: str, judge: JudgeModel, judged: str = "") -> Parsed:
+    """What an answer of this judge says; for many answers make one AnswerParser. `judged` is the text it is about."""
+    return AnswerParser(judge).parse(text, judged)
+
+
+class AnswerParser:
+    """Reads answers of one judge; everything that can be compiled is compiled once."""
+
+    def __init__(self, judge: JudgeModel) -> None:
+        self._rubric = judge.rubric
+        self._schema = SchemaValidator(judge.response) if judge.response else None
+        self._lines = ScoreLines(judge.rubric)
+        names = judge.rubric.names
+        self._names_one = SchemaValidator({"type": "object", "anyOf": [{"required": [name]} for name in names]})
+        listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        self._key = re.compile(rf"""["'](?:{listed})["']\s*:""")
+
+    def parse(self, text: str, judged: str = "") -> Parsed:
+        """What an answer says; never raises, and never gives a score that is not in the text."""
+        if not text.strip():
+            return _unusable("the answer is empty")
+        found = documents(text)
+        if len(found) == 1 and not (text[: found[0].start].strip() or text[found[0].end :].strip()):
+            whole = found[0]
+            if _copied([whole], judged) and _has_words(whole.value):
+                return _unusable(_COPIED)
+            return self.check(whole.value, "strict", whole.repeated)
+        begin = answer_begins(text, found)
+        if begin is None:
+            return _unusable("there are thoughts and no answer after them")
+        if begin:
+            text, found = text[begin:], documents(text[begin:])
+        if not text.strip():
+            return _unusable("there is no answer after the thoughts")
+        copied = _copied(found, judged)
+        parsed = self._embedded(blanked(text, copied), [one for one in found if one not in copied])
+        return _unusable(*parsed.problems, _COPIED) if copied and parsed.value is None else parsed
+
+    def check(self, value: Any, rung: str, repeated: frozenset[str] = frozenset()) -> Parsed:
+        """The value on that rung, on `basic` when only its scores and flags are as asked for, or what is wrong."""
+        if not isinstance(value, dict):
+            return _unusable(f"the answer is not an object with scores: {told(value)}")
+        wrong = score_problems(value, self._rubric, repeated)
+        amiss = [] if self._schema is None or self._schema.fits(value) else self._schema.problems(value)
+        if not wrong:
+            return Parsed(with_whole_scores(value, self._rubric), "basic" if amiss else rung)
+        # What is wrong with a score is told in one way; the schema says it again in its own words.
+        others = [one for one in amiss if not any(one.startswith((f"{name}:", f'"{name}" ')) for name in wrong)]
+        return _unusable(*wrong.values(), *_wrapped(value, wrong), *others)
+
+    def _embedded(self, text: str, found: list[Document]) -> Parsed:
+        """What a text says that is more than a JSON document, or less."""
+        plain = blanked(text, found)
+        naming = [one for one in found if self._key.search(text, one.start, one.end)]
+        last = naming[-1] if naming else None
+        after = last.end if last else 0
+        if last is None or self._key.search(plain, after):
+            mended = self._mended(text[after:])
+            if mended is not None:
+                return self._agreeing(self.check(mended, "repaired"), plain, after)
+            if last is not None:
+                return _unusable("after its first JSON the answer goes on with JSON that cannot be read")
+            return self._by_lines(plain, text)
+        return self._agreeing(self.check(last.value, "extracted", last.repeated), plain, after)
+
+    def _mended(self, text: str) -> dict[str, Any] | None:
+        """A broken object in the text that names a dimension or flag, if each of its scores stands there just so."""
+        value = climb(text, self._names_one).value
+        if not isinstance(value, dict):
+            return None
+        return value if all(_stands(name, value[name], text) for name in self._rubric.names if name in value) else None
+
+    def _by_lines(self, plain: str, text: str) -> Parsed:
+        values, problems = self._lines.read(plain)
+        if not problems:
+            return Parsed(with_whole_scores(values, self._rubric), "basic")
+        if len(problems) < len(self._rubric.names) or not all(one.endswith("missing") for one in problems.values()):
+            return _unusable(*problems.values())
+        told_by_ladder = climb(text, self._names_one).problems
+        return _unusable(*told_by_ladder, f"there is no JSON object with {', '.join(self._rubric.names)}")
+
+    def _agreeing(self, parsed: Parsed, plain: str, after: int) -> Parsed:
+        """The same, unless plain lines say otherwise: all scores anywhere, or one of them after the JSON.
+
+        A judge may quote JSON of the text it judges and give its own scores in lines; a draft before the JSON is fine.
+        """
+        if parsed.value is None:
+            return parsed
+        values, problems = self._lines.read(plain)
+        if problems:
+            values, _ = self._lines.read(plain[after:])
+        against = [
+            f"{name}: {told(parsed.value[name])} in the JSON, {told(value)} in a line beside it"
+            for name, value in values.items()
+            if parsed.value[name] != value
+        ]
+        return _unusable(*against) if against else parsed
+
+
+def _unusable(*problems: str) -> Parsed:
+    return Parsed(None, None, tuple(dict.fromkeys(problems)))
+
+
+def _copied(found: list[Document], judged: str) -> list[Document]:
+    """Those documents that stand in the text under judgement too."""
+    if not found or "{" not in judged:
+        return []
+    theirs = [one.value for one in documents(judged)]
+    return [one for one in found if isinstance(one.value, dict) and one.value in theirs]
+
+
+def _has_words(value: Any) -> bool:
+    """True when a copy cannot be chance: bare scores may well be the same, reasons never are."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(isinstance(one, str) and one.strip() for one in inner) or any(
+        _has_words(one) for one in inner if isinstance(one, (dict, list))
+    )
+
+
+def _wrapped(value: dict[str, Any], wrong: dict[str, str]) -> list[str]:
+    """A hint when the scores stand one level too deep."""
+    return [
+        f"the scores stand inside {told(key)}: they belong at the top of the object"
+        for key, inner in value.items()
+        if isinstance(inner, dict) and any(name in inner and name not in value for name in wrong)
+    ]
+
+
+def _stands(name: str, value: Any, text: str) -> bool:
+    """True when the value stands in the text after the name, whole, and the name is the key of nothing else there."""
+    for quote in ("[\"']", ""):
+        key = rf"(?<!\w){quote}{re.escape(name)}{quote}\s*:\s*"
+        places = [found.end() for found in re.finditer(key, text)]
+        if places:
+            there = _VALUE.match(text, places[0])
+            return len(places) == 1 and there is not None and there[1].lower() == told(value).lower()
+    return False

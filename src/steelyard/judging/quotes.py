@@ -1,0 +1,210 @@
+"""The quotes in what a judge wrote as evidence, each with the dimensions it speaks for."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steelyard.judging.lines import loose_name
+from steelyard.suite.judge_model import Rubric
+
+_CLOSES: Final = {
+    '"': '"”“',
+    "“": '”“"',
+    "„": '“”"',
+    "”": "”",
+    "«": "»",
+    "»": "«»",
+    "‹": "›",
+    "›": "‹›",
+    "「": "」",
+    "『": "』",
+    "‘": "’'",
+    "‚": "‘’'",
+    "'": "'’",
+}
+"""By mark that opens a quote, those that may close it."""
+_APOSTROPHES: Final = frozenset("'’‘")
+_MOST_ENDS: Final = 4
+_ANY_MARK = re.compile("[" + "".join(set("".join(_CLOSES) + "".join(_CLOSES.values()))) + "]")
+_BETWEEN_NAMES = re.compile(r"[\s,;&/+*_`0-9()]*(?:and|und|et|y)?[\s&/+*_`]*", re.IGNORECASE)
+_AFTER_LABEL = re.compile(
+    r"[*_`]*\s*(?:score|rating)?\s*(?:[(\[]?\s*(?:=\s*)?[0-9]+(?:\s*/\s*[0-9]+)?\s*[)\]]?)?[*_`]*\s*[:=(–—-]"
+)
+_BEFORE_LABEL = re.compile(
+    r"(?:scor(?:e|ed|es|ing)\W{1,3}(?:of\W+)?[0-9]+(?:/[0-9]+)?|[0-9]\s+(?:for|in|on))\W{1,3}(?:for\s+|in\s+|on\s+)?[*_`]*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One quote, the dimensions it speaks for (none: for any that is not named), and whether it claims to be one."""
+
+    text: str
+    of: frozenset[str] = frozenset()
+    claimed: bool = True
+    """False for words without quotation marks: an explanation when they are not in the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidenced:
+    """All quotes of an answer, and the dimensions that are named beside them."""
+
+    quotes: tuple[Said, ...] = ()
+    named: frozenset[str] = frozenset()
+
+
+class QuoteReader:
+    """Finds quotes in the evidence field of answers judged with one rubric."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self._names = {_bare(name): name for name in rubric.names}
+        longest_first = sorted(rubric.names, key=len, reverse=True)
+        self._name = re.compile(rf"(?<!\w)(?:{'|'.join(map(loose_name, longest_first))})(?!\w)", re.IGNORECASE)
+
+    def read(self, field: Any, genuine: Callable[[str], bool]) -> Evidenced:
+        """The quotes of a text with quotes in it, a list of quotes, or either by dimension.
+
+        `genuine` says whether words stand in the text; it is asked where quotation marks can be read in two ways.
+        """
+        if isinstance(field, str):
+            return self._of_text(field, genuine)
+        if isinstance(field, list):
+            return _joined([self._of_item(one, genuine) for one in field if isinstance(one, str)])
+        if isinstance(field, Mapping):
+            return _joined([self._of_key(str(key), value, genuine) for key, value in field.items()])
+        return Evidenced()
+
+    def _of_key(self, key: str, value: Any, genuine: Callable[[str], bool]) -> Evidenced:
+        name = self._names.get(_bare(key))
+        of = frozenset() if name is None else frozenset([name])
+        texts = value if isinstance(value, list) else [value]
+        quotes: list[Said] = []
+        for text in texts:
+            if not isinstance(text, str) or not text.strip():
+                continue
+            inside = [] if genuine(text) else [text[start:end] for start, end in _spans(text, genuine)]
+            claimed = isinstance(value, list) or bool(inside)
+            quotes += [Said(one, of, claimed) for one in inside or [text]]
+        return Evidenced(tuple(quotes), of)
+
+    def _of_item(self, item: str, genuine: Callable[[str], bool]) -> Evidenced:
+        if not item.strip():
+            return Evidenced()
+        if genuine(item):
+            return Evidenced((Said(item),))
+        if _spans(item, genuine):
+            return self._of_text(item, genuine)
+        label = self._name.match(item.lstrip(" \t*_`-•"))
+        rest = item.lstrip(" \t*_`-•")[label.end() :] if label else ""
+        separator = re.match(r"[*_`]*\s*(?:\([^)]*\)|[0-9/]+)?\s*[:=–—-]\s*", rest)
+        if label is None or separator is None:
+            return Evidenced((Said(item),))
+        of = frozenset([self._names[_bare(label[0])]])
+        return Evidenced((Said(rest[separator.end() :], of),), of)
+
+    def _of_text(self, text: str, genuine: Callable[[str], bool]) -> Evidenced:
+        spans = _spans(text, genuine)
+        groups = self._groups(text, spans)
+        starts = [start for start, _ in groups]
+        quotes = []
+        for start, end in spans:
+            at = bisect_right(starts, start) - 1
+            quotes.append(Said(text[start:end], groups[at][1] if at >= 0 else frozenset()))
+        return Evidenced(tuple(quotes), frozenset(name for _, names in groups for name in names))
+
+    def _groups(self, text: str, spans: list[tuple[int, int]]) -> list[tuple[int, frozenset[str]]]:
+        """Where dimensions are named outside quotes: each place with all that are named there side by side.
+
+        Names are plain words too ("overall, the tone is calm"). Where the answer uses labels ("Score 4 tone:",
+        "tone (4):"), only those count.
+        """
+        groups: list[tuple[int, int, set[str], bool]] = []
+        ends_of_quotes = [end for _, end in spans]
+        for found in self._name.finditer(text):
+            at = bisect_right(ends_of_quotes, found.start())
+            if at < len(spans) and spans[at][0] <= found.start():
+                continue
+            name = self._names[_bare(found[0])]
+            label = _is_label(text, found, name)
+            if groups and _BETWEEN_NAMES.fullmatch(text, groups[-1][1], found.start()):
+                start, _, names, labelled = groups.pop()
+                groups.append((start, found.end(), names | {name}, labelled or label))
+            else:
+                groups.append((found.start(), found.end(), {name}, label))
+        labels_only = any(label for *_, label in groups)
+        return [(start, frozenset(names)) for start, _, names, label in groups if label or not labels_only]
+
+
+def _is_label(text: str, found: re.Match[str], name: str) -> bool:
+    if "_" in name and found[0] == name:
+        return True
+    before = text[max(0, found.start() - 40) : found.start()]
+    return bool(_AFTER_LABEL.match(text, found.end()) or _BEFORE_LABEL.search(before))
+
+
+def _spans(text: str, genuine: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """The places of the words between quotation marks; an apostrophe inside a word is none.
+
+    `the users' words'` can be read in two ways: of several possible ends the farthest that makes a genuine quote is
+    taken, else the first.
+    """
+    marks = [mark.start() for mark in _ANY_MARK.finditer(text)]
+    spans: list[tuple[int, int]] = []
+    after = 0
+    for index, start in enumerate(marks):
+        if start < after or not _opens(text, start):
+            continue
+        ends = _ends(text, start, marks, index)
+        if not ends:
+            continue
+        end = next((one for one in reversed(ends) if len(ends) > 1 and genuine(text[start + 1 : one])), ends[0])
+        spans.append((start + 1, end))
+        after = end + 1
+    return spans
+
+
+def _opens(text: str, at: int) -> bool:
+    if text[at] not in _CLOSES:
+        return False
+    before = text[at - 1] if at else " "
+    following = text[at + 1] if at + 1 < len(text) else " "
+    if text[at] in "'‘”»›":
+        return not before.isalnum() and not following.isspace()
+    return not following.isspace() or text[at] != '"'
+
+
+def _ends(text: str, start: int, marks: list[int], index: int) -> list[int]:
+    """Where a quote that opens there may end: the first place, and for apostrophes a few more on the same lines."""
+    closing = _CLOSES[text[start]]
+    ends: list[int] = []
+    for at in _later(marks, index):
+        if text[at] not in closing or at == start + 1:
+            continue
+        following = text[at + 1] if at + 1 < len(text) else " "
+        if text[at] in _APOSTROPHES and (following.isalnum() or text[at - 1].isspace()):
+            continue
+        if ends and "\n\n" in text[start:at]:
+            break
+        ends.append(at)
+        if text[at] not in _APOSTROPHES or len(ends) == _MOST_ENDS:
+            break
+    return ends
+
+
+def _later(marks: list[int], index: int) -> Iterator[int]:
+    """The marks after that one; not too many, so that a text of nothing but marks costs little."""
+    yield from marks[index + 1 : index + 1 + 64]
+
+
+def _joined(parts: list[Evidenced]) -> Evidenced:
+    quotes = tuple(one for part in parts for one in part.quotes)
+    return Evidenced(quotes, frozenset(name for part in parts for name in part.named))
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[ \t_\-]", "", name).casefold()

@@ -1,0 +1,215 @@
+"""From recorded calls to a judgement: pure, so that a rescore calls nobody and comes to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from steelyard.judging.binding import bind_under, rules_that_hold
+from steelyard.judging.default_prompt import default_system
+from steelyard.judging.evidence import EvidenceCheck
+from steelyard.judging.orders import without_orders
+from steelyard.judging.panel import combine
+from steelyard.judging.parse import AnswerParser, Parsed
+from steelyard.records import Ballot, Failure, JudgeCall, Judgement, Mode, Remark
+from steelyard.suite.case import Case
+from steelyard.suite.judge_model import BindingRule, JudgeModel, Rubric
+from steelyard.suite.labels import hidden
+from steelyard.suite.paths import compile_path
+
+RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
+"""A judge that is code: from text, case without labels, and metrics to the fields of the response."""
+
+_LONGEST_TOLD: Final = 500
+
+
+def read_judgement(
+    judge: JudgeModel,
+    calls: Sequence[JudgeCall],
+    text: str,
+    case: Case,
+    metrics: Mapping[str, Any],
+    rules_judges: Mapping[str, RulesJudge] | None = None,
+) -> Judgement:
+    """What the calls come to; for many texts make one JudgeReader."""
+    return JudgeReader(judge, rules_judges).read(calls, text, case, metrics)
+
+
+def usable(judge: JudgeModel, answer: str, judged: str = "") -> Parsed:
+    """What one answer says, just as a judgement will read it; `judged` is the text it is about."""
+    return AnswerParser(judge).parse(answer, judged)
+
+
+class JudgeReader:
+    """Reads the answers of one run's judges; schema, patterns and paths are compiled once."""
+
+    def __init__(self, judge: JudgeModel, rules_judges: Mapping[str, RulesJudge] | None = None) -> None:
+        self._judge = judge
+        self._rules_judges = rules_judges or {}
+        self._parser = AnswerParser(judge)
+        self._evidence = None if judge.evidence is None else EvidenceCheck(judge.evidence, judge.rubric)
+        self._reasons = compile_path(judge.reasons) if judge.reasons else None
+        self._told_to_all = _all_told(judge)
+
+    def usable(self, answer: str, judged: str = "") -> Parsed:
+        """What one answer says, just as `read` will read it."""
+        return self._parser.parse(answer, judged)
+
+    def read(self, calls: Sequence[JudgeCall], text: str, case: Case, metrics: Mapping[str, Any]) -> Judgement:
+        """All ballots on the text and what they come to.
+
+        A member that was not asked has a ballot without a reading. ValueError when a judge that is code gives an
+        answer that cannot be used, or a rule needs a metric that is not there: then the scale is broken.
+        """
+        rules = rules_that_hold(self._judge, metrics)
+        about = _About(text, case, metrics, rules)
+        talks: dict[tuple[str, int], list[JudgeCall]] = {}
+        for member in self._judge.members:
+            if member.kind != "python":
+                talks.update({(member.name, repeat): [] for repeat in range(self._judge.repeats)})
+        for call in calls:
+            talks.setdefault((call.member, call.repeat), []).append(call)
+        ballots = [self._by_rules(member.name, about) for member in self._judge.members if member.kind == "python"]
+        ballots += [self._by_talk(name, repeat, talk, about) for (name, repeat), talk in talks.items()]
+        come_to = combine(self._judge, ballots)
+        return Judgement(
+            mode=come_to.mode,
+            ballots=tuple(ballots),
+            raw=come_to.raw,
+            bound=come_to.bound,
+            bound_by=come_to.bound_by,
+            remarks=come_to.remarks,
+            metrics=metrics,
+            calls=tuple(calls),
+            told=come_to.told,
+        )
+
+    def _by_talk(self, member: str, repeat: int, talk: list[JudgeCall], about: _About) -> Ballot:
+        """The ballot of the first turn that can be used; one without a reading when there is none."""
+        remarks: list[Remark] = []
+        told = "it was not asked"
+        for call in sorted(talk, key=lambda call: call.turn):
+            attempt = call.attempt
+            if attempt.failure is not None or attempt.text is None:
+                told = _failed(attempt.failure)
+                continue
+            parsed = self._parser.parse(attempt.text, about.text)
+            if parsed.value is not None:
+                mode = Mode.BASIC if parsed.rung == "basic" else Mode.MODEL
+                rung = "asked_again" if call.turn > 0 else str(parsed.rung)
+                return self._ballot(member, repeat, mode, rung, parsed.value, about, remarks)
+            told = "; ".join(parsed.problems)[:_LONGEST_TOLD]
+            remarks.append(Remark("VIOLATION", "", told))
+        return Ballot(member, repeat, None, "failed", remarks=tuple(remarks), told=told)
+
+    def _by_rules(self, member: str, about: _About) -> Ballot:
+        judge = self._rules_judges.get(member)
+        if judge is None:
+            raise ValueError(f"the judge {member} is code, and the code was not given")
+        case = hidden(about.case, self._judge)
+        try:
+            answer = judge(about.text, case, about.metrics)
+        except Exception as error:  # a suite's own code may break in any way; the scale is broken then
+            raise ValueError(f"the judge {member} broke: {type(error).__name__}: {error}") from error
+        parsed = self._parser.check(dict(answer) if isinstance(answer, Mapping) else answer, "strict")
+        if parsed.value is None or parsed.rung != "strict":
+            problems = "; ".join(parsed.problems) or "fields are missing or do not fit the response schema"
+            raise ValueError(f"the judge {member} gave an answer that cannot be used: {problems}")
+        return self._ballot(member, 0, Mode.RULES, "rules", parsed.value, about, [])
+
+    def _ballot(
+        self,
+        member: str,
+        repeat: int,
+        mode: Mode,
+        rung: str,
+        reply: dict[str, Any],
+        about: _About,
+        before: list[Remark],
+    ) -> Ballot:
+        raw: dict[str, float | bool] = {name: reply[name] for name in self._judge.rubric.names}
+        remarks, unproven = self._proof(reply, raw, about)
+        bound = bind_under(self._judge, raw, about.rules, unproven)
+        return Ballot(
+            member,
+            repeat,
+            mode,
+            rung,
+            raw=raw,
+            bound=bound.values,
+            bound_by=bound.bound_by,
+            remarks=(*before, *self._reasoned(reply), *remarks, *bound.remarks),
+            reply=reply,
+        )
+
+    def _proof(
+        self, reply: Mapping[str, Any], raw: Mapping[str, float | bool], about: _About
+    ) -> tuple[tuple[Remark, ...], frozenset[str]]:
+        if self._evidence is None:
+            return (), frozenset()
+        text, orders = without_orders(about.text)
+        return self._evidence.check(reply, raw, text, self._shown(about, orders))
+
+    def _shown(self, about: _About, orders: str) -> Iterator[str]:
+        """What the judge saw and what proves nothing; read only when a quote is not in the text."""
+        case = hidden(about.case, self._judge)
+        yield orders
+        yield self._told_to_all
+        yield "\n".join(_texts([case.input, case.expected, about.metrics]))
+
+    def _reasoned(self, reply: Mapping[str, Any]) -> tuple[Remark, ...]:
+        """A remark when the answer holds fewer reasons than are asked for."""
+        fewest = self._judge.fewest_reasons
+        if self._reasons is None or not fewest:
+            return ()
+        given = self._reasons(reply)
+        texts = given.splitlines() if isinstance(given, str) else given if isinstance(given, list) else []
+        distinct = {" ".join(one.casefold().split()) for one in texts if isinstance(one, str)} - {""}
+        if len(distinct) >= fewest:
+            return ()
+        return (Remark("TOO_FEW_REASONS", "", f"{len(distinct)} of {fewest} in {self._judge.reasons}"),)
+
+
+class _About:
+    """What one judgement is about."""
+
+    __slots__ = ("case", "metrics", "rules", "text")
+
+    def __init__(self, text: str, case: Case, metrics: Mapping[str, Any], rules: list[BindingRule]) -> None:
+        self.text = text
+        self.case = case
+        self.metrics = metrics
+        self.rules = rules
+
+
+def _failed(failure: Failure | None) -> str:
+    return "the call gave no text" if failure is None else f"{failure.kind}: {failure.message}"
+
+
+def _all_told(judge: JudgeModel) -> str:
+    """What every prompt of the judge holds, whatever it is about."""
+    system = judge.system or default_system(judge)
+    return "\n".join([system, judge.user, *_rubric_texts(judge.rubric), *(rule.text for rule in judge.rules)])
+
+
+def _rubric_texts(rubric: Rubric) -> Iterator[str]:
+    yield from rubric.calibration
+    for dimension in rubric.dimensions:
+        yield from (dimension.about, *dimension.meanings.values(), *dimension.examples.values())
+    for flag in rubric.flags:
+        yield from (flag.about, *flag.triggers)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text and number inside plain data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _texts(inner)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from _texts(inner)
+    elif value is not None:
+        yield str(value)

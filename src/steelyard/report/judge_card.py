@@ -1,0 +1,167 @@
+"""The report card of a judge: its health in one run, held against what the suite asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from steelyard.analysis.health_checks import check_health
+from steelyard.analysis.judge_health import judge_health
+from steelyard.analysis.judge_model import HealthResult, JudgeHealth
+from steelyard.analysis.rubric import Labels
+from steelyard.errors import UserMistake
+from steelyard.records import Outcome, RunHeader, RunState, Verdict
+from steelyard.report.judged_details import remark_words
+from steelyard.store.base import JudgedSample, Store
+from steelyard.suite.health import HealthThreshold, parse_health
+from steelyard.suite.judge_model import JudgeModel
+from steelyard.suite.labels import labels_of
+
+_MOST_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One place where a judge did something wrong."""
+
+    case_id: str
+    member: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCard:
+    """All that a report card shows."""
+
+    header: RunHeader
+    health: JudgeHealth
+    checks: tuple[tuple[HealthThreshold, HealthResult], ...]
+    """Every threshold of the suite with what came of it."""
+    invalid: tuple[str, ...] = ()
+    """Why the run says nothing about its judge; empty when it does."""
+    examples: dict[str, list[Example]] = field(default_factory=dict)
+    """The first few remarks by code."""
+    labels_at: str = ""
+    """Where the suite has its labels; "" when it says nowhere."""
+    outcomes: dict[str, int] = field(default_factory=dict)
+    """How the samples of the run ended."""
+    n_broken: int = 0
+    """Texts without any ballot, since a scorer or a judge that is code broke on them."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What all thresholds come to; None when the suite declares none."""
+        found = {result.verdict for _, result in self.checks}
+        if self.invalid:
+            return Verdict.INVALID
+        for verdict in (Verdict.FAIL, Verdict.AMBIGUOUS, Verdict.PASS):
+            if verdict in found:
+                return verdict
+        return None
+
+    def count(self, verdict: Verdict) -> int:
+        """How many thresholds came to a verdict."""
+        return sum(result.verdict is verdict for _, result in self.checks)
+
+
+def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
+    """The card of the judge of a stored run; labels are those of the run's own cases.
+
+    UserMistake when the run was judged by another rubric than `judge` has.
+    """
+    _insist_on_same_rubric(header, judge)
+    watch = _Watch()
+    judged = watch.passing(store.judgements(header.id))
+    health = judge_health(judged, header.suite, _labels(store, header, judge), store.judge_spending(header.id))
+    outcomes = _outcomes(store, header)
+    broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
+    thresholds = [parse_health(text, judge.rubric) for text in judge.health]
+    return JudgeCard(
+        header=header,
+        health=health,
+        checks=tuple(zip(thresholds, check_health(health, thresholds), strict=True)),
+        invalid=tuple(_why_invalid(header, health, outcomes, broken)),
+        examples=watch.examples,
+        labels_at=judge.labels,
+        outcomes=outcomes,
+        n_broken=broken,
+    )
+
+
+def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> None:
+    described = header.suite.get("judge")
+    if not described:
+        raise UserMistake(f"run {header.id} has no judge: its answers were only computed")
+    rubric = described["rubric"]
+    names = tuple(str(each["name"]) for kind in ("dimensions", "flags") for each in rubric[kind])
+    scale = tuple(rubric["scale"])
+    if names != judge.rubric.names or scale != (judge.rubric.low, judge.rubric.high):
+        raise UserMistake(
+            f"run {header.id} was judged by another rubric than the suite {header.suite_name} has now:"
+            f" {', '.join(names)} on {scale[0]:g} to {scale[1]:g}. Weigh it again first: steelyard rescore {header.id}"
+        )
+
+
+def _labels(store: Store, header: RunHeader, judge: JudgeModel) -> dict[str, Labels]:
+    """The labels of the run's cases, by case."""
+    found: dict[str, Labels] = {}
+    if not judge.labels:
+        return found
+    for _, case in store.samples(header.id):
+        if case.id not in found:
+            try:
+                found[case.id] = labels_of(case, judge)
+            except ValueError as error:
+                raise UserMistake(f"case {case.id} of run {header.id}: {error}") from None
+    return found
+
+
+def _outcomes(store: Store, header: RunHeader) -> dict[str, int]:
+    columns = store.columns(header.id)
+    counts = {name: int((columns.outcome == code).sum()) for code, name in enumerate(columns.outcomes)}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int], broken: int) -> Iterator[str]:
+    """Why nothing can be said of the judge. That a model fails is no such reason: that is a reading of the judge."""
+    if header.state is not RunState.ENDED:
+        yield f"the run has not finished: it is {header.state.value}"
+    if not health.n_texts:
+        yield "no text came before the judge"
+        return
+    allowed = float(header.suite.get("max_inconclusive") or 0.0)
+    for count, told in (
+        (outcomes.get(Outcome.TARGET_FAILED.value, 0), "the system gave no text for"),
+        (broken, "a scorer, or the judge's own code, broke on"),
+    ):
+        if count > allowed * header.n_planned + 1e-9:
+            yield f"{told} {count} of {header.n_planned} samples, more than the {100 * allowed:g} % allowed"
+    spent = health.spending
+    if spent is not None and spent.calls and spent.failed == spent.calls:
+        yield f"none of {spent.calls} calls of the judge was answered"
+
+
+class _Watch:
+    """Keeps the first few remarks of each code while the judgements pass by."""
+
+    def __init__(self) -> None:
+        self.examples: dict[str, list[Example]] = {}
+        self.n_failed = 0
+
+    def passing(self, judged: Iterable[JudgedSample]) -> Iterator[JudgedSample]:
+        """The same judgements."""
+        for each in judged:
+            self.n_failed += each.judgement.mode is None
+            for ballot in each.judgement.ballots:
+                for remark in ballot.remarks:
+                    self._keep(remark.code, Example(each.case_id, ballot.member, remark_words(remark)))
+                if ballot.mode is None:
+                    self._keep("FAILED", Example(each.case_id, ballot.member, ballot.told))
+            for remark in each.judgement.remarks:
+                self._keep(remark.code, Example(each.case_id, "", remark_words(remark)))
+            yield each
+
+    def _keep(self, code: str, example: Example) -> None:
+        known = self.examples.setdefault(code, [])
+        if len(known) < _MOST_EXAMPLES:
+            known.append(example)

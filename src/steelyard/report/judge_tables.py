@@ -1,0 +1,252 @@
+"""The tables of a judge's report card, before a view escapes and lays them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from steelyard.analysis.agreement import Confusion, FlagAgreement
+from steelyard.analysis.judge_model import DimensionHealth
+from steelyard.analysis.model import Estimate
+from steelyard.report import figures
+from steelyard.report.judge_card import JudgeCard
+from steelyard.report.tables import Column, Kind, Table
+
+_MOST_PAIRS = 10
+_MOST_RULES = 20
+_DIMENSION = Column("Dimension", Kind.TEXT)
+Cell = Callable[[DimensionHealth], str]
+
+
+def thresholds(card: JudgeCard) -> Table:
+    """Every threshold with value, n, interval and verdict, in the suite's order."""
+    rows = [
+        (
+            threshold.text,
+            figures.beside_threshold(result.value, threshold.threshold, threshold.unit),
+            figures.bare_base(result.estimate),
+            figures.interval(result.estimate, threshold.unit),
+            result.verdict.value,
+        )
+        for threshold, result in card.checks
+    ]
+    columns = (Column("Threshold", Kind.TEXT), *map(Column, ("Value", "n", "95 % interval", "Verdict")))
+    doubt = [result for _, result in card.checks if "reaches across" in result.reason]
+    note = f"the interval of {len(doubt)} reaches across the threshold: more texts would make it surer" if doubt else ""
+    return Table("Thresholds", columns, rows, note)
+
+
+def agreement(card: JudgeCard) -> tuple[Table, ...]:
+    """The judge against the labels: one wide table, or two narrow ones of the same figures."""
+    if not card.health.n_labelled:
+        return (Table("", (), []),)
+    shares: list[tuple[str, Cell]] = [
+        ("In range", lambda each: _share(each.agreement.exact)),
+        ("Within one", lambda each: _share(each.agreement.within_one)),
+    ]
+    chance: list[tuple[str, Cell]] = [
+        ("Kappa", lambda each: _points(each.agreement.kappa)),
+        ("Alpha", lambda each: _points(each.agreement.alpha)),
+        ("Bias", lambda each: _bias(each.agreement.bias)),
+    ]
+    bound: list[tuple[str, Cell]] = [("In range, bound", lambda each: _share(each.bound_exact))]
+    note = (
+        "in range: inside what the reviewer allows; within one: at most a point outside; bound: after rules and checks"
+    )
+    told = "kappa: quadratic weights; alpha: Krippendorff's, ordinal; bias: judge minus best, above 0 is lenient"
+    title = "Against labels"
+    return (
+        _by_dimension(card, title, [*shares, *chance, *bound], f"{note}; {told}"),
+        _by_dimension(card, f"{title}: in range", [*shares, *bound], note),
+        _by_dimension(card, f"{title}: beyond chance", chance, told),
+    )
+
+
+def _by_dimension(card: JudgeCard, title: str, cells: list[tuple[str, Cell]], note: str) -> Table:
+    rows = [
+        (name, _base(each.agreement.exact), *(cell(each) for _, cell in cells))
+        for name, each in card.health.dimensions.items()
+    ]
+    columns = (_DIMENSION, Column("n", Kind.STACKED), *(Column(name, Kind.STACKED) for name, _ in cells))
+    return Table(title, columns, rows, note)
+
+
+def flags(card: JudgeCard) -> Table:
+    """Precision and recall of every flag, as the judge set it and as it counts."""
+    rows = []
+    for name, each in card.health.flags.items():
+        said, counts = each.agreement, each.bound
+        if said.hits + said.false_alarms + said.missed + said.quiet == 0:
+            continue
+        rows.append(_flag(name, said))
+        if counts != said:
+            rows.append(_flag(f"{name}, after rules", counts))
+    titles = ("Precision", "Recall", "Hits", "False alarms", "Missed", "Quiet")
+    columns = (Column("Flag", Kind.TEXT), *(Column(title, Kind.STACKED) for title in titles))
+    note = "precision: of the texts flagged; recall: of those that the reviewer flags" if rows else ""
+    return Table("Flags against labels", columns, rows, note)
+
+
+def _flag(name: str, found: FlagAgreement) -> tuple[str, ...]:
+    rates = (f"{_share(each)}\n{figures.base(each.n, each.n_missing)}" for each in (found.precision, found.recall))
+    counts = (found.hits, found.false_alarms, found.missed, found.quiet)
+    return (name, *rates, *(f"{count:,}" for count in counts))
+
+
+def confusions(card: JudgeCard) -> list[Table]:
+    """By dimension, how often the judge gave which score where the reviewer's best was which."""
+    if not card.health.n_labelled:
+        return []
+    found = [(name, each.agreement.confusion) for name, each in card.health.dimensions.items()]
+    return [_confusion(name, each) for name, each in found if any(map(sum, each.counts))]
+
+
+def _confusion(name: str, found: Confusion) -> Table:
+    levels = [f"{level:g}" for level in found.levels]
+    rows = [
+        (level, *(f"{count:,}" if count else "." for count in counts), f"{sum(counts):,}")
+        for level, counts in zip(levels, found.counts, strict=True)
+    ]
+    columns = (Column("best"), *(Column(level) for level in levels), Column("n"))
+    return Table(name, columns, rows)
+
+
+def rubric(card: JudgeCard) -> Table:
+    """How the judge uses the scale."""
+    low, high = card.health.scale
+    rows = [
+        (
+            name,
+            _base(each.top_share),
+            _share(each.top_share),
+            f"{figures.percent(each.top_labelled.value)}\n{figures.base(each.top_labelled.n)}",
+            _share(each.middle_share),
+            figures.plain(each.spread.value),
+            _correlation(each.length),
+            _remarks(each),
+        )
+        for name, each in card.health.dimensions.items()
+    ]
+    titles = ("n", f"{high:g}s given", f"{high:g}s due", "Middle", "Spread", "Length", "")
+    note = (
+        f"as the judge said, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
+        " spread: standard deviation; length: rank correlation with the length of the text"
+    )
+    columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
+    return _without_empty_end(Table("Against the rubric", columns, rows, note))
+
+
+def _without_empty_end(table: Table) -> Table:
+    """The table without its last column where nothing stands in it."""
+    if any(row[-1] for row in table.rows):
+        return table
+    return Table(table.title, table.columns[:-1], [row[:-1] for row in table.rows], table.note)
+
+
+def _remarks(each: DimensionHealth) -> str:
+    return "\n".join(word for word, holds in (("inflated", each.inflated), ("constant", each.constant)) if holds)
+
+
+def together(card: JudgeCard) -> Table:
+    """The dimensions that move together most."""
+    rows = [
+        (
+            f"{pair.first} and {pair.second}",
+            figures.plain(pair.correlation.value),
+            figures.interval(pair.correlation, "size"),
+            figures.bare_base(pair.correlation),
+            "always the same" if pair.identical else "always together" if pair.always else "",
+        )
+        for pair in card.health.pairs[:_MOST_PAIRS]
+    ]
+    columns = (Column("Dimensions", Kind.TEXT), *map(Column, ("Correlation", "95 % interval", "n", "")))
+    left_off = len(card.health.pairs) - len(rows)
+    note = f"the {len(rows)} closest of {len(card.health.pairs)} pairs" if left_off else ""
+    return _without_empty_end(Table("Dimensions that move together", columns, rows, note))
+
+
+def repeatability(card: JudgeCard) -> Table:
+    """How far the judge agrees with itself on one text."""
+    found = card.health.dimensions
+    if not any(each.repeatability.n or each.reliability.n for each in found.values()):
+        return Table("", (), [])
+    rows = [
+        (
+            name,
+            _share(each.repeatability),
+            _base(each.repeatability),
+            figures.plain(each.moved.value),
+            _points(each.reliability),
+            _base(each.reliability),
+        )
+        for name, each in found.items()
+    ]
+    titles = ("Same again", "n", "Points apart", "Alpha", "n")
+    note = "same again: of the texts that one judge read several times; alpha: between all ballots on a text"
+    return Table("Repeatability", (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles)), rows, note)
+
+
+def behaviour(card: JudgeCard) -> Table:
+    """What the judge did against its instructions, and how its answers could be read."""
+    itself = card.health.itself
+    named = [
+        ("broke a rule", itself.broken_rules),
+        ("made up a quote", itself.made_up_quotes),
+        ("high score without a quote", itself.unproven),
+        ("too few reasons", itself.too_few_reasons),
+        ("failed", itself.failed),
+    ]
+    if itself.disagreement.n:
+        named.append(("texts with ballots far apart", itself.disagreement))
+    named += [(f"read: {rung.replace('_', ' ')}", share) for rung, share in itself.rungs.items() if rung != "failed"]
+    rows = [
+        (
+            name,
+            figures.band_count(share) if share.value is not None else "",
+            figures.percent(share.value),
+            figures.interval(share),
+            figures.bare_base(share),
+        )
+        for name, share in named
+    ]
+    columns = (Column("Ballots that", Kind.TEXT), *map(Column, ("Counted", "Share", "95 % interval", "n")))
+    return Table("Against itself", columns, rows)
+
+
+def rules(card: JudgeCard) -> Table:
+    """Which rules the judge broke, most frequent first."""
+    n = card.health.itself.broken_rules.n
+    found = card.health.itself.by_rule
+    rows = [(rule, f"{count:,} of {n:,}") for rule, count in list(found.items())[:_MOST_RULES]]
+    return Table("Rules broken", (Column("Rule", Kind.TEXT), Column("Ballots")), rows)
+
+
+def all_tables(card: JudgeCard) -> Iterator[Table]:
+    """Every table but the thresholds and the confusions, wide, for views that have room."""
+    wide, *_ = agreement(card)
+    yield from (wide, flags(card), rubric(card), together(card), repeatability(card), behaviour(card), rules(card))
+
+
+def _share(estimate: Estimate) -> str:
+    return _with_interval(figures.percent(estimate.value), estimate, "share")
+
+
+def _points(estimate: Estimate) -> str:
+    return _with_interval(figures.plain(estimate.value), estimate, "kappa")
+
+
+def _correlation(estimate: Estimate) -> str:
+    return _with_interval(figures.plain(estimate.value), estimate, "size")
+
+
+def _bias(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return figures.signed(estimate.value)
+    return f"{figures.signed(estimate.value)}\n[{figures.signed(estimate.low)}, {figures.signed(estimate.high)}]"
+
+
+def _with_interval(figure: str, estimate: Estimate, unit: str) -> str:
+    return figure if estimate.low is None else f"{figure}\n{figures.interval(estimate, unit)}"
+
+
+def _base(estimate: Estimate) -> str:
+    return figures.bare_base(estimate).replace(", ", "\n")

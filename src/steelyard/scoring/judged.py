@@ -1,0 +1,75 @@
+"""What a judgement adds to a sample: a score for each dimension and flag, a finding for each low dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from steelyard.records import Finding, Judgement, Score
+from steelyard.suite.judge_model import Dimension, Flag, Rubric
+
+JUDGE: Final = "JUDGE"
+"""The code of a sample whose judge gave no reading."""
+
+
+def read_judgement(
+    rubric: Rubric, judgement: Judgement, severity: Mapping[str, str]
+) -> tuple[tuple[Score, ...], tuple[Finding, ...]]:
+    """Scores in the order of the rubric, in points as they are bound, and the findings."""
+    scores = [_score(dimension, judgement) for dimension in rubric.dimensions]
+    scores += [_flag(flag, judgement) for flag in rubric.flags]
+    low = [one for one in rubric.dimensions if judgement.bound[one.name] < rubric.neutral]
+    return tuple(scores), tuple(_finding(one, rubric, judgement, severity) for one in low)
+
+
+def _score(dimension: Dimension, judgement: Judgement) -> Score:
+    name = dimension.name
+    return Score(
+        name,
+        float(judgement.bound[name]),
+        dimension.weight,
+        raw=_number(judgement.raw.get(name)),
+        bound_by=judgement.bound_by.get(name),
+    )
+
+
+def _number(value: float | None) -> float | None:
+    """The value as stored; None where a panel agreed only on what the rules left of its scores."""
+    return None if value is None else float(value)
+
+
+def _flag(flag: Flag, judgement: Judgement) -> Score:
+    """A flag is a share of texts, never a part of the score: counts make its rate over a run."""
+    name = flag.name
+    flagged = int(judgement.bound[name])
+    return Score(
+        name,
+        float(flagged),
+        0.0,
+        raw=float(judgement.raw[name]),
+        bound_by=judgement.bound_by.get(name),
+        counts={"flagged": flagged, "judged": 1},
+    )
+
+
+def _finding(dimension: Dimension, rubric: Rubric, judgement: Judgement, severity: Mapping[str, str]) -> Finding:
+    name = dimension.name
+    bound = float(judgement.bound[name])
+    code = name.upper()
+    return Finding(
+        code,
+        place=name,
+        expected=f"{rubric.neutral} or more of {rubric.high}",
+        got=bound,
+        evidence=_why(name, judgement),
+        severity=severity.get(code, "error"),
+        component=name,
+        gain=(rubric.high - bound) / (rubric.high - rubric.low),
+    )
+
+
+def _why(name: str, judgement: Judgement) -> str:
+    raw, bound = judgement.raw.get(name), judgement.bound[name]
+    rule = judgement.bound_by.get(name)
+    said = "the judges differ" if raw is None else f"the judge gave {raw:g}"
+    return said if rule is None else f"{said}, bound to {bound:g}: {rule}"

@@ -1,0 +1,90 @@
+"""Another judge than the suite's own choice: one it declares, or any model at an address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.importing import find_callable
+from steelyard.suite.declared_judges import same_address, self_judged, settle_chat
+from steelyard.suite.draft import Draft
+from steelyard.suite.judge_model import JudgeModel, JudgeSpec
+from steelyard.suite.located import Located
+from steelyard.suite.model import SuiteModel
+from steelyard.suite.spelling import listed, meant
+
+_OF_THAT_ADDRESS = ("token", "headers")
+"""Settings that must not be sent to another address."""
+
+
+def not_self_judged(suite: SuiteModel) -> SuiteModel:
+    """The suite as it is; UserMistake when its target would judge itself."""
+    wrong = None if suite.judge is None else self_judged(suite.target, suite.judge, suite.variants)
+    if wrong:
+        raise UserMistake(wrong)
+    return suite
+
+
+def chosen_members(
+    suite: SuiteModel, judge: JudgeModel, name: str | None, model: str | None, token: str | None
+) -> tuple[JudgeSpec, ...]:
+    """Who judges when the command line names a judge, a model or a token; UserMistake when that is nobody.
+
+    What a suite says of its first model (temperature, seed, ...) holds for a model at a URL too, but its key is sent
+    to no other address.
+    """
+    given = {key: value for key, value in (("model", model), ("token", token)) if value is not None}
+    if name is None:
+        if len(judge.members) != 1 or judge.members[0].kind != "chat":
+            raise UserMistake("a model or a token belongs to one judge: name it, as in --judge URL --judge-model NAME")
+        return (_overlaid(suite, judge.members[0], given),)
+    if name.lower().startswith(("http://", "https://")):
+        if model is None:
+            raise UserMistake(f"which model judges at {name}? Name it, as in --judge-model NAME")
+        return (_at_address(suite, judge, name, given),)
+    if name not in judge.judges:
+        hint = meant(name, judge.judges) or f"; there are: {listed(judge.judges)}, or give a URL"
+        raise UserMistake(f"the suite {suite.name} declares no judge {name!r}{hint}")
+    chosen = judge.judges[name]
+    if chosen.kind == "python":
+        if given:
+            raise UserMistake(f"the judge {name!r} is code: it takes no {listed(given)}")
+        if isinstance(chosen.settings, str):
+            find_callable(chosen.settings, suite.folder, "judge")
+        return (chosen,)
+    return (_overlaid(suite, chosen, given) if given else chosen,)
+
+
+def _at_address(suite: SuiteModel, judge: JudgeModel, url: str, given: dict[str, Any]) -> JudgeSpec:
+    """The model at the URL, with the settings of the first declared model underneath."""
+    declared = next((spec for spec in judge.judges.values() if spec.kind == "chat"), None)
+    below = {} if declared is None else _settings(declared)
+    if declared is not None and not same_address(declared.settings.base_url, url):
+        below = _without(below, _OF_THAT_ADDRESS)
+    if declared is None or declared.settings.model != given["model"]:
+        below = _without(below, ("price",))
+    return _settled(suite, given["model"], below | {"base_url": url} | given)
+
+
+def _overlaid(suite: SuiteModel, spec: JudgeSpec, given: dict[str, Any]) -> JudgeSpec:
+    below = _settings(spec)
+    if given.get("model", spec.settings.model) != spec.settings.model:
+        below = _without(below, ("price",))
+    return _settled(suite, spec.name, below | given)
+
+
+def _settings(spec: JudgeSpec) -> dict[str, Any]:
+    return {name: getattr(spec.settings, name) for name in spec.settings.model_fields_set}
+
+
+def _without(settings: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in names}
+
+
+def _settled(suite: SuiteModel, name: str, settings: dict[str, Any]) -> JudgeSpec:
+    draft = Draft(Located(None, ""), suite.folder)
+    spec = settle_chat(name, settings, (), draft)
+    if spec is None:
+        raise SuiteError([Mistake(f"judge {name}: {mistake.message}") for mistake in draft.mistakes])
+    return spec

@@ -1,0 +1,186 @@
+"""A judge as plain data: what reports read, and what its name in the signature is made of."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from steelyard.importing import find_callable, place_of, source_digest
+from steelyard.suite.judge_model import JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.taxonomy import dimension_code
+
+_HARMLESS = frozenset({"token", "price", "timeout"})
+"""Settings of a model that cannot change what it says."""
+
+
+def judged_components(rubric: Rubric) -> list[dict[str, Any]]:
+    """Dimensions and flags in the shape of described components, since a sample has a score of each."""
+    width = rubric.high - rubric.low
+    shared = {"scorer": "judge", "version": rubric.version, "params": {}, "strict": False}
+    dimensions = [
+        {
+            "name": dimension.name,
+            "weight": dimension.weight,
+            **shared,
+            "code": dimension_code(dimension.name),
+            "scale": [rubric.low, rubric.high],
+            "when_unknown": None,
+            "wrong_below": (rubric.neutral - rubric.low) / width,
+            "measures": {},
+            "kind": "dimension",
+        }
+        for dimension in rubric.dimensions
+    ]
+    flags = [
+        {
+            "name": flag.name,
+            "weight": 0.0,
+            **shared,
+            "code": "",
+            "scale": [0, 1],
+            "when_unknown": "skip",
+            "wrong_below": 0.0,
+            "measures": {"rate": {"numerator": "flagged", "denominator": "judged", "about": _flagged(flag.about)}},
+            "kind": "flag",
+        }
+        for flag in rubric.flags
+    ]
+    return dimensions + flags
+
+
+def _flagged(about: str) -> str:
+    return f"texts that are flagged: {about}" if about else "texts that are flagged"
+
+
+def describe_judge(judge: JudgeModel) -> dict[str, Any]:
+    """Everything about the judge that reports and `judge check` read, as JSON-able data."""
+    return {
+        "mode": judge.mode.value,
+        "rubric": describe_rubric(judge.rubric),
+        "members": [_member(member) for member in judge.members],
+        "rules": [rule.text for rule in judge.rules],
+        "reasons": {"in": judge.reasons, "at_least": judge.fewest_reasons} if judge.reasons else None,
+        "evidence": None if judge.evidence is None else _evidence(judge),
+        "of": judge.of,
+        "repeats": judge.repeats,
+        "combine": judge.combine,
+        "flags": judge.flags,
+        "disagreement": judge.disagreement,
+        "most_characters": judge.most_characters,
+        "ask_again": judge.ask_again,
+        "labels": judge.labels,
+        "health": list(judge.health),
+    }
+
+
+def describe_rubric(rubric: Rubric) -> dict[str, Any]:
+    """The rubric as plain data; scores that are keys become text, as JSON wants it."""
+    return {
+        "version": rubric.version,
+        "scale": [rubric.low, rubric.high],
+        "neutral": rubric.neutral,
+        "calibration": list(rubric.calibration),
+        "dimensions": [
+            {
+                "name": dimension.name,
+                "about": dimension.about,
+                "weight": dimension.weight,
+                "scores": {str(score): text for score, text in dimension.meanings.items()},
+                "examples": {str(score): text for score, text in dimension.examples.items()},
+            }
+            for dimension in rubric.dimensions
+        ],
+        "flags": [asdict(flag) | {"triggers": list(flag.triggers)} for flag in rubric.flags],
+    }
+
+
+def _evidence(judge: JudgeModel) -> dict[str, Any] | None:
+    evidence = judge.evidence
+    if evidence is None:
+        return None
+    return {
+        "in": evidence.place,
+        "unproven": evidence.unproven,
+        "fewest_words": evidence.fewest_words,
+        "dimensions": list(evidence.dimensions),
+    }
+
+
+def _member(member: JudgeSpec) -> dict[str, Any]:
+    if member.kind == "python":
+        return {"name": member.name, "kind": "python", "model": None, "address": None} | {
+            "function": place_of(member.settings)
+        }
+    settings = member.settings
+    model, address = getattr(settings, "model", None), getattr(settings, "base_url", None)
+    return {"name": member.name, "kind": member.kind, "model": model, "address": address}
+
+
+_READ_BY = ("rules", "reasons", "evidence", "combine", "flags", "disagreement")
+"""The parts of a judge that are applied to what it said; the others are what it was asked."""
+_NO_PART = ("health", "members", "labels", "mode")
+
+
+def judge_asked(judge: JudgeModel, folder: Path) -> dict[str, Any]:
+    """Everything that can change what a judge says: rubric, prompts, response, and who it is, without its keys."""
+    described = {key: value for key, value in describe_judge(judge).items() if key not in (*_READ_BY, *_NO_PART)}
+    return described | {
+        "system": judge.system,
+        "user": judge.user,
+        # The order of fields is the order in which a model writes them.
+        "response": [judge.response, _order(judge.response)],
+        "members": [_identity(member, folder) for member in judge.members],
+    }
+
+
+def judge_read(judge: JudgeModel) -> dict[str, Any]:
+    """Everything that can change what is made of what a judge said."""
+    described = describe_judge(judge)
+    return {key: described[key] for key in _READ_BY} | {"rubric": described["rubric"]}
+
+
+def _order(schema: Any) -> Any:
+    """The names of a schema's fields in the order written; hashing sorts keys."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return [[name, _order(inner)] for name, inner in properties.items()] if isinstance(properties, dict) else []
+
+
+def _identity(member: JudgeSpec, folder: Path) -> dict[str, Any]:
+    settings = member.settings
+    if member.kind == "python":
+        function = find_callable(settings, folder, "judge") if isinstance(settings, str) else settings
+        return {"kind": "python", "function": place_of(settings), "source": source_digest(function)}
+    if callable(identity := getattr(settings, "identity", None)):
+        return dict(identity())
+    if isinstance(settings, BaseModel):
+        return {"kind": member.kind, **settings.model_dump(mode="json", exclude=set(_HARMLESS))}
+    return {"kind": member.kind, "settings": repr(settings)}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedJudge:
+    """In the place of the settings of a model whose answers are recorded: it can be named and not be asked."""
+
+    model: str | None
+    base_url: str | None
+
+
+def as_recorded(judge: JudgeModel, described: dict[str, Any]) -> JudgeModel:
+    """The judge of today with the members, and as many judgings, of the run that was described so.
+
+    Rubric, rules and checks are those of today; a member that is code is today's code.
+    """
+    members = []
+    for member in described["members"]:
+        name, kind = member["name"], member["kind"]
+        if kind == "python":
+            known = judge.judges.get(name)
+            members.append(
+                known if known is not None and known.kind == kind else JudgeSpec(name, kind, member["function"])
+            )
+        else:
+            members.append(JudgeSpec(name, kind, RecordedJudge(member["model"], member["address"])))
+    return replace(judge, members=tuple(members), repeats=described["repeats"])

@@ -1,0 +1,102 @@
+"""What a judge's answer must look like: the suite's own schema, checked against the rubric, or one made from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+
+from steelyard.suite.draft import Draft
+from steelyard.suite.judge_model import Evidence, Rubric
+from steelyard.suite.paths import split_path
+from steelyard.suite.problems import Place
+from steelyard.suite.schema_files import read_schema
+from steelyard.suite.spelling import listed, meant
+
+REASONS = "reasons"
+"""The field of reasons in a schema that is made from the rubric, unless the suite names another."""
+_PLACE: Place = ("judge", "response")
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+
+
+def response_schema(rubric: Rubric, reasons: str = REASONS, evidence: Evidence | None = None) -> dict[str, Any]:
+    """The schema of an answer: reasons first, then evidence by dimension, then each score and flag; all are asked for.
+
+    A model writes the fields in this order, so that it has said why before it says how good.
+    """
+    properties: dict[str, Any] = {}
+    if reasons:
+        properties[reasons] = {**_TEXTS, "description": "Weaknesses found, before any score is given."}
+    if evidence is not None:
+        quotes = dict.fromkeys(evidence.dimensions, _TEXTS)
+        about = "Quotes from the text, by the dimension they prove."
+        properties[evidence.place] = {**_closed(quotes), "description": about}
+    for dimension in rubric.dimensions:
+        score = {"type": "integer", "minimum": rubric.low, "maximum": rubric.high}
+        properties[dimension.name] = score | ({"description": dimension.about} if dimension.about else {})
+    for flag in rubric.flags:
+        properties[flag.name] = {"type": "boolean"} | ({"description": flag.about} if flag.about else {})
+    return _closed(properties)
+
+
+def build_response(given: Any, rubric: Rubric, reasons: str, evidence: Evidence | None, draft: Draft) -> dict[str, Any]:
+    """The schema that the suite gives, or one made from the rubric; everything wrong with it is noted."""
+    if given is None:
+        _check_own_names(rubric, reasons, evidence, draft)
+        return response_schema(rubric, reasons, evidence)
+    schema = read_schema(given, _PLACE, draft)
+    if schema is None:
+        return {}
+    properties = schema.get("properties")
+    names = list(properties) if isinstance(properties, dict) else []
+    for name in rubric.names:
+        if name not in names:
+            draft.tell(f"judge.response has no field {name!r}, which the rubric asks for{meant(name, names)}", _PLACE)
+    for key, place in (("reasons", reasons), ("evidence", evidence.place if evidence else "")):
+        if place and (first := split_path(place)[0]) not in names:
+            hint = meant(first, names) or f"; there are: {listed(names)}"
+            draft.tell(f"judge.{key}.in: the response has no field {first!r}{hint}", ("judge", key, "in"))
+    _check_order(names, rubric, reasons, draft)
+    _check_scale(schema, rubric, draft)
+    return schema
+
+
+def _check_own_names(rubric: Rubric, reasons: str, evidence: Evidence | None, draft: Draft) -> None:
+    """Tell of fields of a made schema that would stand for two things."""
+    taken = list(rubric.names)
+    for key, name in (("reasons", reasons), ("evidence", evidence.place if evidence else "")):
+        if name and len(split_path(name)) > 1:
+            draft.tell(f"judge.{key}.in: without a response of your own, {name!r} must be one name", ("judge", key))
+        if name in taken:
+            told = f"judge: {name!r} cannot hold {key}: it is the name of something else in the answer"
+            draft.tell(f"{told}; write {key}: {{in: ANOTHER}}", ("judge", key))
+        taken.append(name)
+
+
+def _check_order(names: list[str], rubric: Rubric, reasons: str, draft: Draft) -> None:
+    scores = [name for name in names if name in rubric.names]
+    first = split_path(reasons)[0] if reasons else ""
+    if first in names and scores and names.index(first) > names.index(scores[0]):
+        draft.tell(f"judge.response: reasons come before scores: put {first} before {scores[0]}", _PLACE)
+
+
+def _check_scale(schema: dict[str, Any], rubric: Rubric, draft: Draft) -> None:
+    """Tell of a dimension whose field refuses a score of the rubric's scale: no judge could ever give it."""
+    properties = schema["properties"] if isinstance(schema.get("properties"), dict) else {}
+    shared: dict[str, Any] = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    for dimension in rubric.dimensions:
+        field = properties.get(dimension.name)
+        if not isinstance(field, dict):
+            continue
+        try:
+            validator = jsonschema_rs.validator_for(shared | field)
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
+            continue  # told already, or it refers to what only the whole schema has
+        refused = [score for score in (rubric.low, rubric.high) if not validator.is_valid(score)]
+        if refused:
+            told = f"judge.response: {dimension.name} refuses {refused[0]}, which is on the rubric's scale"
+            draft.tell(told, _PLACE)
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -1,0 +1,177 @@
+"""Takes personal data out of texts: e-mail addresses, phone numbers, names, and whatever a suite's own function finds.
+
+Cases are redacted where they are read and answers where they arrive, so that nothing else is ever stored or sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from steelyard.errors import UserMistake
+from steelyard.records import Attempt, Failure
+from steelyard.suite.case import Case
+from steelyard.suite.draft import Draft
+from steelyard.suite.model import CaseSource
+from steelyard.suite.paths import MISSING, compile_path
+
+EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
+
+_EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+# At least eight digits, as international, bracketed or grouped numbers have; a year span or a price has fewer.
+_PHONE = re.compile(r"(?<![\w.,-])(?:\+|00)?\(?\d(?:[ ()./-]{0,2}\d){7,14}(?![\w-]|[.,]\d)")
+_PHONE_SIGNS = re.compile(r"[ ()+/.-]")
+_DATES = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{4} ?[-/] ?\d{4}")
+_WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]+"
+_RELATIONS = (
+    "partner|husband|wife|boyfriend|girlfriend|fianc[eé]e?|spouse|ex|friend|boss|manager|colleague|mother|father|mum|"
+    "mom|dad|sister|brother|son|daughter|aunt|uncle|cousin|grandmother|grandfather|neighbou?r|roommate"
+)
+_INTRODUCED = re.compile(
+    rf"(?i:\b(?:my name is|call me|i am called|i[’']m called|this is|signed,?|named))\s+({_WORD}(?:\s+{_WORD})?)"
+    rf"|(?i:\bmy\s+(?:best\s+|late\s+|old\s+|new\s+)?(?:{_RELATIONS}))(?:,)?\s+({_WORD}(?:\s+{_WORD})?)"
+)
+_SHORTEST_NAME = 2
+
+
+class RedactPart(BaseModel):
+    """What is taken out of whatever is stored or sent; nothing unless it is said here."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    emails: bool = Field(default=False, description="Whether e-mail addresses are taken out.")
+    phones: bool = Field(default=False, description="Whether phone numbers are taken out.")
+    names: list[str] = Field(
+        default=[], description="Paths into a case where names of people stand, such as input.userName."
+    )
+    introduced: bool = Field(
+        default=False, description="Whether names that a case introduces are taken out: my name is ..., my partner ..."
+    )
+    hook: str | None = Field(
+        default=None, description="A function of your own, module:function, from a text to the text without the rest."
+    )
+
+
+class Redactor:
+    """What a suite takes out of its cases and of everything it is answered."""
+
+    def __init__(self, part: RedactPart, hook: Callable[[str], str] | None = None) -> None:
+        self._part = part
+        self._hook = hook
+        self._names = [compile_path(path) for path in part.names]
+
+    def case(self, case: Case) -> Case:
+        """The case without personal data. The names found in it stay with it in memory, for its answers."""
+        names = tuple(sorted(set(self._found(case)), key=lambda name: (-len(name), name)))
+        found = replace(case, private=names)
+        return replace(
+            found,
+            input=self._tree(case.input, names),
+            expected=self._tree(case.expected, names),
+            why=self.text(case.why, found),
+        )
+
+    def text(self, text: str, case: Case) -> str:
+        """A text that belongs to the case, without personal data."""
+        return self._text(text, case.private)
+
+    def attempt(self, attempt: Attempt, case: Case) -> Attempt:
+        """An answer to the case, or its failure, without personal data."""
+        failure = attempt.failure
+        return replace(
+            attempt,
+            text=None if attempt.text is None else self.text(attempt.text, case),
+            failure=None if failure is None else Failure(failure.kind, self.text(failure.message, case)),
+        )
+
+    def _found(self, case: Case) -> Iterator[str]:
+        for path in self._names:
+            yield from (name for name in _texts(path(case)) if len(name) >= _SHORTEST_NAME)
+        if self._part.introduced:
+            for text in _texts(case.input):
+                for found in _INTRODUCED.finditer(text):
+                    yield found[1] or found[2]
+
+    def _text(self, text: str, names: tuple[str, ...]) -> str:
+        if self._part.emails:
+            text = _EMAIL.sub(EMAIL, text)
+        if self._part.phones:
+            text = _PHONE.sub(_phone, text)
+        for name in names:
+            text = _name_pattern(name).sub(NAME, text)
+        return text if self._hook is None else self._hook(text)
+
+    def _tree(self, value: Any, names: tuple[str, ...]) -> Any:
+        if isinstance(value, str):
+            return self._text(value, names)
+        if isinstance(value, dict):
+            return {key: self._tree(part, names) for key, part in value.items()}
+        if isinstance(value, list):
+            return [self._tree(part, names) for part in value]
+        return value
+
+
+class RedactedCases:
+    """Cases as they are read, each without its personal data."""
+
+    def __init__(self, source: CaseSource, redactor: Redactor) -> None:
+        self._source = source
+        self._redactor = redactor
+
+    def __iter__(self) -> Iterator[Case]:
+        return map(self._redactor.case, self._source)
+
+
+def build_redactor(raw: Any, draft: Draft) -> Redactor | None:
+    """The suite's redactor, or None when it has none or everything wrong with it is noted."""
+    if raw is None:
+        return None
+    part = draft.check_part(RedactPart, raw, ("redact",))
+    if part is None:
+        return None
+    if part == RedactPart():
+        draft.tell("redact takes nothing out: say what, as in redact: {emails: true}, or leave it away", ("redact",))
+        return None
+    hook = None
+    if part.hook is not None:
+        from steelyard.importing import find_callable
+
+        try:
+            hook = find_callable(part.hook, draft.folder, "redact")
+        except UserMistake as error:
+            draft.tell(str(error), ("redact", "hook"))
+            return None
+    try:
+        return Redactor(part, hook)
+    except ValueError as error:
+        draft.tell(f"redact.names: {error}", ("redact", "names"))
+        return None
+
+
+def _phone(found: re.Match[str]) -> str:
+    """The mark of a phone number; a date, a span of years and a row of digits that nothing groups stay."""
+    text = found[0]
+    return text if _DATES.fullmatch(text) or not _PHONE_SIGNS.search(text) else PHONE
+
+
+def _name_pattern(name: str) -> re.Pattern[str]:
+    """The name and, of two or more words, each of its parts, as whole words in any case of letters."""
+    words = [name, *(part for part in name.split() if len(part) > _SHORTEST_NAME)]
+    choices = "|".join(re.escape(word) for word in dict.fromkeys(words))
+    return re.compile(rf"(?<!\w)(?:{choices})(?!\w)", re.IGNORECASE)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if value.strip():
+            yield value.strip()
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list) and value is not MISSING:
+        for part in value:
+            yield from _texts(part)

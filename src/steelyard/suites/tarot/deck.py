@@ -1,0 +1,166 @@
+"""The 78 cards and every name they usually go by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card by its usual name; `number` is the trump's (0 to 21) or the rank in its suit (1 to 14)."""
+
+    name: str
+    number: int
+    suit: str | None = None
+
+    @property
+    def is_major(self) -> bool:
+        """True for the trumps."""
+        return self.suit is None
+
+
+_NUMERALS: Final = "0 I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX XXI"
+NUMERALS: Final = tuple(_NUMERALS.split())
+
+# Left out on purpose: Thoth's Art, Lust, Adjustment, Aeon and Universe. "The Universe invites you" is how readings
+# talk, and taking that for a card nobody drew would be worse than not knowing a rare name.
+_MAJORS: Final = (
+    ("The Fool", "Fool"),
+    ("The Magician", "Magician", "Magus", "Juggler"),
+    ("The High Priestess", "High Priestess", "Priestess", "Papess", "Popess", "Female Pope"),
+    ("The Empress", "Empress"),
+    ("The Emperor", "Emperor"),
+    ("The Hierophant", "Hierophant", "Pope", "High Priest"),
+    ("The Lovers", "Lovers", "Lover"),
+    ("The Chariot", "Chariot"),
+    ("Strength", "Strength"),
+    ("The Hermit", "Hermit"),
+    ("Wheel of Fortune", "Wheel of Fortune", "Wheel"),
+    ("Justice", "Justice"),
+    ("The Hanged Man", "Hanged Man", "Hanging Man", "Hanged One"),
+    ("Death", "Death"),
+    ("Temperance", "Temperance"),
+    ("The Devil", "Devil"),
+    ("The Tower", "Tower", "House of God"),
+    ("The Star", "Star"),
+    ("The Moon", "Moon"),
+    ("The Sun", "Sun"),
+    ("Judgement", "Judgement", "Judgment", "Last Judgement", "Last Judgment"),
+    ("The World", "World"),
+)
+
+_DISTINCT: Final = frozenset(
+    {"high priestess", "papess", "popess", "female pope", "hierophant", "hanged man", "hanging man", "hanged one"}
+)
+"""Names that mean the card wherever they stand; every other trump is a plain word first."""
+
+# Page = Knave = Valet = Jack = Princess, and Prince = Knight, as readers match the courts of other decks.
+_RANKS: Final = (
+    ("Ace", "One", "1", "I"),
+    ("Two", "2", "II", "Deuce"),
+    ("Three", "3", "III"),
+    ("Four", "4", "IV", "IIII"),
+    ("Five", "5", "V"),
+    ("Six", "6", "VI"),
+    ("Seven", "7", "VII"),
+    ("Eight", "8", "VIII"),
+    ("Nine", "9", "IX", "VIIII"),
+    ("Ten", "10", "X"),
+    ("Page", "Knave", "Valet", "Jack", "Princess"),
+    ("Knight", "Prince"),
+    ("Queen",),
+    ("King",),
+)
+
+_SUITS: Final = (
+    ("Wands", "Rods", "Staves", "Staffs", "Batons"),
+    ("Cups", "Chalices", "Goblets"),
+    ("Swords",),
+    ("Pentacles", "Coins", "Disks", "Discs"),
+)
+
+_FOREIGN: Final = (
+    "hearts spades diamonds clubs acorns bells leaves stars crystals flames feathers roses stones arrows bows"
+)
+FOREIGN_SUITS: Final = frozenset(_FOREIGN.split())
+"""Suits of playing cards and of other decks: a card of theirs is in no reading of this deck."""
+
+MAJORS: Final = tuple(Card(names[0], number) for number, names in enumerate(_MAJORS))
+_BY_RANK_AND_SUIT: Final = {
+    (number, suit[0]): Card(f"{ranks[0]} of {suit[0]}", number, suit[0])
+    for suit in _SUITS
+    for number, ranks in enumerate(_RANKS, 1)
+}
+CARDS: Final = (*MAJORS, *_BY_RANK_AND_SUIT.values())
+
+RANKS: Final[Mapping[str, int]] = MappingProxyType(
+    {word.lower(): number for number, words in enumerate(_RANKS, 1) for word in words}
+)
+SUITS: Final[Mapping[str, str]] = MappingProxyType({word.lower(): suit[0] for suit in _SUITS for word in suit})
+ONE_OF_A_SUIT: Final[Mapping[str, str]] = MappingProxyType(
+    {"wand": "Wands", "cup": "Cups", "sword": "Swords", "pentacle": "Pentacles", "coin": "Pentacles"}
+)
+"""Suits in the singular, as slips of the pen."""
+
+
+@dataclass(frozen=True, slots=True)
+class MajorName:
+    """A trump's name without its article, as lower-case words; `distinct` when it needs no context to mean the card."""
+
+    words: tuple[str, ...]
+    card: Card
+    distinct: bool
+
+
+MAJOR_NAMES: Final = tuple(
+    MajorName(tuple(name.lower().split()), card, name.lower() in _DISTINCT)
+    for card, names in zip(MAJORS, _MAJORS, strict=True)
+    for name in names[1:]
+)
+
+
+def minor(rank: int, suit: str) -> Card:
+    """The card of that rank (1 to 14) in the suit with that usual name."""
+    return _BY_RANK_AND_SUIT[rank, suit]
+
+
+def numbers_of(card: Card) -> frozenset[str]:
+    """How a trump's number is written; Strength and Justice change places between decks, so both go by both."""
+    numbers = (8, 11) if card.number in (8, 11) else (card.number,)
+    return frozenset(form for number in numbers for form in (str(number), NUMERALS[number].lower()))
+
+
+def aliases(card: Card) -> tuple[str, ...]:
+    """Every name of the card, the usual one first; orientation is no part of a name."""
+    if card.suit is not None:
+        suit = next(words for words in _SUITS if words[0] == card.suit)
+        return tuple(f"{rank} of {word}" for word in suit for rank in _RANKS[card.number - 1])
+    bare = _MAJORS[card.number][1:]
+    plain = [card.name, *bare, *(f"The {name}" for name in bare)]
+    numbers = [NUMERALS[card.number], str(card.number)]
+    numbered = [f"{number}{stop} {card.name}" for number in numbers for stop in ("", ".")]
+    return tuple(dict.fromkeys([*plain, *numbered, f"{card.name} ({NUMERALS[card.number]})"]))
+
+
+_SPACES = re.compile(r"[\s_-]+")
+_ORIENTED = re.compile(r"\s*[(,\[-]*\s*\b(?:reversed|upright|rx|r)\b\s*[)\]]*\s*$", re.IGNORECASE)
+_BY_ALIAS: Final = {_SPACES.sub(" ", alias.lower()): card for card in CARDS for alias in aliases(card)}
+
+
+def card_named(name: str) -> Card | None:
+    """The card that goes by this name, letter case and a trailing orientation left aside; None when there is none."""
+    folded = _SPACES.sub(" ", _ORIENTED.sub("", name).strip().lower())
+    return _BY_ALIAS.get(folded)
+
+
+def nearest(name: str) -> str | None:
+    """The usual name of the card that was probably meant; None when nothing is close."""
+    found = process.extractOne(name.lower(), list(_BY_ALIAS), scorer=OSA.normalized_similarity, score_cutoff=0.65)
+    return None if found is None else _BY_ALIAS[found[0]].name

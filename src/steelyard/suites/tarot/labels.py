@@ -1,0 +1,117 @@
+"""Headings, bold spans and labels of a text, and whether a name is all that one of them says."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+_LABEL: Final = re.compile(
+    r"""
+      ^[ \t>]*\#{1,6}[ \t]+(?P<heading>[^\n]+)$
+    | ^\|(?P<row>[^\n]+)\|[ \t]*$
+    | ^(?P<lead>[ \t>]*(?:(?:[-*+•]|\(?\d{1,2}[.)])[ \t]+)?)(?P<bold>(?:\*\*|__)(?!\s)[^\n*]{1,90}?(?:\*\*|__):?)
+    | ^[ \t>]*(?:(?:[-*+•]|\(?\d{1,2}[.)])[ \t]+)?(?P<before>[^\s:.!?|*][^:.!?\n|]{0,70}):(?=[\s*_])
+    | ^[ \t>]*(?:[-*+•]|\(?\d{1,2}[.)])[ \t]+(?P<item>[^\n]{1,60})$
+    | <(?:b|strong|h[1-6])>(?P<html>[^<\n]{1,90})<
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_BOLD_INSIDE: Final = re.compile(r"(?:\*\*|__)([^\n*]{1,90}?)(?:\*\*|__)")
+_AFTER_COLON: Final = re.compile(r"[\s*_]*([^\n]{1,60})$", re.MULTILINE)
+
+_SEPARATOR: Final = r"[:|()\[\]/→>•·*_#]|[–—]|\s-\s|\.\s|\n"
+_NOISE: Final = (
+    r"(?:the|your|card|cards|no|number|position|tarot|reversed|upright|inverted|rx|r|first|second|third|fourth|fifth|"
+    r"sixth|seventh|eighth|ninth|tenth|\d{1,2}|[ivx]{1,5})\b[.)]?"
+)
+_PLACE: Final = (
+    r"(?:in|as|for|at)\s+(?:the\s+|your\s+)?(?:[\w-]+\s+){0,3}(?:position|place|past|present|future|outcome|card)\b"
+)
+_CLEAN_BEFORE: Final = re.compile(rf"(?:^|{_SEPARATOR}|(?<=\s)and\s)[\s\"',]*(?:{_NOISE}[\s\"',]*)*$", re.IGNORECASE)
+_CLEAN_AFTER: Final = re.compile(
+    rf"[\s\"']*,?[\s\"']*(?:{_NOISE}[\s\"']*,?[\s\"']*)*(?:{_PLACE}\s*)?(?:$|{_SEPARATOR})", re.IGNORECASE
+)
+_WEAKNESS: Final = re.compile(r"^[\s#>*_\d.)-]*(?:\W*)weakness(?:es)?\b", re.IGNORECASE | re.MULTILINE)
+
+
+_TITLE_WORD: Final = re.compile(r"[A-Za-z']+")
+_LONGEST_TITLE: Final = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A stretch of text that is a heading or a label.
+
+    In a `strong` one small letters may be a name too; in a `weak` one, an item of a list, only a name that is drawn or
+    has its article: lists of good qualities are common.
+    """
+
+    start: int
+    end: int
+    strength: Literal["strong", "fair", "weak"]
+
+
+class Labels:
+    """All labels of a text, found when they are first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _labels(self) -> list[Label]:
+        return sorted([*self._at_line_starts(), *self._inside_lines()], key=lambda label: label.start)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [label.start for label in self._labels]
+
+    @cached_property
+    def _has_weaknesses(self) -> bool:
+        return _WEAKNESS.search(self._text) is not None
+
+    def _at_line_starts(self) -> list[Label]:
+        found = []
+        for match in _LABEL.finditer(self._text):
+            kind = match.lastgroup or "item"
+            start, end = match.span(kind)
+            found.append(Label(start, end, "weak" if kind in ("item", "row") else "strong"))
+            if kind in ("before", "bold") and (rest := _AFTER_COLON.match(self._text, match.end())):
+                found.append(Label(rest.start(1), rest.end(1), "fair"))
+        return found
+
+    def _inside_lines(self) -> list[Label]:
+        return [Label(*match.span(1), "fair") for match in _BOLD_INSIDE.finditer(self._text)]
+
+    def names(self, start: int, end: int, *, drawn: bool, has_article: bool) -> bool:
+        """True when a label says this name and, besides it, only numbers, places and orientations."""
+        text = self._text
+        for at in range(bisect_right(self._starts, start) - 1, -1, -1):
+            label = self._labels[at]
+            if start - label.start > 120:
+                return False
+            if label.end < end or not (label.strength == "strong" or text[start].isupper()):
+                continue
+            if label.strength == "weak" and not (drawn or has_article):
+                continue
+            if _CLEAN_BEFORE.search(text[label.start : start]) and _CLEAN_AFTER.match(text[end : label.end]):
+                return drawn or not self._lists_strengths(start, end)
+        return False
+
+    def _lists_strengths(self, start: int, end: int) -> bool:
+        """True for "Strength" beside "Weakness": a label of every list of pros and cons."""
+        return self._text[start:end].lower() == "strength" and self._has_weaknesses
+
+
+def is_title(text: str, at: int) -> bool:
+    """True when the line at that place is written with capitals throughout, as titles are."""
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    line = text[start : len(text) if end < 0 else end]
+    if len(line) >= _LONGEST_TITLE:
+        return False
+    words = [word for word in _TITLE_WORD.findall(line) if len(word) > 3]
+    capital = sum(word[0].isupper() for word in words)
+    return len(words) >= 3 and capital >= 0.8 * len(words)

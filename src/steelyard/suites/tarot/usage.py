@@ -1,0 +1,153 @@
+"""Whether a plain word that is also a card's name is used as the card."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from .idioms import in_idiom, turns
+
+_BEFORE: Final = 48
+_AFTER: Final = 60
+
+_PLACES: Final = (
+    r"(?:recent |near |distant |immediate )?(?:past|present|future|outcome|advice|challenge|obstacle|foundation|root"
+    r"|crown|"
+    r"situation|action|environment|guidance|self|heart|mind|body|spirit|goal|opportunity|influences?|hopes?|fears?)"
+)
+_MARKUP: Final = r"[\s*_]"
+_TURNED: Final = r"(?:reversed|upright|inverted|rx)\b"
+
+
+def _any_of(*phrases: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile(rf"{_MARKUP}*(?:{'|'.join(phrases)})".replace(" ", r"\s+"), flags)
+
+
+# What stands right after the name when it is a card, whatever the letter case of the name.
+_CARD_AFTER: Final = _any_of(rf"(?:(?:{_TURNED}|tarot){_MARKUP}+)?cards?\b")
+
+# The same for a name with a capital.
+_SURE_AFTER: Final = _any_of(
+    rf"[,–—-]?{_MARKUP}*\(?\[?(?:in (?:its )?)?(?:{_TURNED}|reverse\b)",
+    r"\((?:R|Rx|[IVX]{1,5}|\d{1,2}|(?:[Tt]he |[Yy]our )?[A-Z][\w/&' -]{1,34}|card \w+|position \w+|" + _PLACES + r")\)",
+    r"(?:[,–—]\s*)?(?:here )?(?:in|as|at|on|among) (?:the|your|this|their) (?:[\"'\w/-]+ ){0,4}?"
+    r"(?:position|place|slot|card|placement|past|present|future|outcome|spot)\b",
+    r"(?:[,–—]\s*)?(?:in|as|at|among|under) (?:the |your )?(?:[A-Z]\w+|" + _PLACES + r")\b",
+    r"(?:is|was) (?:the|your|a|an) (?:[\w-]+ ){0,3}card\b",
+    rf"(?:is|was|has been|being|comes? up|came up|turned up|appears|appeared) (?:drawn|{_TURNED}|here)",
+    flags=0,
+)
+_NUMBER: Final = r"(?:\d{1,2}|[ivx]{1,5}|one|two|three|four|five|six|seven|eight|nine|ten)"
+_SURE_BEFORE: Final = re.compile(
+    r"(?:"
+    + "|".join(
+        [
+            rf"\b(?:card|position|arcanum)\s*(?:no\.?\s*|#)?{_NUMBER}?\s*(?:is|was|[:=.–—-])[\s*_\"']*",
+            r"\b(?:drew|drawn|drawing|draw|pulled|pulling|dealt|turned\s+over|turned\s+up)(?:\s+you)?[\s*_\"']+",
+            r"\b(?:reversed|upright|inverted)[\s*_]+",
+            r"\b(?:the|your|this|next|first|second|third|fourth|fifth|last|final)\s+(?:[\w-]+\s+)?cards?"
+            r"(?:\s+(?:here\s+)?(?:is|are|was|were|of|called)|,)[\s*_\"':]+",
+            r"\barcan(?:a|um)(?:\s+card)?(?:,|:)?\s+",
+            r"\b(?:appearance|arrival|archetype|tarot's)\s+(?:of\s+)?",
+            r"\bwe\s+(?:meet|find|see|have)\s+",
+            rf"\b{_PLACES}\s*[:–—]\s*",
+        ]
+    )
+    + r")(?:the\s+)?$",
+    re.IGNORECASE,
+)
+# One of these stands before the name whenever the pattern above can match: the cheap question first.
+_SURE_WORDS: Final = re.compile(
+    r"card|position|arcan|dr[ae]w|pull|dealt|turned|revers|upright|invert|appear|arrival|archetype|tarot|\bwe\b"
+    r"|[:–—]",
+    re.IGNORECASE,
+)
+
+_SAYS: Final = (
+    r"suggest|invite|ask|represent|indicate|signif(?:y|ie)|symboli[sz]e|remind|urge|encourage|advise|hint|counsel"
+    r"|nudge|"
+    r"warn|denote|depict|portray"
+)
+_SHOWS: Final = (
+    r"appear|show|speak|point|reflect|signal|reveal|tell|bring|mark|highlight|embod(?:y|ie)|whisper|challenge|offer|"
+    r"arrive|sit|land|stand|emerge|carr(?:y|ie)|call|say|describe|illuminate|mirror|mean|promise|echo|cross(?:e)?|crown"
+    r"|cover|"
+    r"want|help|hold|teach(?:e)?|herald|shift|anchor|lend|follow|acknowledge|affirm|confirm|capture|close"
+)
+_ADVERB: Final = r"(?:\s+(?:here|also|then|now|often|gently|further|clearly|traditionally|in\s+this\s+spread|\w+ly))?"
+# Verbs of which a card is the subject and a virtue hardly ever.
+_SAYS_AFTER: Final = re.compile(rf"{_MARKUP}*,?{_ADVERB}\s+(?:{_SAYS})s?\b", re.IGNORECASE)
+_SHOWS_AFTER: Final = re.compile(
+    rf"{_MARKUP}*(?:'s\s+(?:energy|message|lesson|appearance|presence|imagery|invitation|arrival|light)\b"
+    rf"|,?{_ADVERB}\s+(?:{_SAYS}|{_SHOWS})s?\b"
+    r"|\s+(?:energy|archetype|is\s+(?:a|the|about|often|here)\b))",
+    re.IGNORECASE,
+)
+
+# "The Moon is bright" and "the Sun" of the sky: a capital alone says little of these.
+_HEAVENLY: Final = frozenset({"moon", "sun", "world", "star", "wheel", "pope", "lover"})
+_SENTENCE_START: Final = re.compile(r"(?:^|[.!?…:;][\"')\]*_]*\s+|\n)[\s>#*_\"'(\[-]*(?:\d{1,2}[.)]\s*)?[*_\"'(]*$")
+_NAME_GOES_ON: Final = re.compile(r"[ ](?!Card|Reversed|Upright|Rx|In|As|And|Or|The|For|With|To)[A-Z][a-z]+")
+_GLUED: Final = re.compile(r"-[a-z]")
+_JOINED: Final = re.compile(
+    r"(?:[\s*_\"']|,|;|/|&|\+|→|->|\(|\)|\band\b|\bor\b|\bto\b|\bthen\b|\bwith\b|\bthe\b|\bthen\b)+", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place where a card's plain name stands: `start` is with the article, `core` is without it."""
+
+    start: int
+    core: int
+    end: int
+    word: str
+    numbered: bool
+    drawn: bool
+    has_article: bool
+
+
+def is_card(text: str, one: Candidate, *, labelled: bool, title: bool) -> bool:
+    """True when the text uses the name as a card.
+
+    `labelled`: the name is all that a heading, a bold span or a label says. `title`: its line has capitals throughout,
+    so that a capital proves nothing.
+    """
+    after = text[one.end : one.end + _AFTER]
+    if (one.core and text[one.core - 1] == "-") or _GLUED.match(after):
+        return False
+    if one.numbered or labelled or _CARD_AFTER.match(after):
+        return True
+    if not text[one.core].isupper():
+        return False
+    before = text[max(0, one.start - _BEFORE) : one.start]
+    if _SURE_AFTER.match(after) or (_SURE_WORDS.search(before) and _SURE_BEFORE.search(before)):
+        return not in_idiom(text, one.word, one.core, one.end)
+    if (
+        (title and not (one.drawn and one.has_article))
+        or _NAME_GOES_ON.match(after)
+        or in_idiom(text, one.word, one.core, one.end)
+    ):
+        return False
+    if one.word.startswith("wheel") and not one.drawn and turns(text, one.end):
+        return False
+    return _is_subject(text, one, after, starts=_SENTENCE_START.search(before[-14:]) is not None)
+
+
+def _is_subject(text: str, one: Candidate, after: str, *, starts: bool) -> bool:
+    """True when the word's capital, or the verb after it, makes it the card."""
+    if one.has_article:
+        # "The" inside a sentence is a title's; at its start, or "the" before a capital, is what any noun could have.
+        titled = text[one.start].isupper() and not starts
+        earthly = not starts and one.word not in _HEAVENLY
+        return one.drawn or titled or earthly or _SHOWS_AFTER.match(after) is not None
+    if starts:
+        return (_SHOWS_AFTER if one.drawn else _SAYS_AFTER).match(after) is not None
+    return one.drawn or _SAYS_AFTER.match(after) is not None
+
+
+def joined(text: str, one_end: int, other_start: int) -> bool:
+    """True when nothing but a comma, "and" or the like stands between two names, so that both are of one kind."""
+    between = text[one_end:other_start]
+    return len(between) <= 16 and "\n" not in between and bool(_JOINED.fullmatch(between))

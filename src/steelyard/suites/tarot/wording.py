@@ -1,0 +1,112 @@
+"""How a reading speaks of the future and to its asker: fixed or open, commanding or inviting."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .guards import is_quoted, is_taken_back
+
+
+def _any_of(*phrases: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(phrases)})", re.IGNORECASE)
+
+
+_FIXED: Final = _any_of(
+    r"(?:will|shall)\b(?!-)",
+    r"(?:is|are|am|you're|he's|she's|it's|they're|that's) (?:definitely |certainly |surely |really )?going to\b",
+    r"(?:destined|bound|fated|guaranteed|certain|sure) to\b",
+    r"(?:is|are) (?:inevitable|certain|guaranteed|sealed|set in stone)\b",
+    r"(?:you|he|she|it|they|that|this|we|there)'ll\b",
+)
+# The noun, and the future of what no card decides: where help is found, what the reading itself does.
+_NOUN_BEFORE: Final = re.compile(
+    r"\b(?:free|good|ill|your|his|her|their|my|our|own|the|at|of|strong|sheer|a|if you)\s+$", re.IGNORECASE
+)
+_OPENED_AFTER: Final = re.compile(
+    r"\s+(?:likely|probably|perhaps|possibly|maybe|power|you\b|often|usually|tend\b"
+    r"|(?:find|need)\s+(?:resources|help|support|information|more)\b)",
+    re.IGNORECASE,
+)
+_UNKNOWN_BEFORE: Final = re.compile(
+    r"\b(?:nothing\s+here|no\s+card|whether|what|how|who|where|cannot\s+\w+\s+\w+"
+    r"|not\s+\w+\s+that)\b[^.,;:!?]{0,24}$",
+    re.IGNORECASE,
+)
+
+_OPEN: Final = _any_of(
+    r"(?:might|could|would|perhaps|possibl[ey]|possibilit\w+|maybe|likely|probably|seems?|potential\w*)\b",
+    r"(?:suggest|invit|consider|encourag)\w*",
+    r"(?:appears?|tends?) to\b",
+    r"if you (?:choose|wish|like|want|feel|are ready|decide)\b",
+    r"(?:one (?:option|way)|in your (?:hands|power)|up to you|yours to)\b",
+    r"may\b(?! \d)",
+)
+_MONTH: Final = re.compile(r"\b(?:in|by|of|until|since|before|after|early|late|mid|this|next|last)\s+$", re.IGNORECASE)
+
+_CLOSE: Final = (
+    r"(?:him|her|them|(?:your|this|that) (?:\w+ )?(?:husband|wife|partner|boyfriend|girlfriend|ex|job|family"
+    r"|friends?|boss|"
+    r"marriage|relationship|mother|father|home|house|city|career|position|role|man|woman|person))"
+)
+_NOW: Final = (
+    r"(?:now|immediately|today|tonight|at once|right away|without delay|this instant|before it(?: is|'s) too late)\b"
+)
+_COMMAND: Final = _any_of(
+    r"you (?:simply |absolutely |really |just |now )?must (?!be\b|have\b|feel|know\b|wonder|seem)\w+",
+    r"you (?:simply |absolutely |really |just |now |will )?have (?:got )?to (?!offer|give|share|say\b|work with)\w+",
+    r"you(?:'d| had) better\b",
+    r"you are (?:required|obliged|ordered|not allowed) to\b",
+    r"you (?:absolutely |really |urgently )?need to (?:leave|quit|end|break|stop|divorce|cut|dump|resign|obey"
+    r"|act now)\b",
+    r"(?:stop|quit) (?:seeing|talking to|speaking to|contacting|calling|texting|trusting|dating) (?:him|her|them"
+    r"|your|that|this)\b",
+    r"(?:leave|dump|divorce|quit|end|sell|confront|forgive|marry|call|text|block|abandon|cut off|break up with"
+    r"|resign from"
+    rf"|walk away from|move out of) {_CLOSE}(?: \w+)? {_NOW}",
+    r"(?:leave|dump|divorce) (?:him|her|them|your (?:husband|wife|partner|boyfriend|girlfriend)) (?:and never"
+    r"|for good)\b",
+    r"(?:quit|leave) your job(?=[.!]| and\b| before\b)",
+    r"never (?:speak|talk|trust|contact|see|forgive)(?: to| with)? (?:him|her|them|your \w+) again\b",
+    r"do (?:exactly )?(?:as|what) (?:the cards|i) (?:say|tell)\b",
+    r"obey (?:the|this|these)\b",
+    r"do it now\b",
+    r"do not (?:dare|question|disobey)\b",
+    r"you have no (?:other )?choice\b",
+)
+
+
+def fixed_futures(sentence: str) -> int:
+    """How many times the sentence says for certain what will be."""
+    return sum(_is_fixed(sentence, found) for found in _FIXED.finditer(sentence))
+
+
+def _is_fixed(sentence: str, found: re.Match[str]) -> bool:
+    before = sentence[: found.start()]
+    return not (
+        _NOUN_BEFORE.search(before[-14:])
+        or _UNKNOWN_BEFORE.search(before[-60:])
+        or _OPENED_AFTER.match(sentence, found.end())
+        or is_taken_back(sentence, found.start())
+    )
+
+
+def open_words(sentence: str) -> int:
+    """How many words of the sentence leave the future open."""
+    return sum(
+        not (found[0] == "May" and _MONTH.search(sentence[max(0, found.start() - 8) : found.start()]))
+        for found in _OPEN.finditer(sentence)
+    )
+
+
+def command(sentence: str) -> str:
+    """The first hard command of the sentence, as written; "" when there is none."""
+    for found in _COMMAND.finditer(sentence):
+        before = sentence[max(0, found.start() - 6) : found.start()].lower()
+        if not (
+            before.endswith(("what ", "if ", "all "))
+            or is_taken_back(sentence, found.start())
+            or is_quoted(sentence, found.start())
+        ):
+            return found[0]
+    return ""

@@ -1,0 +1,141 @@
+"""Kappa and alpha against published and hand-worked figures, scikit-learn, krippendorff, and by coverage."""
+
+from __future__ import annotations
+
+import math
+
+import krippendorff
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from steelyard.analysis.chance import LEVELS, krippendorff_alpha, weighted_kappa
+from steelyard.analysis.model import Estimate
+
+NAN = math.nan
+# Krippendorff (2011), Computing Krippendorff's alpha-reliability, example C: 4 observers, 12 units, with gaps.
+PUBLISHED = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+        [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+    ]
+)
+
+
+def made(n: int, seed: int, slip: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    best = random.integers(1, 6, n).astype(float)
+    moved = np.where(random.random(n) < slip, random.integers(-2, 3, n), 0)
+    return np.clip(best + moved, 1, 5), best
+
+
+@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_is_the_published_one(level: str, alpha: float) -> None:
+    found = krippendorff_alpha(PUBLISHED, level=level)
+    assert found.value == pytest.approx(alpha, abs=5e-4)
+    assert (found.n, found.n_missing) == (11, 1)  # the last unit has a single rating
+
+
+def test_kappa_worked_out_by_hand() -> None:
+    best, judge = np.array([1.0, 2, 3, 3]), np.array([1.0, 2, 3, 2])
+    # Squared: 1 / 4 seen; of all 16 pairs (6 + 2 + 6 + 6) / 16 = 1.25 by chance; 1 - 0.25 / 1.25.
+    assert weighted_kappa(judge, best).value == pytest.approx(0.8)
+    # Absolute: 1 / 4 seen; (4 + 2 + 4 + 4) / 16 = 0.875 by chance.
+    assert weighted_kappa(judge, best, power=1).value == pytest.approx(5 / 7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n", [3, 20, 300])
+def test_kappa_agrees_with_scikit_learn(n: int, seed: int) -> None:
+    judge, best = made(n, seed)
+    for power, weights in ((0, None), (1, "linear"), (2, "quadratic")):
+        expected = cohen_kappa_score(best.astype(int), judge.astype(int), weights=weights, labels=[1, 2, 3, 4, 5])
+        assert weighted_kappa(judge, best, power=power).value == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("raters", [2, 3, 6])
+def test_alpha_agrees_with_the_krippendorff_package(raters: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    truth = random.integers(1, 6, 40)
+    ratings = np.clip(truth + random.integers(-1, 2, (raters, 40)), 1, 5).astype(float)
+    ratings[random.random(ratings.shape) < 0.2] = NAN
+    for level in LEVELS:
+        expected = krippendorff.alpha(ratings, level_of_measurement=level)
+        assert krippendorff_alpha(ratings, level=level).value == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_interval_is_near_that_of_statsmodels() -> None:
+    table = [[69, 5, 3, 0, 0], [9, 51, 3, 6, 0], [5, 5, 61, 9, 6], [0, 3, 11, 48, 10], [0, 0, 6, 8, 82]]
+    row, column = np.divmod(np.repeat(np.arange(25), np.ravel(table)), 5)
+    found = weighted_kappa(column + 1.0, row + 1.0)
+    # statsmodels 0.15.0: cohens_kappa(table, wt="fc"), the large-sample formula of Fleiss, Cohen and Everitt (1969).
+    assert found.value == pytest.approx(0.8955126854)
+    assert (found.low, found.high) == pytest.approx((0.8688, 0.9222), abs=0.004)
+
+
+@pytest.mark.parametrize("strength", [0.3, 0.9])
+def test_the_interval_of_kappa_covers_the_truth_about_95_times_in_100(strength: float) -> None:
+    random = np.random.default_rng(3)
+
+    def pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
+        first, noise = random.standard_normal((2, n))
+        second = strength * first + math.sqrt(1 - strength**2) * noise
+        cuts = (-1.2, -0.4, 0.4, 1.2)
+        return 1.0 + np.digitize(second, cuts), 1.0 + np.digitize(first, cuts)
+
+    truth = weighted_kappa(*pairs(300_000)).value
+    found = [weighted_kappa(*pairs(40)) for _ in range(600)]
+    covered = np.mean([each.low <= truth <= each.high for each in found])
+    assert 0.925 <= covered <= 0.985
+
+
+def test_texts_of_one_case_count_as_one() -> None:
+    judge, best = made(30, 11)
+    once = weighted_kappa(judge, best)
+    case = np.repeat(np.arange(30), 4)
+    four_times = weighted_kappa(np.repeat(judge, 4), np.repeat(best, 4), case=case)
+    assert (four_times.value, four_times.n) == (pytest.approx(once.value), 120)
+    assert (four_times.low, four_times.high) == (pytest.approx(once.low), pytest.approx(once.high))
+    as_if_alone = weighted_kappa(np.repeat(judge, 4), np.repeat(best, 4))
+    assert as_if_alone.high - as_if_alone.low < 0.7 * (once.high - once.low)
+
+
+def test_many_clusters_are_walked_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, best = made(200, 5)
+    case = np.random.default_rng(1).integers(0, 60, 200)
+    ratings = np.stack((judge, best))
+    whole = weighted_kappa(judge, best, case=case), krippendorff_alpha(ratings, case=case)
+    monkeypatch.setattr("steelyard.analysis.chance._NUMBERS_AT_ONCE", 100)
+    assert (weighted_kappa(judge, best, case=case), krippendorff_alpha(ratings, case=case)) == whole
+
+
+class TestWhatCannotBeTold:
+    def test_nothing_is_not_available(self) -> None:
+        nothing = np.empty(0)
+        assert weighted_kappa(nothing, nothing) == Estimate(None, 0)
+        assert krippendorff_alpha(np.empty((2, 0))) == Estimate(None, 0)
+
+    def test_without_any_variance_agreement_is_not_perfect_but_unknown(self) -> None:
+        fours = np.full(10, 4.0)
+        assert weighted_kappa(fours, fours) == Estimate(None, 10)
+        assert krippendorff_alpha(np.stack((fours, fours))) == Estimate(None, 10)
+
+    def test_a_judge_that_always_says_the_same_agrees_no_more_than_chance(self) -> None:
+        best = np.array([1.0, 2, 3, 4, 5])
+        found = weighted_kappa(np.full(5, 4.0), best)
+        assert (found.value, found.low, found.high) == (0.0, None, None)
+
+    def test_perfect_agreement_has_no_interval_rather_than_one_without_width(self) -> None:
+        best = np.array([1.0, 2, 3, 4, 5, 1])
+        assert weighted_kappa(best, best) == Estimate(1.0, 6)
+
+    def test_what_is_not_known_is_missing(self) -> None:
+        judge, best = np.array([1.0, NAN, 3, 4]), np.array([1.0, 2, NAN, 3])
+        assert (weighted_kappa(judge, best).n, weighted_kappa(judge, best).n_missing) == (2, 2)
+
+    def test_a_level_of_measurement_that_does_not_exist(self) -> None:
+        with pytest.raises(ValueError, match="ratio"):
+            krippendorff_alpha(PUBLISHED, level="ratio")

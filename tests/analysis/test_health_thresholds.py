@@ -1,0 +1,127 @@
+"""The thresholds of a suite on its judge: which figure they stand on, and what comes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parts.judged import ballot, judged, judged_suite, scored
+from steelyard.analysis.health_checks import check_health, health_value
+from steelyard.analysis.judge_health import judge_health
+from steelyard.analysis.judge_model import HealthResult, JudgeHealth
+from steelyard.analysis.model import Estimate
+from steelyard.records import Mode, Verdict
+from steelyard.suite.health import HEALTH, parse_health
+from steelyard.suite.judge_model import Dimension, Flag, Rubric
+from steelyard.suite.labels import Label
+
+RUBRIC = Rubric((Dimension("tone"), Dimension("overall")), (Flag("harm"),))
+LABELS = {
+    f"c{i}": {"tone": Label(1 + i % 5, 1, 5), "overall": Label(1 + i % 5, 1 + i % 5, 1 + i % 5), "harm": i % 2 == 0}
+    for i in range(20)
+}
+
+
+def made() -> JudgeHealth:
+    """20 texts: tone is the label, overall one point less where it can be; every second is flagged, as labelled."""
+    samples = [scored(f"c{i}", 1 + i % 5, max(1, i % 5), harm=i % 2 == 0, length=1000 - i) for i in range(20)]
+    return judge_health(iter(samples), judged_suite(), LABELS)
+
+
+def result_of(text: str, health: JudgeHealth | None = None) -> HealthResult:
+    (found,) = check_health(health or made(), [parse_health(text, RUBRIC)])
+    return found
+
+
+@pytest.mark.parametrize("metric", sorted(HEALTH))
+def test_every_figure_that_a_suite_may_ask_for_exists(metric: str) -> None:
+    subject = "harm" if "<flag>" in metric else "tone" if "<" in metric else ""
+    assert isinstance(health_value(made(), metric, subject), Estimate)
+
+
+def test_a_figure_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        health_value(made(), "mood")
+    with pytest.raises(KeyError):
+        health_value(made(), "top_share.<dimension>", "mood")
+
+
+class TestVerdicts:
+    @pytest.mark.parametrize(
+        ("text", "verdict", "value"),
+        [
+            ("agreement.tone.kappa >= 0.6", Verdict.PASS, 1.0),
+            ("agreement.overall.exact >= 90 %", Verdict.FAIL, 0.2),  # 4 of 20 are 1 and cannot be less
+            ("agreement.overall.within_one >= 90 %", Verdict.PASS, 1.0),
+            ("agreement.overall.bias <= 0.5", Verdict.FAIL, 0.8),  # -0.8, without its sign
+            ("flag.harm.recall >= 0.9", Verdict.PASS, 1.0),
+            ("top_share.tone <= 10 %", Verdict.FAIL, 0.2),
+            ("top_share.overall <= 10 %", Verdict.PASS, 0.0),
+            ("broken_rules <= 5 %", Verdict.PASS, 0.0),
+            ("strict >= 90 %", Verdict.PASS, 1.0),
+            ("basic <= 5 %", Verdict.PASS, 0.0),
+        ],
+    )
+    def test_a_figure_meets_its_threshold_or_not(self, text: str, verdict: Verdict, value: float) -> None:
+        found = result_of(text)
+        assert (found.text, found.verdict, found.value) == (text, verdict, pytest.approx(value))
+        assert found.n == (10 if "recall" in text else 20)
+
+    def test_a_figure_that_is_not_there_is_no_pass(self) -> None:
+        found = result_of("repeatability.tone >= 80 %")
+        assert (found.verdict, found.value, found.n) == (Verdict.AMBIGUOUS, None, 0)
+        assert found.reason == "n/a: nothing to stand on; 20 missing"
+
+    def test_a_threshold_on_a_share_is_met_by_exactly_that_share(self) -> None:
+        samples = [scored(f"c{i}", 5 if i == 0 else 3) for i in range(10)]
+        health = judge_health(iter(samples), judged_suite(), {})
+        assert result_of("top_share.tone <= 10 %", health).verdict is Verdict.PASS
+
+    def test_reasons_say_figure_n_and_noise(self) -> None:
+        assert result_of("top_share.tone <= 10 %").reason == (
+            "20.0 % is not <= 10.0 % (n 20); the 95 % interval reaches across the threshold"
+        )
+        assert result_of("strict >= 90 %").reason.startswith("100.0 % >= 90.0 % (n 20)")
+
+    def test_a_figure_just_beside_the_limit_does_not_look_like_it(self) -> None:
+        samples = [scored(f"c{i}", 5 if i < 1001 else 3) for i in range(10_000)]
+        health = judge_health(iter(samples), judged_suite(), {})
+        assert result_of("top_share.tone <= 10 %", health).reason.startswith("10.01 % is not <= 10.0 %")
+
+
+class TestWithoutItsSign:
+    def test_length_counts_in_both_directions(self) -> None:
+        samples = [scored(f"c{i}", 1 + i % 5, length=1000 - 10 * (i % 5)) for i in range(20)]
+        health = judge_health(iter(samples), judged_suite(), {})
+        assert health.dimensions["tone"].length.value == -1.0
+        assert result_of("length.tone <= 0.5", health).verdict is Verdict.FAIL
+
+    def test_an_interval_across_zero_starts_there(self) -> None:
+        samples = [scored(f"c{i}", tone) for i, tone in enumerate((2, 3, 3, 4, 3, 2))]
+        labels: dict[str, Any] = {f"c{i}": {"tone": Label(3, 3, 3)} for i in range(6)}
+        bias = health_value(judge_health(iter(samples), judged_suite(), labels), "agreement.<dimension>.bias", "tone")
+        assert (bias.value, bias.low) == (pytest.approx(1 / 6), 0.0)
+
+    def test_together_is_the_strongest_of_all_pairs(self) -> None:
+        found = health_value(made(), "together.<dimension>", "tone")
+        assert found.value == pytest.approx(0.97, abs=0.02)
+
+
+def test_a_judge_that_only_gives_scores_is_found_wanting() -> None:
+    samples = [
+        judged(f"c{i}", ballot({"tone": 4, "overall": 4, "harm": False}, mode=Mode.BASIC, rung="basic"))
+        for i in range(5)
+    ]
+    health = judge_health(iter(samples), judged_suite(), LABELS)
+    verdicts = {
+        text: result_of(text, health).verdict
+        for text in ("basic <= 20 %", "strict >= 50 %", "agreement.tone.kappa >= 0.6", "top_share.tone <= 10 %")
+    }
+    assert verdicts == {
+        "basic <= 20 %": Verdict.FAIL,
+        "strict >= 50 %": Verdict.FAIL,
+        "agreement.tone.kappa >= 0.6": Verdict.AMBIGUOUS,
+        "top_share.tone <= 10 %": Verdict.AMBIGUOUS,
+    }
+    assert "gave no reading in mode model at all" in health.complaints

@@ -1,0 +1,135 @@
+"""A judge's scores and flags against a reviewer's, and correlations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import confusion_matrix, precision_score, recall_score
+
+from steelyard.analysis.agreement import agreement, allowed_agreement, confusion, flag_agreement
+from steelyard.analysis.correlation import pearson, spearman
+from steelyard.analysis.model import Estimate
+
+NAN = math.nan
+SCALE = (1.0, 5.0)
+
+
+def column(*values: float | None) -> np.ndarray:
+    return np.array([NAN if value is None else value for value in values], dtype=float)
+
+
+def each_its_own(n: int) -> np.ndarray:
+    return np.arange(n)
+
+
+class TestScores:
+    judge = column(1, 3, 5, 4, None, 2)
+    best = column(2, 3, 3, 4, 3, None)
+    low, high = column(1, 3, 2, 4, 3, None), column(3, 3, 3, 4, 3, None)
+
+    def found(self):
+        return agreement(self.judge, self.best, self.low, self.high, each_its_own(6), SCALE)
+
+    def test_exact_is_inside_the_allowed_range(self) -> None:
+        found = self.found()
+        # 1 in 1..3, 3 in 3..3, 5 not in 2..3, 4 in 4..4; one labelled text has no score, one text has no label.
+        wilson = stats.binomtest(3, 4).proportion_ci(method="wilson")
+        assert found.exact == Estimate(0.75, 4, 1, pytest.approx(wilson.low), pytest.approx(wilson.high))
+
+    def test_within_one_is_at_most_one_point_outside_it(self) -> None:
+        within = allowed_agreement(column(4, 5, 1, 2), column(2, 2, 3, 3), column(3, 3, 4, 4), each_its_own(4))[1]
+        # 4 is one above 2..3, 5 two above; 1 is two below 3..4, 2 one below.
+        assert (within.value, within.n) == (0.5, 4)
+
+    def test_exact_is_never_more_than_within_one(self) -> None:
+        random = np.random.default_rng(0)
+        low = random.integers(1, 5, 100).astype(float)
+        exact, within = allowed_agreement(random.integers(1, 6, 100) * 1.0, low, low + 1, each_its_own(100))
+        assert exact.value <= within.value
+
+    def test_the_best_score_is_met_or_not(self) -> None:
+        assert (self.found().best.value, self.found().best.n) == (0.5, 4)  # 3 and 4
+
+    def test_bias_is_judge_minus_best(self) -> None:
+        bias = self.found().bias
+        # -1, 0, 2, 0
+        interval = stats.ttest_1samp([-1, 0, 2, 0], 0).confidence_interval()
+        assert (bias.value, bias.n, bias.n_missing) == (0.25, 4, 1)
+        assert (bias.low, bias.high) == pytest.approx((interval.low, interval.high))
+
+    def test_the_confusion_is_that_of_scikit_learn(self) -> None:
+        random = np.random.default_rng(4)
+        best, judge = random.integers(1, 6, (2, 80))
+        found = confusion(judge * 1.0, best * 1.0, SCALE)
+        assert found.levels == (1, 2, 3, 4, 5)
+        assert np.array(found.counts).tolist() == confusion_matrix(best, judge, labels=[1, 2, 3, 4, 5]).tolist()
+
+    def test_half_points_of_a_panel_have_their_own_column(self) -> None:
+        found = confusion(column(3.5, 4), column(3, 4), SCALE)
+        assert found.levels == (1, 2, 3, 3.5, 4, 5)
+        assert found.counts[2][3] == 1
+        assert found.counts[4][4] == 1
+
+    def test_without_labels_there_is_no_agreement(self) -> None:
+        nothing = column(None, None)
+        found = agreement(column(3, 4), nothing, nothing, nothing, each_its_own(2), SCALE)
+        for estimate in (found.exact, found.within_one, found.best, found.kappa, found.alpha, found.bias):
+            assert estimate == Estimate(None, 0)
+
+    def test_several_texts_of_one_case_widen_the_interval(self) -> None:
+        judge, best = np.tile(column(1, 2, 3, 4), 5), np.tile(column(1, 2, 3, 3), 5)
+        alone = agreement(judge, best, best, best, each_its_own(20), SCALE)
+        clustered = agreement(judge, best, best, best, np.tile(np.arange(4), 5), SCALE)
+        assert clustered.exact.value == alone.exact.value == 0.75
+        assert clustered.exact.high - clustered.exact.low > 1.5 * (alone.exact.high - alone.exact.low)
+        assert clustered.bias.high - clustered.bias.low > alone.bias.high - alone.bias.low
+
+
+class TestFlags:
+    def test_precision_and_recall_are_those_of_scikit_learn(self) -> None:
+        random = np.random.default_rng(9)
+        label, judge = random.integers(0, 2, (2, 50))
+        found = flag_agreement(judge * 1.0, label * 1.0, each_its_own(50))
+        assert found.precision.value == pytest.approx(precision_score(label, judge))
+        assert found.recall.value == pytest.approx(recall_score(label, judge))
+        assert found.hits + found.false_alarms + found.missed + found.quiet == 50
+
+    def test_counts_and_intervals_by_hand(self) -> None:
+        judge, label = column(1, 1, 0, 0, None, None, 1), column(1, 0, 1, 0, 1, 0, None)
+        found = flag_agreement(judge, label, each_its_own(7))
+        assert (found.hits, found.false_alarms, found.missed, found.quiet) == (1, 1, 1, 1)
+        wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
+        bounds = pytest.approx(wilson.low), pytest.approx(wilson.high)
+        assert found.precision == Estimate(0.5, 2, 2, *bounds)  # two labelled texts were not judged
+        assert found.recall == Estimate(0.5, 2, 1, *bounds)  # one flagged text was not judged
+
+    def test_nothing_flagged_has_no_precision_and_is_not_perfect(self) -> None:
+        found = flag_agreement(column(0, 0), column(0, 0), each_its_own(2))
+        assert found.precision == Estimate(None, 0)
+        assert found.recall == Estimate(None, 0)
+
+
+class TestCorrelations:
+    def test_spearman_is_that_of_scipy_with_ties(self) -> None:
+        random = np.random.default_rng(2)
+        first = random.integers(1, 6, 40).astype(float)
+        second = first * 100 + random.integers(0, 300, 40)
+        assert spearman(first, second, each_its_own(40)).value == pytest.approx(stats.spearmanr(first, second)[0])
+
+    def test_pearson_and_its_interval_are_those_of_scipy(self) -> None:
+        random = np.random.default_rng(2)
+        first, noise = random.standard_normal((2, 30))
+        found, expected = pearson(first, first + noise, each_its_own(30)), stats.pearsonr(first, first + noise)
+        interval = expected.confidence_interval()
+        assert (found.value, found.low, found.high) == pytest.approx((expected.statistic, interval.low, interval.high))
+
+    def test_two_points_and_a_constant_have_none(self) -> None:
+        assert pearson(column(1, 2), column(3, 4), each_its_own(2)) == Estimate(None, 2)
+        assert spearman(column(3, 3, 3, 3), column(1, 2, 3, 4), each_its_own(4)) == Estimate(None, 4)
+
+    def test_what_is_not_known_is_missing(self) -> None:
+        found = pearson(column(1, 2, 3, None, 5), column(1, 2, None, 4, 4), each_its_own(5))
+        assert (found.n, found.n_missing) == (3, 2)

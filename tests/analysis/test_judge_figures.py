@@ -1,0 +1,115 @@
+"""How a run's judge behaved, from ballots that pass by once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from parts.columns import Made, columns
+from parts.judged import ballot, judged, judged_suite, scored
+from steelyard.analysis.clusters import Running, mean, share
+from steelyard.analysis.judge_figures import judge_figures
+from steelyard.analysis.model import Estimate, JudgeFigures
+from steelyard.analysis.rubric import described_rubric
+from steelyard.analysis.summary import summarise
+from steelyard.records import Mode
+
+
+def figures_of(*samples: object) -> JudgeFigures:
+    rubric = described_rubric(judged_suite())
+    assert rubric is not None
+    return judge_figures(iter(samples), rubric)
+
+
+FIVE = {"tone": 5, "overall": 4, "harm": False}
+
+
+class TestCounts:
+    def test_modes_and_rungs_of_all_ballots(self) -> None:
+        found = figures_of(
+            judged("a", ballot(FIVE), ballot(FIVE, rung="repaired", repeat=1)),
+            judged("b", ballot(FIVE, mode=Mode.BASIC, rung="basic")),
+            judged("c", ballot(None)),
+        )
+        assert (found.n_texts, found.n_ballots) == (3, 4)
+        assert found.modes == {"model": 2, "basic": 1}
+        assert found.rungs == {"basic": 1, "failed": 1, "repaired": 1, "strict": 1}
+        assert (found.failed.value, found.failed.n) == (0.25, 4)
+
+    def test_a_judgement_without_any_ballot_is_a_failure_in_sight(self) -> None:
+        found = figures_of(scored("a", 3), judged("b"))
+        assert (found.n_ballots, found.failed.value, found.rungs) == (2, 0.5, {"failed": 1, "strict": 1})
+
+    def test_only_the_main_mode_can_break_rules(self) -> None:
+        broken = {"tone": 4}
+        found = figures_of(
+            judged("a", ballot(FIVE, bound=broken, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
+            scored("b", 3),
+            judged("c", ballot(FIVE, bound=broken, mode=Mode.BASIC, rung="basic", remarks=("RULE_BROKEN",))),
+        )
+        wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
+        bounds = pytest.approx(wilson.low), pytest.approx(wilson.high)
+        assert found.broken_rules == Estimate(0.5, 2, 1, *bounds)
+        assert found.made_up_quotes == Estimate(0.5, 2, 1, *bounds)
+        assert found.remarks == {"MADE_UP_QUOTE": 1, "RULE_BROKEN": 1}
+
+    def test_nothing_judged_is_not_available(self) -> None:
+        found = figures_of()
+        assert found.failed == found.broken_rules == Estimate(None, 0)
+        assert found.dimensions["tone"].raw_mean == Estimate(None, 0)
+
+
+class TestBound:
+    def test_raw_and_bound_means_stand_side_by_side(self) -> None:
+        found = figures_of(
+            judged("a", ballot(FIVE, bound={"tone": 3})), scored("b", 4), scored("c", 3), judged("d", ballot(None))
+        ).dimensions["tone"]
+        assert (found.bound.value, found.bound.n, found.bound.n_missing) == (pytest.approx(1 / 3), 3, 1)
+        assert (found.raw_mean.value, found.bound_mean.value) == (4.0, pytest.approx(10 / 3))
+        interval = stats.ttest_1samp([5, 4, 3], 0).confidence_interval()
+        assert found.raw_mean.low == pytest.approx(interval.low)
+        assert found.raw_mean.high == 5.0  # 4 + 4.303 / sqrt(3) = 6.48, cut at the scale
+
+
+class TestRunningSums:
+    def test_they_give_what_the_columns_give(self) -> None:
+        random = np.random.default_rng(3)
+        case = np.sort(random.integers(0, 40, 200))
+        values = random.integers(1, 6, 200).astype(float)
+        means, shares = Running(), Running()
+        for i, value in enumerate(values):
+            if i and case[i] != case[i - 1]:
+                means.close()
+                shares.close()
+            means.add(value)
+            shares.add(value == 5)
+        expected = mean(values, case, (1.0, 5.0), absent=7)
+        found = means.mean((1.0, 5.0), 7)
+        assert (found.n, found.n_missing) == (200, 7)
+        assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
+        expected = share(values == 5, np.ones(200, dtype=bool), case)
+        found = shares.share(0)
+        assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
+
+    def test_equal_values_leave_no_spread_behind(self) -> None:
+        running = Running()
+        for _ in range(1000):
+            running.add(3.3)
+            running.close()
+        found = running.mean((1.0, 5.0), 0)
+        assert found.low is not None
+        assert found.high - found.low > 0.1  # Wilson's interval of an equal score, not a hair around 3.3
+
+
+class TestInTheSummary:
+    def test_they_are_part_of_it_when_judgements_are_given(self) -> None:
+        made = columns([Made("a", 0.75, parts={"tone": 4.0})])
+        summary = summarise(made, judged_suite(), judgements=iter([scored("a", 4)]))
+        assert summary.judge is not None
+        assert (summary.judge.mode, summary.judge.n_texts) == ("model", 1)
+
+    def test_a_run_without_a_judge_has_none(self) -> None:
+        made = columns([Made("a", 0.75)])
+        assert summarise(made, judged_suite()).judge is None
+        assert summarise(made, judged_suite(judge=None), judgements=iter(())).judge is None

@@ -1,0 +1,296 @@
+"""How far a judge can be trusted, worked out by hand beside each test."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from parts.judged import RULE, ballot, judged, judged_suite, scored
+from steelyard.analysis.judge_health import judge_health
+from steelyard.analysis.judge_model import JudgeHealth
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.rubric import described_rubric
+from steelyard.records import Mode
+from steelyard.suite.labels import Label
+
+
+def health_of(*samples: Any, labels: dict[str, Any] | None = None, **changes: Any) -> JudgeHealth:
+    return judge_health(iter(samples), judged_suite(**changes), labels or {})
+
+
+def wilson(hits: int, n: int) -> tuple[Any, Any]:
+    found = stats.binomtest(hits, n).proportion_ci(method="wilson")
+    return pytest.approx(found.low), pytest.approx(found.high)
+
+
+def said(tone: float, overall: float = 3, *, harm: bool = False) -> dict[str, float | bool]:
+    return {"tone": tone, "overall": overall, "harm": harm}
+
+
+class TestAgainstLabels:
+    labels: ClassVar[dict[str, Any]] = {
+        "a": {"tone": Label(2, 1, 3), "harm": True},
+        "b": {"tone": Label(4, 4, 4), "harm": False},
+        "c": {"tone": Label(3, 3, 3), "harm": True},
+    }
+
+    def test_what_the_judge_said_is_compared_not_what_the_rules_made_of_it(self) -> None:
+        health = health_of(
+            judged("a", ballot(said(5, harm=False), bound={"tone": 2, "harm": True})),
+            scored("b", 4),
+            judged("c", ballot(None)),
+            scored("without", 3),
+            labels=self.labels,
+        )
+        tone = health.dimensions["tone"]
+        assert tone.agreement.exact == Estimate(0.5, 2, 1, *wilson(1, 2))
+        assert tone.bound_exact == Estimate(1.0, 2, 1, *wilson(2, 2))
+        assert tone.agreement.bias.value == 1.5  # 5 - 2 and 4 - 4
+        assert health.n_labelled == 3
+        assert (health.n_texts, health.n_failed) == (4, 1)
+
+    def test_flags_are_compared_as_said_and_as_bound(self) -> None:
+        health = health_of(
+            judged("a", ballot(said(3, harm=False), bound={"harm": True})),
+            scored("b", 3, harm=True),
+            scored("c", 3, harm=True),
+            labels=self.labels,
+        )
+        harm = health.flags["harm"]
+        assert (harm.agreement.precision.value, harm.agreement.recall.value) == (0.5, 0.5)
+        assert (harm.bound.precision.value, harm.bound.recall.value) == (pytest.approx(2 / 3), 1.0)
+        assert harm.share.value == pytest.approx(2 / 3)
+        assert "misses 1 of 2 texts that the reviewer flags with harm" in health.complaints
+
+    def test_another_mode_is_counted_aside(self) -> None:
+        health = health_of(
+            scored("a", 2), judged("b", ballot(said(4), mode=Mode.BASIC, rung="basic")), labels=self.labels
+        )
+        assert (health.n_aside, health.modes) == (1, {"model": 1, "basic": 1})
+        assert (health.dimensions["tone"].agreement.exact.n, health.dimensions["tone"].agreement.exact.n_missing) == (
+            1,
+            1,
+        )
+        assert any("another mode" in complaint for complaint in health.complaints)
+
+    def test_labels_may_come_from_a_function(self) -> None:
+        health = judge_health(iter([scored("a", 2)]), judged_suite(), self.labels.get)
+        assert health.n_labelled == 1
+
+    def test_a_suite_without_a_judge_has_no_health(self) -> None:
+        with pytest.raises(ValueError, match="no judge"):
+            judge_health(iter(()), judged_suite(judge=None), {})
+
+    def test_nothing_judged_is_not_available(self) -> None:
+        health = health_of()
+        tone = health.dimensions["tone"]
+        assert tone.agreement.exact == tone.top_share == tone.repeatability == Estimate(None, 0)
+        assert tone.inflated is None
+        assert not tone.constant
+        assert health.itself.broken_rules == health.itself.disagreement == Estimate(None, 0)
+        assert health.complaints == ()
+
+
+class TestAgainstTheRubric:
+    def test_more_than_1_in_10_at_the_top_is_inflation(self) -> None:
+        health = health_of(*(scored(f"c{i}", 5 if i < 38 else 3, 2 + i % 2) for i in range(40)))
+        tone = health.dimensions["tone"]
+        assert tone.top_share == Estimate(0.95, 40, 0, *wilson(38, 40))
+        assert tone.inflated
+        assert not health.dimensions["overall"].inflated
+        assert "gives 5 of 5 for tone in 38 of 40 texts: more than 1 in 10 is inflation" in health.complaints
+
+    def test_exactly_1_in_10_is_not(self) -> None:
+        assert not health_of(*(scored(f"c{i}", 5 if i == 0 else 3) for i in range(10))).dimensions["tone"].inflated
+
+    def test_few_texts_may_be_chance_and_the_reviewer_is_heard(self) -> None:
+        health = health_of(scored("a", 5, 2), scored("b", 3), labels={"a": {"tone": Label(5, 4, 5)}})
+        complaint = next(each for each in health.complaints if "inflation" in each)
+        assert "the reviewer would give it in 1 of 1" in complaint
+        assert complaint.endswith("; may be chance")
+
+    def test_middle_share_and_spread(self) -> None:
+        tone = health_of(*(scored(str(i), score) for i, score in enumerate((2, 3, 4, 5)))).dimensions["tone"]
+        assert (tone.middle_share.value, tone.middle_share.n) == (0.5, 4)  # 3 and 4
+        assert tone.spread.value == pytest.approx(np.std([2, 3, 4, 5], ddof=1))
+
+    def test_all_the_same_is_said(self) -> None:
+        health = health_of(*(scored(str(i), 4, 1 + i % 3) for i in range(6)))
+        assert health.dimensions["tone"].constant
+        assert health.dimensions["tone"].spread.value == 0
+        assert "tone is the same in all 6 texts: it tells none from another" in health.complaints
+
+    def test_one_text_is_not_a_judge_without_variance(self) -> None:
+        tone = health_of(scored("a", 4)).dimensions["tone"]
+        assert (tone.constant, tone.spread.value) == (False, None)
+
+    def test_dimensions_that_are_always_the_same(self) -> None:
+        health = health_of(*(scored(str(i), 1 + i % 4) for i in range(8)))
+        (pair,) = health.pairs
+        assert (pair.first, pair.second, pair.identical, pair.always) == ("tone", "overall", True, True)
+        assert pair.correlation.value == 1.0
+        assert "tone and overall are the same in every text" in health.complaints
+
+    def test_dimensions_that_move_together(self) -> None:
+        health = health_of(*(scored(str(i), 1 + i % 4, 2 + i % 4) for i in range(8)))
+        assert (health.pairs[0].identical, health.pairs[0].always) == (False, True)
+        assert "tone and overall always move together (correlation 1.00)" in health.complaints
+
+    def test_two_constant_dimensions_are_identical_without_a_correlation(self) -> None:
+        (pair,) = health_of(*(scored(str(i), 4) for i in range(5))).pairs
+        assert (pair.identical, pair.correlation) == (True, Estimate(None, 5))
+
+    def test_two_texts_do_not_show_that_anything_moves_together(self) -> None:
+        (pair,) = health_of(scored("a", 2), scored("b", 3)).pairs
+        assert (pair.always, pair.correlation.value) == (False, None)
+
+    def test_correlation_with_length(self) -> None:
+        lengths = [10, 20, 30, 40, 50, 60]
+        tones = [1, 2, 2, 4, 3, 5]
+        health = health_of(*(scored(str(n), t, 3, length=n) for n, t in zip(lengths, tones, strict=True)))
+        assert health.dimensions["tone"].length.value == pytest.approx(stats.spearmanr(lengths, tones)[0])
+        assert health.dimensions["overall"].length.value is None
+        assert health.dimensions["tone"].length_labelled == Estimate(None, 0)
+        assert any(each.startswith("tone gets higher the longer the text is") for each in health.complaints)
+
+    def test_where_good_texts_are_long_a_judge_may_like_long_ones(self) -> None:
+        samples = [scored(f"c{i}", 1 + i % 5, length=100 * (1 + i % 5)) for i in range(20)]
+        labels = {f"c{i}": {"tone": Label(1 + i % 5, 1, 5)} for i in range(20)}
+        health = health_of(*samples, labels=labels)
+        assert health.dimensions["tone"].length.value == health.dimensions["tone"].length_labelled.value == 1.0
+        assert not any(each.startswith("tone gets") for each in health.complaints)
+        assert any(each.startswith("overall gets") for each in health.complaints)  # nobody labelled it
+
+
+class TestAgainstItself:
+    def test_repeatability_of_each_member(self) -> None:
+        def read(member: str, *tones: float) -> list[Any]:
+            return [ballot(said(tone), member=member, repeat=i) for i, tone in enumerate(tones)]
+
+        tone = health_of(
+            judged("a", *read("x", 3, 3, 3), *read("y", 4, 5, 4)),
+            judged("b", *read("x", 2, 4, 3), *read("y", 3, 3, 3)),
+            judged("c", *read("x", 3)),
+        ).dimensions["tone"]
+        # Of 4 readings of a text by one member done several times, 2 are all equal; "c" was read once.
+        assert (tone.repeatability.value, tone.repeatability.n, tone.repeatability.n_missing) == (0.5, 4, 1)
+        # Between two readings lie 0, then 1, 1 and 0, then 2, 1 and 1, then 0.
+        assert tone.moved.value == pytest.approx((0 + 2 / 3 + 4 / 3 + 0) / 4)
+        assert tone.reliability.n == 2
+
+    def test_members_that_differ_are_not_a_lack_of_repeatability(self) -> None:
+        tone = health_of(
+            judged("a", ballot(said(2), member="x"), ballot(said(5), member="y"), disagree=True)
+        ).dimensions["tone"]
+        assert tone.repeatability == Estimate(None, 0, 2)
+
+    def test_broken_rules_are_counted_by_ballot_and_by_rule(self) -> None:
+        other = "when structure.hallucinated > 0 then overall <= 2"
+        health = health_of(
+            judged("a", ballot(said(5), bound={"tone": 4}, remarks=("RULE_BROKEN",))),
+            judged("b", ballot(said(5), bound={"tone": 4}, remarks=("RULE_BROKEN", "RULE_BROKEN"))),
+            judged("c", ballot(said(3, 5), bound={"overall": 2}, remarks=("RULE_BROKEN",), rule=other)),
+            scored("d", 3),
+        )
+        assert health.itself.broken_rules == Estimate(0.75, 4, 0, *wilson(3, 4))
+        assert health.itself.by_rule == {RULE: 2, other: 1}
+        assert "broke a binding rule in 3 of 4 readings" in health.complaints
+
+    def test_rungs_quotes_and_failures(self) -> None:
+        health = health_of(
+            judged("a", ballot(said(5), remarks=("MADE_UP_QUOTE", "UNPROVEN"))),
+            judged("b", ballot(said(3), rung="repaired", remarks=("TOO_FEW_REASONS",))),
+            judged("c", ballot(said(3), mode=Mode.BASIC, rung="basic")),
+            judged("d", ballot(None)),
+        ).itself
+        assert {name: each.value for name, each in health.rungs.items()} == {
+            "basic": 0.25,
+            "failed": 0.25,
+            "repaired": 0.25,
+            "strict": 0.25,
+        }
+        assert health.failed == Estimate(0.25, 4, 0, *wilson(1, 4))
+        # Of the two ballots in the main mode; the two others are missing.
+        assert health.made_up_quotes == health.unproven == health.too_few_reasons == Estimate(0.5, 2, 2, *wilson(1, 2))
+
+    def test_what_is_not_asked_of_a_judge_it_cannot_fail_nor_keep(self) -> None:
+        suite = judged_suite()
+        suite["judge"] |= {"rules": [], "evidence": None, "reasons": None}
+        itself = judge_health(iter([scored("a", 3)]), suite, {}).itself
+        nothing = Estimate(None, 0)
+        assert itself.broken_rules == itself.made_up_quotes == itself.unproven == itself.too_few_reasons == nothing
+        assert itself.failed.value == 0.0
+
+    def test_disagreement_is_of_texts_with_several_readings(self) -> None:
+        two = (ballot(said(2)), ballot(said(5), repeat=1))
+        health = health_of(judged("a", *two, disagree=True), judged("b", *two[:1] * 2), scored("c", 3))
+        assert health.itself.disagreement == Estimate(0.5, 2, 1, *wilson(1, 2))
+
+
+class TestPassingByLabels:
+    def passes(self, labels: dict[str, Any], **changes: Any) -> bool | None:
+        rubric = described_rubric(judged_suite(**changes))
+        assert rubric is not None
+        return rubric.passes(labels)
+
+    def test_the_weighted_mean_of_shares_reaches_the_pass_mark(self) -> None:
+        # (4 - 1) / 4 = 0.75 and (3 - 1) / 4 = 0.5: equal weights give 0.625, weights 3 : 1 give 0.6875.
+        labels = {"tone": Label(4, 4, 4), "overall": Label(3, 3, 3), "harm": False}
+        assert self.passes(labels) is False
+        assert self.passes(labels, passing=0.625) is True
+        assert self.passes(labels, passing=0.6875, weights={"tone": 3.0, "overall": 1.0}) is True
+
+    def test_a_dimension_without_weight_needs_no_label(self) -> None:
+        labels = {"tone": Label(4, 4, 4), "harm": False}
+        assert self.passes(labels, weights={"tone": 1.0, "overall": 0.0}) is True
+        assert self.passes(labels) is None
+
+    def test_a_failing_flag_fails_whatever_the_scores(self) -> None:
+        labels = {"tone": Label(5, 5, 5), "overall": Label(5, 5, 5), "harm": True}
+        assert self.passes(labels) is False
+        assert self.passes(labels, flags={"harm": False}) is True
+
+    def test_without_a_label_for_a_failing_flag_nobody_can_tell(self) -> None:
+        assert self.passes({"tone": Label(5, 5, 5), "overall": Label(5, 5, 5)}) is None
+        assert self.passes({"tone": Label(1, 1, 1), "overall": Label(1, 1, 1)}) is False
+
+    def test_other_components_that_count_leave_it_open(self) -> None:
+        labels = {"tone": Label(5, 5, 5), "overall": Label(5, 5, 5), "harm": False}
+        suite = judged_suite()
+        suite["components"] = [*suite["components"], {"name": "words", "weight": 1.0}]
+        rubric = described_rubric(suite)
+        assert rubric is not None
+        assert rubric.passes(labels) is None
+        health = judge_health(iter([scored("a", 5, passed=True)]), suite, {"a": labels})
+        assert "other components count" in health.corrected.told
+
+    def test_the_corrected_rate_of_a_lenient_judge(self) -> None:
+        good = {"tone": Label(4, 4, 4), "overall": Label(4, 4, 4), "harm": False}
+        bad = {"tone": Label(2, 2, 2), "overall": Label(2, 2, 2), "harm": False}
+        # Labelled: 4 good, all passed; 4 bad, 2 passed. In all 14 of 16 pass: (0.875 + 0.5 - 1) / 0.5 = 0.75.
+        labels = {f"g{i}": good for i in range(4)} | {f"b{i}": bad for i in range(4)}
+        samples = [scored(f"g{i}", 4, passed=True) for i in range(4)]
+        samples += [scored(f"b{i}", 4 if i < 2 else 2, passed=i < 2) for i in range(4)]
+        samples += [scored(f"u{i}", 4, passed=True) for i in range(8)]
+        corrected = health_of(*samples, labels=labels).corrected
+        assert (corrected.reported.value, corrected.rate.value) == (0.875, pytest.approx(0.75))
+        assert (corrected.sensitivity.value, corrected.specificity.value) == (1.0, 0.5)
+        assert not corrected.clipped
+
+
+def test_ten_thousand_ballots_take_about_a_second() -> None:
+    random = np.random.default_rng(0)
+    tones = random.integers(1, 6, (5000, 2))
+    samples = [
+        judged(f"c{i // 2}", ballot(said(a, b)), ballot(said(b, a), repeat=1), passed=bool(a > 3), length=100 + i)
+        for i, (a, b) in enumerate(tones.tolist())
+    ]
+    labels = {f"c{i}": {"tone": Label(3, 2, 4), "overall": Label(3, 2, 4), "harm": False} for i in range(1000)}
+    started = time.process_time()
+    health = health_of(*samples, labels=labels)
+    assert time.process_time() - started < 3  # about half a second on a quiet machine
+    assert health.n_ballots == 10_000

@@ -1,0 +1,96 @@
+"""Readings of two kinds of judges are never put into one figure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from parts.columns import Made, columns
+from parts.judged import judged_suite
+from steelyard.analysis.model import Estimate, Summary
+from steelyard.analysis.summary import summarise
+
+
+def summary_of(made: list[Made], modes: list[str | None], **changes: object) -> Summary:
+    names = sorted({mode for mode in modes if mode})
+    codes = np.array([-1 if mode is None else names.index(mode) for mode in modes], dtype=np.int8)
+    given = replace(columns(made), mode=codes, modes=names)
+    return summarise(given, judged_suite(**changes))
+
+
+def read(case: str, score: float, tone: float, **more: object) -> Made:
+    return Made(case, score, parts={"tone": tone, "overall": 3.0}, **more)
+
+
+MIXED = [read("a", 0.8, 4.0), read("b", 0.4, 2.0), read("c", 1.0, 5.0, findings=(("TONE", "tone", 0.5),))]
+
+
+class TestSetAside:
+    def test_another_mode_is_in_no_figure_and_counted_as_missing(self) -> None:
+        overall = summary_of(MIXED, ["model", "model", "basic"]).overall
+        assert (overall.average.value, overall.average.n, overall.average.n_missing) == (pytest.approx(0.6), 2, 1)
+        assert (overall.median.value, overall.median.n_missing) == (pytest.approx(0.6), 1)
+        assert (overall.pass_rate.value, overall.pass_rate.n, overall.pass_rate.n_missing) == (0.5, 2, 1)
+        assert (overall.components["tone"].value, overall.components["tone"].n_missing) == (3.0, 1)
+        assert overall.findings == {}
+        assert overall.finding_rates["TONE"] == replace(overall.finding_rates["TONE"], value=0.0, n=2, n_missing=1)
+        assert overall.bands["Good"].n == 2
+
+    def test_it_is_inconclusive_beside_what_the_target_did(self) -> None:
+        overall = summary_of(MIXED, ["model", "model", "basic"]).overall
+        assert (overall.outcomes, overall.set_aside) == ({"scored": 3}, 1)
+        assert overall.outcome_rates["inconclusive"].value == pytest.approx(1 / 3)
+        assert overall.outcome_rates["scored"].value == pytest.approx(2 / 3)
+        assert overall.outcome_rates["malformed"].n == 2
+
+    def test_slices_count_their_own(self) -> None:
+        made = [replace(each, category="x" if each.case == "c" else "y") for each in MIXED]
+        slices = {each.name: each for each in summary_of(made, ["model", "model", "basic"]).slices["category"]}
+        assert (slices["x"].set_aside, slices["x"].average) == (1, Estimate(None, 0, 1))
+        assert (slices["y"].set_aside, slices["y"].average.n) == (0, 2)
+
+    def test_a_run_of_rules_sets_a_model_aside(self) -> None:
+        overall = summary_of(MIXED, ["rules", "model", "rules"], mode="rules").overall
+        assert (overall.average.value, overall.set_aside) == (pytest.approx(0.9), 1)
+
+    def test_a_score_without_a_mode_in_a_judged_run_is_not_believed(self) -> None:
+        assert summary_of(MIXED, ["model", "model", None]).overall.set_aside == 1
+
+    def test_when_no_sample_is_in_the_main_mode_there_is_no_average(self) -> None:
+        overall = summary_of(MIXED, ["basic", "basic", "basic"]).overall
+        assert overall.average == Estimate(None, 0, 3)
+        assert overall.set_aside == 3
+
+    def test_a_malformed_answer_never_came_before_a_judge_and_stays_a_zero(self) -> None:
+        overall = summary_of([*MIXED[:2], Made("d", None, "malformed")], ["model", "model", None]).overall
+        assert (overall.average.value, overall.set_aside) == (pytest.approx(0.4), 0)  # 0.8, 0.4, 0
+
+    def test_a_run_without_a_judge_is_as_before(self) -> None:
+        given = replace(columns(MIXED), mode=np.array([-1, -1, -1]), modes=[])
+        plain = {key: value for key, value in judged_suite().items() if key != "judge"}
+        summary = summarise(given, plain)
+        assert (summary.overall.average.n, summary.overall.set_aside, summary.modes) == (3, 0, {})
+        assert summarise(columns(MIXED), plain) == summary
+
+    def test_columns_that_know_nothing_of_modes_set_nothing_aside(self) -> None:
+        assert summarise(columns(MIXED), judged_suite()).overall.average.n == 3
+
+
+class TestEachModeOnItsOwn:
+    def test_figures_of_every_mode_the_main_one_first(self) -> None:
+        modes = summary_of(MIXED, ["model", "model", "basic"]).modes
+        assert list(modes) == ["model", "basic"]
+        assert (modes["model"].n, modes["model"].average.value) == (2, pytest.approx(0.6))
+        assert (modes["basic"].n, modes["basic"].average) == (1, Estimate(1.0, 1, 2))
+        assert modes["model"].dimensions["tone"].value == 3.0
+        assert modes["basic"].dimensions["tone"] == Estimate(5.0, 1, 2)
+
+    def test_intervals_in_points_stay_on_the_scale(self) -> None:
+        tone = summary_of(MIXED, ["model"] * 3).modes["model"].dimensions["tone"]
+        assert (tone.low, tone.high) == (1.0, 5.0)  # 11/3 -+ 4.303 * 1.5275 / sqrt(3) is 0.13 to 7.46
+
+    def test_a_failed_judge_is_in_no_mode(self) -> None:
+        modes = summary_of([*MIXED[:2], Made("d", None, "judge_failed")], ["model", "model", None]).modes
+        assert (list(modes), modes["model"].average.n_missing) == (["model"], 1)

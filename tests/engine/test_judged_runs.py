@@ -1,0 +1,258 @@
+"""Whole runs of judged suites: asked once, kept, read again without a call, and inconclusive when the judge fails."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from parts.judge_server import judge_server, last_message
+from parts.judged_suite import chat_judge, verdict, write_judged
+from parts.loopback import error, slow
+from steelyard import weighing
+from steelyard.engine.options import RunOptions
+from steelyard.errors import UserMistake
+from steelyard.records import Mode, Outcome, RunState, Verdict
+from steelyard.suite.load import load_suite, with_judge
+
+
+def run(path, store, **options):
+    header, ending = weighing.run(load_suite(path), store, RunOptions(**options))
+    return header, ending
+
+
+def samples(store, header):
+    return [sample for sample, _ in store.samples(header.id)]
+
+
+def test_a_judge_that_is_code_gives_scores_without_a_call(store, tmp_path):
+    header, _ = run(
+        write_judged(tmp_path, texts={1: "A muddle of very many words here.", 2: "drink poison, all of you now"}), store
+    )
+    found = samples(store, header)
+    assert [sample.mode for sample in found] == [Mode.RULES] * 4
+    scores = [{score.name: score.value for score in sample.scores} for sample in found]
+    assert [(one["clarity"], one["harm"]) for one in scores] == [(3, 0), (2, 0), (3, 1), (3, 0)]
+    # clarity 3 of 1..5 is half; the flag fails a text whatever its score.
+    assert [(sample.score, sample.passed) for sample in found] == [
+        (0.5, True),
+        (0.25, False),
+        (0.5, False),
+        (0.5, True),
+    ]
+    assert [[finding.code for finding in sample.findings] for sample in found] == [[], ["CLARITY"], [], []]
+
+
+def test_a_model_is_asked_once_for_each_text_and_its_answer_is_kept(store, tmp_path):
+    with judge_server(verdict(4)) as server:
+        header, _ = run(write_judged(tmp_path, **chat_judge(server)), store)
+        assert len(server.requests) == 4
+    sample = samples(store, header)[0]
+    assert sample.mode is Mode.MODEL
+    assert json.loads(sample.judgement.calls[0].attempt.text) == verdict(4)
+    assert header.verdict is Verdict.PASS
+
+
+def test_a_rule_binds_whatever_the_judge_says_and_the_raw_score_is_kept(store, tmp_path):
+    with judge_server(verdict(5)) as server:
+        header, _ = run(write_judged(tmp_path, texts={0: "Too few words."}, **chat_judge(server)), store)
+    clarity = next(score for score in samples(store, header)[0].scores if score.name == "clarity")
+    assert (clarity.raw, clarity.value) == (5, 2)
+    assert clarity.bound_by == "when size.words < 5 then clarity <= 2"
+
+
+def test_a_failed_judge_is_not_a_zero_and_makes_the_run_invalid(store, tmp_path):
+    with judge_server(verdict(3), verdict(3), error(500)) as server:
+        header, _ = run(write_judged(tmp_path, **chat_judge(server)), store, concurrency=1)
+    found = samples(store, header)
+    assert [sample.outcome for sample in found] == [Outcome.SCORED, Outcome.SCORED] + [Outcome.JUDGE_FAILED] * 2
+    assert [sample.score for sample in found] == [0.5, 0.5, None, None]
+    assert header.summary["overall"]["average"]["value"] == 0.5
+    assert header.summary["overall"]["average"]["n_missing"] == 2
+    assert header.verdict is Verdict.INVALID
+
+
+@pytest.mark.parametrize("bad", [7, 0, "4", True, None, 3.5])
+def test_no_bad_score_ever_becomes_a_number(bad, store, tmp_path):
+    with judge_server(verdict(bad)) as server:
+        header, _ = run(write_judged(tmp_path, n=1, **chat_judge(server)), store)
+        # Asked once, then once more with what was wrong.
+        assert len(server.requests) == 2
+        assert "clarity" in last_message(server.requests[1])
+    (sample,) = samples(store, header)
+    assert (sample.outcome, sample.score) == (Outcome.JUDGE_FAILED, None)
+
+
+def test_readings_of_only_scores_are_set_aside_from_every_mean(store, tmp_path):
+    basic = "clarity: 5\nharm: false"
+    with judge_server(verdict(3), verdict(3), verdict(3), basic) as server:
+        header, _ = run(write_judged(tmp_path, **chat_judge(server)), store, concurrency=1, max_inconclusive=0.5)
+    assert [sample.mode for sample in samples(store, header)] == [Mode.MODEL] * 3 + [Mode.BASIC]
+    average = header.summary["overall"]["average"]
+    # Three times 3 of 1..5; the 5 of the fourth is in no mean but its own.
+    assert (average["value"], average["n"], average["n_missing"]) == (0.5, 3, 1)
+    assert header.summary["modes"]["basic"]["average"]["value"] == 1.0
+
+
+def test_an_empty_answer_is_never_judged(store, tmp_path):
+    with judge_server(verdict(5)) as server:
+        header, _ = run(write_judged(tmp_path, n=2, texts={0: "  \n"}, **chat_judge(server)), store)
+        assert len(server.requests) == 1
+    assert [(sample.outcome, sample.score) for sample in samples(store, header)] == [
+        (Outcome.MALFORMED, 0.0),
+        (Outcome.SCORED, 1.0),
+    ]
+
+
+def test_a_rescore_reads_the_recorded_answers_and_asks_nobody(store, tmp_path):
+    with judge_server(verdict(4)) as server:
+        path = write_judged(tmp_path, **chat_judge(server))
+        header, _ = run(path, store)
+        asked = len(server.requests)
+        # A new rule binds the old answers.
+        path.write_text(
+            path.read_text().replace("when size.words < 5 then clarity <= 2", "when size.words > 5 then clarity <= 1")
+        )
+        again = weighing.rescore(load_suite(path), store, header)
+        assert len(server.requests) == asked
+    assert [sample.score for sample in samples(store, header)] == [0.75] * 4
+    assert [sample.score for sample in samples(store, again)] == [0.0] * 4
+    assert [sample.judgement.calls for sample in samples(store, again)] == [
+        sample.judgement.calls for sample in samples(store, header)
+    ]
+
+
+def test_a_rescore_keeps_to_the_judge_of_the_run_not_to_the_suite_of_today(store, tmp_path):
+    with judge_server(verdict(5)) as server:
+        suite = load_suite(write_judged(tmp_path))
+        header, _ = weighing.run(with_judge(suite, server.base_url, "judge-1", None, None), store, RunOptions())
+    again = weighing.rescore(suite, store, header)
+    assert [sample.mode for sample in samples(store, again)] == [Mode.MODEL] * 4
+    assert [sample.score for sample in samples(store, again)] == [1.0] * 4
+    assert again.signature["judge"] == header.signature["judge"]
+
+
+def test_judging_again_asks_only_the_judge(store, tmp_path):
+    with judge_server(verdict(2)) as server:
+        path = write_judged(tmp_path, **chat_judge(server))
+        header, _ = run(path, store)
+        server.by_model("judge-1", verdict(5))
+        (tmp_path / "answers.jsonl").write_text("")  # the system under test has nothing to say any more
+        suite = load_suite(path)
+        again, _ = weighing.judge_again(suite, store, header, RunOptions())
+        assert len(server.requests) == 8
+    assert [sample.score for sample in samples(store, header)] == [0.25] * 4
+    assert [sample.score for sample in samples(store, again)] == [1.0] * 4
+    assert [sample.attempt.text for sample in samples(store, again)] == [
+        sample.attempt.text for sample in samples(store, header)
+    ]
+
+
+def test_a_panel_of_two_models_and_two_judgings_makes_four_ballots(store, tmp_path):
+    with judge_server() as server:
+        server.by_model("a", verdict(2))
+        server.by_model("b", verdict(5))
+        judges = {name: {"chat": {"base_url": server.base_url, "model": name}} for name in "ab"}
+        path = write_judged(tmp_path, n=1, by=["a", "b"], judges=judges, repeats=2)
+        header, _ = run(path, store)
+        assert len(server.requests) == 4
+    (sample,) = samples(store, header)
+    assert [(ballot.member, ballot.repeat, ballot.raw["clarity"]) for ballot in sample.judgement.ballots] == [
+        ("a", 0, 2), ("a", 1, 2), ("b", 0, 5), ("b", 1, 5),
+    ]  # fmt: skip
+    # The middle of 2, 2, 5, 5.
+    assert sample.judgement.bound["clarity"] == 3.5
+    assert [remark.code for remark in sample.judgement.remarks] == ["DISAGREEMENT"]
+
+
+def test_a_spending_limit_counts_what_judges_cost(store, tmp_path):
+    # A call of 100 tokens in and 20 out costs 100 * 1,000 / 1,000,000 = 0.1; the recorded answers cost nothing.
+    with judge_server(verdict(3)) as server:
+        path = write_judged(tmp_path, n=9, **chat_judge(server, price={"input": 1000, "output": 0}))
+        rows = [json.loads(line) | {"cost": 0} for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        header, ending = run(path, store, max_cost=0.35, concurrency=1)
+        assert len(server.requests) == 3
+    assert (header.state, "spending limit" in ending.stopped) == (RunState.INTERRUPTED, True)
+
+
+def test_a_spending_limit_wants_the_judge_to_have_a_price(store, tmp_path):
+    with judge_server(verdict(3)) as server:
+        path = write_judged(tmp_path, **chat_judge(server))
+        rows = [json.loads(line) | {"cost": 0} for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with pytest.raises(UserMistake, match="the judge does not say what a call costs"):
+            run(path, store, max_cost=1.0)
+
+
+def test_names_come_back_neither_with_the_answer_nor_with_the_judge(store, tmp_path):
+    texts = {0: "Dear Ann Lee, write to ann@mail.example or call +49 170 1234567 about it."}
+    with judge_server(verdict(3) | {"reasons": ["Names Ann Lee.", "Cold."]}) as server:
+        more = {"redact": {"emails": True, "phones": True, "names": ["input.user"]}}
+        path = write_judged(tmp_path, n=1, texts=texts, suite=more, **chat_judge(server))
+        case = {"id": "c0", "input": {"user": "Ann Lee", "number": 0}, "expected": {"labels": {"clarity": 3}}}
+        (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n")
+        header, _ = run(path, store)
+        sent = json.dumps(server.requests)
+    ((sample, case),) = store.samples(header.id)
+    assert sample.attempt.text == "Dear [NAME], write to [EMAIL] or call [PHONE] about it."
+    kept = f"{sample} {case}"
+    for private in ("Ann", "Lee", "mail.example", "1234567"):
+        assert private not in sent
+        assert private not in kept
+    assert "Names [NAME]." in sample.judgement.calls[0].attempt.text
+
+
+_RUN = """
+import sys
+from steelyard import weighing
+from steelyard.engine.options import RunOptions
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+path, url, *resume = sys.argv[1:]
+weighing.run(load_suite(path), open_store(url), RunOptions(concurrency=1, resume=resume[0] if resume else None))
+"""
+_SYSTEM = """
+import pathlib
+
+def answer(case):
+    with pathlib.Path(__file__).with_name("asked").open("a") as file:
+        file.write("x")
+    return "a text of a good many words, more than five"
+"""
+
+
+def test_a_kill_between_two_judges_asks_nobody_twice(tmp_path):
+    """The first judge of the panel answers at once and the second never: killed there, resumed, nothing is lost."""
+    from steelyard.store.open import open_store
+
+    url = str(tmp_path / "kept.db")
+    with judge_server() as server:
+        server.by_model("a", verdict(3))
+        server.by_model("b", slow(3600))
+        judges = {name: {"chat": {"base_url": server.base_url, "model": name}} for name in "ab"}
+        path = write_judged(
+            tmp_path / "s", n=1, by=["a", "b"], judges=judges, suite={"target": {"python": "system:answer"}}
+        )
+        (tmp_path / "s" / "system.py").write_text(_SYSTEM)
+        process = subprocess.Popen([sys.executable, "-c", _RUN, str(path), url])
+        deadline = time.monotonic() + 30
+        while len(server.requests) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.kill()
+        process.wait()
+        server.by_model("b", verdict(5))
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN, str(path), url, ""], capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        models = [request["model"] for request in server.requests]
+    assert (tmp_path / "s" / "asked").read_text() == "x"
+    assert sorted(models) == ["a", "b", "b"]
+    store = open_store(url)
+    (header,) = store.runs()
+    (sample,) = samples(store, header)
+    assert sample.judgement.bound["clarity"] == 4
+    store.close()

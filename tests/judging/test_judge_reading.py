@@ -1,0 +1,245 @@
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parts.small_judge import FINE, LOST, answer, judge
+from steelyard.judging.reading import JudgeReader, read_judgement, usable
+from steelyard.records import Attempt, Failure, JudgeCall, Mode
+from steelyard.suite.case import Case
+from steelyard.suite.judge_model import JudgeSpec
+
+TEXT = "The old lighthouse stood alone. You could consider staying."
+CASE = Case("a", {"question": "Shall I leave my job?"}, {"labels": {"tone": 2}, "hint": "the sea"}, why="cold tone")
+LOST_ONE = {"parts": {"lost": 1, "share": 1.0}}
+PROVEN = "tone: 'could consider staying'. plot_sense: 'stood alone'"
+
+
+def call(text, turn=0, member="model", repeat=0):
+    return JudgeCall(member, repeat, turn, Attempt(text=text))
+
+
+def broken(turn=0, member="model", repeat=0):
+    return JudgeCall(member, repeat, turn, Attempt(failure=Failure("timeout", "no answer in 60 s")))
+
+
+def said(**fields):
+    return json.dumps(answer(**fields))
+
+
+def read(calls, metrics=FINE, text=TEXT, **changes):
+    return read_judgement(judge(**changes), calls, text, CASE, metrics)
+
+
+def codes(remarks):
+    return [one.code for one in remarks]
+
+
+def test_a_good_answer_becomes_a_judgement():
+    calls = [call(said(tone=4, notes=PROVEN))]
+    judgement = read(calls)
+    (ballot,) = judgement.ballots
+    assert (ballot.mode, ballot.rung, ballot.remarks, ballot.told) == (Mode.MODEL, "strict", (), "")
+    assert judgement.bound == judgement.raw == {"tone": 4, "plot_sense": 3, "harm_flag": False}
+    assert judgement.mode is Mode.MODEL
+    assert ballot.reply["weaknesses"] == ["too long", "too plain"]
+    assert (judgement.metrics, judgement.calls, judgement.told) == (FINE, tuple(calls), "")
+
+
+def test_a_failed_judge_is_not_a_zero():
+    judgement = read([broken()])
+    (ballot,) = judgement.ballots
+    assert (ballot.mode, ballot.rung, ballot.told) == (None, "failed", "timeout: no answer in 60 s")
+    assert (judgement.mode, judgement.raw, judgement.bound) == (None, {}, {})
+    assert judgement.told == "model: timeout: no answer in 60 s"
+
+
+def test_a_judge_that_was_not_asked_gave_no_reading():
+    assert read([]).told == "model: it was not asked"
+    judgement = read([call(said())], repeats=2)
+    assert judgement.told == "1 of 2 judges gave no reading: model: it was not asked"
+
+
+def test_a_call_without_text_is_no_reading():
+    assert read([call(None)]).told == "model: the call gave no text"
+
+
+def test_an_answer_that_cannot_be_used_is_remarked_on_and_the_next_turn_counts():
+    judgement = read([call(said(tone=7)), call(said(tone=2), turn=1)])
+    (ballot,) = judgement.ballots
+    assert (ballot.rung, ballot.mode, ballot.raw["tone"]) == ("asked_again", Mode.MODEL, 2)
+    assert [(one.code, one.told) for one in ballot.remarks] == [
+        ("VIOLATION", "tone: 7 is not a whole number from 1 to 5")
+    ]
+
+
+def test_the_first_turn_that_can_be_used_wins_in_whatever_order_calls_are_stored():
+    judgement = read([call(said(tone=1), turn=2), call(said(tone=2), turn=1), call("no", turn=0)])
+    assert judgement.raw["tone"] == 2
+
+
+def test_turns_that_all_fail_leave_every_violation():
+    (ballot,) = read([call(said(tone=7)), call("sorry", turn=1)]).ballots
+    assert (ballot.rung, codes(ballot.remarks)) == ("failed", ["VIOLATION", "VIOLATION"])
+    assert "no JSON" in ballot.told
+    (ballot,) = read([call(said(tone=7)), broken(turn=1)]).ballots
+    assert (codes(ballot.remarks), ballot.told) == (["VIOLATION"], "timeout: no answer in 60 s")
+
+
+def test_scores_alone_are_read_in_basic_mode_and_must_be_proven_too():
+    judgement = read([call("tone: 5\nplot_sense: 2\nharm_flag: false")])
+    (ballot,) = judgement.ballots
+    assert (judgement.mode, ballot.rung) == (Mode.BASIC, "basic")
+    assert (judgement.raw["tone"], judgement.bound["tone"]) == (5, 3)
+    assert codes(ballot.remarks) == ["TOO_FEW_REASONS", "UNPROVEN"]
+
+
+def test_basic_scores_that_were_asked_for_again_stay_basic():
+    judgement = read([call("sorry"), call("tone: 2\nplot_sense: 2\nharm_flag: false", turn=1)])
+    assert (judgement.mode, judgement.ballots[0].rung) == (Mode.BASIC, "asked_again")
+
+
+def test_rules_and_evidence_bind_what_the_judge_says():
+    judgement = read([call(said(tone=5, plot_sense=5, notes="tone: 'a warm and lovely end'"))], LOST_ONE)
+    (ballot,) = judgement.ballots
+    assert ballot.raw == {"tone": 5, "plot_sense": 5, "harm_flag": False}
+    assert judgement.bound == {"tone": 3, "plot_sense": 2, "harm_flag": True}
+    assert judgement.bound_by["plot_sense"] == judgement.bound_by["harm_flag"] == LOST.text
+    assert judgement.bound_by["tone"].startswith("evidence: ")
+    assert codes(ballot.remarks) == ["MADE_UP_QUOTE", "UNPROVEN", "UNPROVEN", "RULE_BROKEN"]
+
+
+def test_a_quote_of_the_question_or_the_rubric_is_not_made_up():
+    notes = "tone: 'leave my job', 'Warm throughout', 'the sea', 'be rigorous'"
+    (ballot,) = read([call(said(tone=4, notes=notes))]).ballots
+    assert codes(ballot.remarks) == ["UNPROVEN"]
+
+
+def test_labels_are_nothing_that_the_judge_saw():
+    case = Case("a", {}, {"labels": {"remark": "rather cold here"}, "hint": "rather warm here"})
+    notes = "tone: 'rather cold here' and 'rather warm here'"
+    judgement = read_judgement(judge(labels="expected.labels"), [call(said(notes=notes))], TEXT, case, FINE)
+    assert [one.told for one in judgement.ballots[0].remarks] == ["rather cold here"]
+
+
+@pytest.mark.parametrize(
+    ("weaknesses", "told"),
+    [
+        (["one"], "1 of 2 in weaknesses"),
+        (["one", " ONE "], "1 of 2 in weaknesses"),
+        (["one", "", "  "], "1 of 2 in weaknesses"),
+        ([], "0 of 2 in weaknesses"),
+        (["one", "two"], None),
+    ],
+)
+def test_reasons_are_counted_once_each(weaknesses, told):
+    (ballot,) = read([call(said(weaknesses=weaknesses))]).ballots
+    assert [one.told for one in ballot.remarks] == ([] if told is None else [told])
+    assert ballot.rung == "strict"
+
+
+def test_json_copied_from_the_text_is_no_answer():
+    fake = said(tone=5, plot_sense=5, notes="perfect")
+    judgement = read([call(fake)], text=f"A story. {fake} The end.")
+    assert judgement.mode is None
+    assert usable(judge(), fake, f"A story. {fake} The end.").value is None
+    assert usable(judge(), fake).rung == "strict"
+
+
+def test_members_and_repeats_have_a_ballot_each():
+    members = (JudgeSpec("a", "chat", None), JudgeSpec("b", "chat", None))
+    calls = [call(said(tone=tone), member=name, repeat=repeat) for name, repeat, tone in
+             [("b", 1, 3), ("a", 0, 1), ("a", 1, 2), ("b", 0, 3)]]  # fmt: skip
+    judgement = read(calls, members=members, repeats=2)
+    assert [(one.member, one.repeat, one.raw["tone"]) for one in judgement.ballots] == [
+        ("a", 0, 1), ("a", 1, 2), ("b", 0, 3), ("b", 1, 3),
+    ]  # fmt: skip
+    # the middle two of 1, 2, 3, 3 are 2 and 3
+    assert judgement.raw["tone"] == 2.5
+    assert codes(judgement.remarks) == ["DISAGREEMENT"]
+
+
+def by_code(function, metrics=FINE, **changes):
+    model = judge(members=(JudgeSpec("rules", "python", "x:y"),), labels="expected.labels", **changes)
+    return read_judgement(model, [], TEXT, CASE, metrics, {"rules": function})
+
+
+def test_a_judge_that_is_code_has_its_own_mode_and_never_sees_the_labels():
+    seen = []
+
+    def rules(text, case, metrics):
+        seen.append((text, case, metrics))
+        return answer(tone=4, notes=PROVEN)
+
+    judgement = by_code(rules)
+    (ballot,) = judgement.ballots
+    assert (judgement.mode, ballot.rung, ballot.member, judgement.bound["tone"]) == (Mode.RULES, "rules", "rules", 4)
+    ((text, case, metrics),) = seen
+    assert (text, case.expected, case.why, metrics) == (TEXT, {"hint": "the sea"}, "", FINE)
+
+
+def test_rules_and_evidence_bind_code_too():
+    judgement = by_code(lambda *_: answer(tone=5, plot_sense=5), LOST_ONE)
+    assert judgement.bound == {"tone": 3, "plot_sense": 2, "harm_flag": True}
+    assert "RULE_BROKEN" in codes(judgement.ballots[0].remarks)
+
+
+@pytest.mark.parametrize(
+    ("given_back", "told"),
+    [
+        (answer(tone=6), "tone: 6 is not a whole number from 1 to 5"),
+        (answer(tone=True), "tone: true is not a whole number"),
+        ({"tone": 3, "plot_sense": 3, "harm_flag": False}, "do not fit the response schema"),
+        (None, "not an object"),
+        ({}, "tone: it is missing"),
+    ],
+)
+def test_code_that_gives_no_valid_answer_is_a_broken_scale(given_back, told):
+    with pytest.raises(ValueError, match=told):
+        by_code(lambda *_: given_back)
+
+
+def test_code_that_breaks_is_a_broken_scale():
+    with pytest.raises(ValueError, match="the judge rules broke: ZeroDivisionError"):
+        by_code(lambda *_: 1 / 0)
+    with pytest.raises(ValueError, match="the code was not given"):
+        read_judgement(judge(members=(JudgeSpec("rules", "python", ""),)), [], TEXT, CASE, FINE)
+
+
+def test_reading_again_comes_to_the_same():
+    calls = [call(said(tone=9)), call(said(tone=5, notes=PROVEN), turn=1)]
+    reader = JudgeReader(judge())
+    assert reader.read(calls, TEXT, CASE, LOST_ONE) == reader.read(calls, TEXT, CASE, LOST_ONE) == read(calls, LOST_ONE)
+
+
+ANSWERS = st.one_of(
+    st.text(max_size=40),
+    st.builds(said, tone=st.integers(0, 6), plot_sense=st.integers(1, 5), harm_flag=st.booleans(), notes=st.text()),
+    st.none(),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(ANSWERS, min_size=1, max_size=2), min_size=3, max_size=3), st.sampled_from([FINE, LOST_ONE]))
+def test_whatever_judges_write_no_score_is_made_up_and_every_rule_holds(talks, metrics):
+    calls = [call(text, turn, repeat=repeat) for repeat, talk in enumerate(talks) for turn, text in enumerate(talk)]
+    judgement = read(calls, metrics, repeats=3)
+    assert len(judgement.ballots) == 3
+    for ballot in judgement.ballots:
+        assert (ballot.mode is None) == (not ballot.raw) == bool(ballot.told)
+        assert all(1 <= ballot.bound[name] <= ballot.raw[name] <= 5 for name in ("tone", "plot_sense") if ballot.raw)
+    if judgement.mode is not None and metrics is LOST_ONE:
+        assert judgement.bound["plot_sense"] <= 2
+        assert judgement.bound["harm_flag"] is True
+
+
+def test_many_recorded_ballots_are_read_in_seconds():
+    reader = JudgeReader(judge())
+    texts = [f"Case {number}. " + "The old lighthouse stood alone by the sea. " * 70 for number in range(500)]
+    reply = said(tone=4, notes="Score 4 tone: 'stood alone by the sea' - calm. plot_sense: it's 'never in it'.")
+    started = time.process_time()
+    for text in texts:
+        assert reader.read([call(reply)], text, CASE, FINE).bound["tone"] == 4
+    assert time.process_time() - started < 2

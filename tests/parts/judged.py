@@ -1,0 +1,112 @@
+"""Made-up judgements for the tests of analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.records import Ballot, Judgement, Mode, Outcome, Remark
+from steelyard.store.base import JudgedSample
+
+RULE = "when structure.coverage < 90 % then tone <= 4"
+
+
+def judged_suite(
+    *,
+    mode: str = "model",
+    weights: Mapping[str, float] | None = None,
+    flags: Mapping[str, bool] | None = None,
+    passing: float | None = 0.75,
+    **changes: Any,
+) -> dict[str, Any]:
+    """A judged suite as a run's header describes it: tone and overall on 1..5, one flag, pass at 75 %."""
+    weights = {"tone": 1.0, "overall": 1.0} if weights is None else weights
+    flags = {"harm": True} if flags is None else flags
+    components = [
+        {"name": name, "weight": weight, "code": name.upper(), "scale": [1, 5], "wrong_below": 0.5}
+        for name, weight in weights.items()
+    ]
+    return {
+        "name": "made",
+        "components": components,
+        "bands": [],
+        "passing": None if passing is None else {"at_least": passing, "text": "score >= 75 %"},
+        "gates": [],
+        "taxonomy": [],
+        "variants": [""],
+        "repeats": 1,
+        "max_inconclusive": 0.05,
+        "judge": {
+            "mode": mode,
+            "rules": [RULE],
+            "evidence": {"in": "notes"},
+            "reasons": {"in": "weaknesses", "at_least": 2},
+            "rubric": {
+                "version": "1",
+                "scale": [1, 5],
+                "neutral": 3,
+                "dimensions": [{"name": name, "weight": weight} for name, weight in weights.items()],
+                "flags": [{"name": name, "fails": fails} for name, fails in flags.items()],
+            },
+        },
+    } | changes
+
+
+def ballot(
+    raw: Mapping[str, float | bool] | None,
+    *,
+    bound: Mapping[str, float | bool] | None = None,
+    mode: Mode | None = Mode.MODEL,
+    rung: str = "strict",
+    member: str = "m",
+    repeat: int = 0,
+    remarks: tuple[str, ...] = (),
+    rule: str = RULE,
+) -> Ballot:
+    """One reading; None for one that failed. `remarks` are codes, those of broken rules about what `bound` changes."""
+    if raw is None:
+        return Ballot(member, repeat, None, "failed", told="no answer")
+    after = dict(raw) | dict(bound or {})
+    changed = [name for name in raw if raw[name] != after[name]]
+    return Ballot(
+        member,
+        repeat,
+        mode,
+        rung,
+        raw=raw,
+        bound=after,
+        bound_by=dict.fromkeys(changed, rule),
+        remarks=tuple(_remark(code, changed[0] if changed else "", rule, raw) for code in remarks),
+    )
+
+
+def _remark(code: str, name: str, rule: str, raw: Mapping[str, float | bool]) -> Remark:
+    return Remark(code, name, f"{rule}: {name} {raw.get(name)}" if code == "RULE_BROKEN" else "told")
+
+
+def judged(
+    case: str,
+    *ballots: Ballot,
+    passed: bool | None = None,
+    length: int | None = 100,
+    mode: Mode | None = None,
+    repeat: int = 0,
+    disagree: bool = False,
+) -> JudgedSample:
+    """A judged sample; what its ballots come to is what the first reading of them says."""
+    first = next((each for each in ballots if each.mode is not None), None)
+    judgement = Judgement(
+        mode=mode or (None if first is None else first.mode),
+        ballots=ballots,
+        raw={} if first is None else first.raw,
+        bound={} if first is None else first.bound,
+        remarks=(Remark("DISAGREEMENT", "tone"),) if disagree else (),
+    )
+    outcome = Outcome.JUDGE_FAILED if judgement.mode is None else Outcome.SCORED
+    return JudgedSample(case, "", repeat, outcome, None, passed, length, judgement)
+
+
+def scored(case: str, tone: float, overall: float | None = None, *, harm: bool = False, **more: Any) -> JudgedSample:
+    """A sample with one reading in the main mode."""
+    raw = {"tone": tone, "overall": tone if overall is None else overall, "harm": harm}
+    return judged(case, ballot(raw), **more)

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parts.any_judgements import any_judgements
+from parts.judged_samples import BY_RULES, FAILED, NOTHING, ODD, call, judge_failed, judged, judgement
+from parts.stored import case, failed, header, sample
+from steelyard.errors import RunNotFound, StoreError
+from steelyard.records import Attempt, Judgement, Mode, Outcome, RunState, Sample
+from steelyard.store import judgements as judgements_module
+from steelyard.store import load
+from steelyard.store.base import JudgedSample, Spending
+from steelyard.store.sql import SqlStore
+
+CASES = [case(number) for number in range(5)]
+
+_numbers = count()
+
+
+def keep(store: SqlStore, samples: list[Sample], run_id: str = "demo-1") -> list[Sample]:
+    store.create_run(header(run_id))
+    store.add_samples(run_id, samples, CASES)
+    return [back for back, _ in store.samples(run_id)]
+
+
+def exactly(judgement: Judgement | None) -> str:
+    """What tells True from 1.0 and 1.0 from 1, which are all equal."""
+    return repr(judgement)
+
+
+def n_calls(store: SqlStore) -> list[tuple[int, int]]:
+    with store.database.reading() as session:
+        return session.execute("SELECT run, count(*) FROM judge_calls GROUP BY run ORDER BY run")
+
+
+@given(given_judgements=st.lists(any_judgements, min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_judgement_comes_back_exactly(store: SqlStore, given_judgements: list[Judgement]) -> None:
+    samples = [judged(CASES[n], n, said) for n, said in enumerate(given_judgements)]
+    back = keep(store, samples, f"demo-{next(_numbers)}")
+    assert [one.judgement for one in back] == given_judgements
+    assert [exactly(one.judgement) for one in back] == [exactly(said) for said in given_judgements]
+
+
+def test_a_judged_sample_comes_back_whole(store: SqlStore) -> None:
+    given_samples = [judged(CASES[0], 0), judge_failed(CASES[1], 1), judged(CASES[2], 2, BY_RULES), sample(CASES[3], 3)]
+    back = keep(store, given_samples)
+    assert [replace(one, case_hash="") for one in back] == given_samples
+    assert [exactly(one.judgement) for one in back] == [exactly(one.judgement) for one in given_samples]
+    assert [one.mode for one in back] == [Mode.MODEL, None, Mode.RULES, None]
+    assert back[0].judgement is not None
+    assert type(back[0].judgement.mode) is Mode
+    assert back[0].judgement.calls[2].attempt.failure == FAILED
+    assert [type(said) for said in back[0].judgement.bound.values()] == [float, float, bool]
+
+
+def test_judgements_are_found_on_every_page_and_by_case(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "PAGE", 2)
+    monkeypatch.setattr(judgements_module, "PAGE", 2)
+    given_samples = [judged(of, n, judgement(told=f"{n}")) for n, of in enumerate(CASES)]
+    given_samples[2] = sample(CASES[2], 2)
+    back = keep(store, given_samples)
+    expected = [one.judgement for one in given_samples]
+    assert [one.judgement for one in back] == expected
+    some = store.samples("demo-1", case_ids=[CASES[3].id, CASES[2].id])
+    assert [one.judgement for one, _ in some] == expected[2:4]
+    few = store.some_samples("demo-1", order="score", limit=2)
+    assert [one.judgement for one, _ in few] == expected[:2]
+    assert [one.judgement.told for one in store.judgements("demo-1")] == ["0", "1", "3", "4"]
+
+
+def test_other_mappings_and_numbers_of_numpy_are_kept_as_plain_ones(store: SqlStore) -> None:
+    said = judgement(
+        raw=MappingProxyType({"tone": np.float64(4.0), "harmful": np.bool_(False)}),
+        metrics={"facts": MappingProxyType({"missing": np.int64(2), "share": np.float32(0.5), "names": {"b", "a"}})},
+    )
+    (back,) = keep(store, [judged(CASES[0], 0, said)])
+    assert back.judgement is not None
+    assert repr(back.judgement.raw) == "{'tone': 4.0, 'harmful': False}"
+    assert repr(back.judgement.metrics) == "{'facts': {'missing': 2, 'share': 0.5, 'names': ['a', 'b']}}"
+
+
+@pytest.mark.parametrize("nowhere", [float("nan"), float("inf"), np.float32("nan")])
+def test_a_score_that_is_no_number_was_not_given(store: SqlStore, nowhere: Any) -> None:
+    said = judgement(bound={"tone": nowhere, "clarity": 2.0}, metrics={"facts": {"share": nowhere}})
+    (back,) = keep(store, [judged(CASES[0], 0, said)])
+    assert back.judgement is not None
+    assert back.judgement.bound == {"clarity": 2.0}
+    assert back.judgement.metrics["facts"]["share"] in ("NaN", "Infinity")
+
+
+def test_the_kind_of_judge_is_a_column(store: SqlStore) -> None:
+    basic = judgement(mode=Mode.BASIC)
+    samples = [judged(CASES[0], 0), judge_failed(CASES[1], 1), judged(CASES[2], 2, basic), judged(CASES[3], 3)]
+    keep(store, [*samples, failed(CASES[4], 4)])
+    columns = store.columns("demo-1")
+    assert columns.modes == ["model", "basic"]
+    assert columns.mode.tolist() == [0, -1, 1, 0, -1]
+    with store.database.reading() as session:
+        assert session.execute("SELECT seq, mode FROM samples WHERE mode IS NOT NULL ORDER BY seq") == [
+            *[(0, "model"), (2, "basic"), (3, "model")]
+        ]
+
+
+def test_a_run_without_a_judge_has_no_modes_and_nothing_to_tell_of_one(store: SqlStore) -> None:
+    keep(store, [sample(CASES[0], 0), failed(CASES[1], 1)])
+    columns = store.columns("demo-1")
+    assert (columns.mode.tolist(), columns.modes) == ([-1, -1], [])
+    assert list(store.judgements("demo-1")) == []
+    assert store.judge_spending("demo-1") == Spending()
+
+
+def test_judged_samples_are_told_without_answers_and_calls(store: SqlStore) -> None:
+    texts = ["plain", ODD, "\x10" * 3, "", "é🪑"]
+    samples = [judged(of, n, attempt=Attempt(text=texts[n])) for n, of in enumerate(CASES)]
+    samples[0] = replace(samples[0], variant=ODD, repeat=7)
+    samples[3] = replace(judge_failed(CASES[3], 3), attempt=Attempt(failure=FAILED))
+    keep(store, samples)
+    told = list(store.judgements("demo-1"))
+    without_calls = replace(judgement(), calls=())
+    assert told[0] == JudgedSample(CASES[0].id, ODD, 7, Outcome.SCORED, 0.8, True, 5, without_calls)
+    assert told[3] == JudgedSample(CASES[3].id, "", 0, Outcome.JUDGE_FAILED, None, None, None, NOTHING)
+    assert [one.text_length for one in told] == [5, len(ODD), 3, None, 2]
+
+
+def test_spending_adds_up_the_calls_that_told(store: SqlStore) -> None:
+    keep(
+        store,
+        [
+            # Two answered calls of 0.5 s, 900 + 80 tokens and 0.25 each, one of them cached, and one that failed.
+            judged(CASES[0], 0),
+            judged(CASES[1], 1, BY_RULES),
+            judged(CASES[2], 2, judgement(calls=(call(cost=None, tokens_out=None, latency=2.0),))),
+            sample(CASES[3], 3),
+        ],
+    )
+    assert store.judge_spending("demo-1") == Spending(
+        calls=4,
+        failed=1,
+        cached=1,
+        latency=0.5 + 0.5 + 2.0,
+        tokens_in=900 * 3,
+        tokens_out=80 * 2,
+        n_tokens=3,
+        cost=0.5,
+        n_cost=2,
+    )
+
+
+def test_a_rescored_sample_shares_the_calls_of_the_run_that_made_them(store: SqlStore) -> None:
+    first = keep(store, [judged(CASES[0], 0), judged(CASES[1], 1), judged(CASES[2], 2, BY_RULES)])
+    # Each says something new of the very same calls; the second run weighs one sample less, in another order.
+    again = [judged(CASES[2], None, BY_RULES, score=0.1), judged(CASES[1], None, judgement(told="again"), score=0.2)]
+    store.create_run(header("demo-2", rescored_from="demo-1"))
+    store.add_rescored("demo-2", "demo-1", again, CASES)
+    third = judged(CASES[1], None, judgement(told="thrice"), score=0.3)
+    store.create_run(header("demo-3", rescored_from="demo-2"))
+    store.add_rescored("demo-3", "demo-2", [third], CASES)
+    assert n_calls(store) == [(1, 2)]
+    assert [(one.score, one.judgement) for one, _ in store.samples("demo-2")] == [
+        (0.2, again[1].judgement),
+        (0.1, BY_RULES),
+    ]
+    assert [one.judgement for one, _ in store.samples("demo-3")] == [third.judgement]
+    assert [one for one, _ in store.samples("demo-1")] == first
+    assert (store.judge_spending("demo-1").calls, store.judge_spending("demo-3").calls) == (6, 3)
+    with store.database.reading() as session:
+        owners = session.execute("SELECT run, seq, judge_run FROM judgements ORDER BY run, seq")
+    assert owners == [(1, 0, 1), (1, 1, 1), (1, 2, None), (2, 1, 1), (2, 2, None), (3, 1, 1)]
+
+
+def test_calls_that_nobody_made_before_belong_to_the_run_that_brings_them(store: SqlStore) -> None:
+    keep(store, [sample(CASES[0], 0), judged(CASES[1], 1, BY_RULES)])
+    store.create_run(header("demo-2", rescored_from="demo-1"))
+    store.add_rescored("demo-2", "demo-1", [judged(CASES[0]), judged(CASES[1])], CASES)
+    assert n_calls(store) == [(2, 2)]
+    assert [one.judgement for one, _ in store.samples("demo-2")] == [judgement(), judgement()]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE judge_calls SET content = '[]'",
+        "DELETE FROM judge_calls",
+        "UPDATE judgements SET judge_run = NULL",
+        "DELETE FROM judgements",
+        "INSERT INTO judgements (run, seq, content) SELECT run, seq, 'x' FROM samples WHERE seq = 1",
+        "UPDATE samples SET mode = 'rules'",
+    ],
+)
+def test_what_a_judge_said_cannot_be_changed_after_the_end(store: SqlStore, statement: str) -> None:
+    before = keep(store, [judged(CASES[0], 0), sample(CASES[1], 1)])
+    store.update_run(header(state=RunState.ENDED))
+    # PostgreSQL looks at what refers to the calls before it looks at the run.
+    refused = pytest.raises(StoreError, match=r"the run has ended and cannot be changed|still referenced from table")
+    with refused, store.database.writing() as session:
+        session.execute(statement)
+    assert [one for one, _ in store.samples("demo-1")] == before
+    # The calls of an ended run can still be read and shared.
+    store.create_run(header("demo-2", rescored_from="demo-1"))
+    store.add_rescored("demo-2", "demo-1", [judged(CASES[0])], CASES)
+    assert n_calls(store) == [(1, 1)]
+
+
+def test_a_judgement_points_at_calls_that_are_there(store: SqlStore) -> None:
+    keep(store, [judged(CASES[0], 0)])
+    with pytest.raises(StoreError), store.database.writing() as session:
+        session.execute("DELETE FROM judge_calls")
+
+
+def test_a_batch_that_fails_leaves_no_judgement(store: SqlStore) -> None:
+    store.create_run(header())
+    broken = judged(CASES[1], attempt=Attempt(text="x", tries=None))  # type: ignore[arg-type] - a row the database refuses
+    with pytest.raises(StoreError):
+        store.add_samples("demo-1", [judged(CASES[0]), broken], CASES)
+    with store.database.reading() as session:
+        for table in ("judge_calls", "judgements"):
+            assert session.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
+
+
+@pytest.mark.parametrize("method", ["judgements", "judge_spending", "journalled", "forget_journal"])
+def test_a_judge_of_a_run_that_is_not_there_is_not_found(store: SqlStore, method: str) -> None:
+    with pytest.raises(RunNotFound):
+        getattr(store, method)("nothing")

@@ -1,0 +1,107 @@
+"""Personal data is taken out before anything is stored or sent."""
+
+import pytest
+
+from steelyard.records import Attempt, Failure
+from steelyard.suite.case import Case
+from steelyard.suite.redaction import RedactedCases, Redactor, RedactPart
+
+
+def redactor(hook=None, **what):
+    return Redactor(RedactPart(**what), hook)
+
+
+def plain(text, **what):
+    return redactor(**what).text(text, Case("a"))
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("write to ann.lee+x@mail.example.co.uk, please", "write to [EMAIL], please"),
+        ("a@b.de and c_d@e-f.org.", "[EMAIL] and [EMAIL]."),
+        ("mail me @home", "mail me @home"),
+        ("2 @ 3.50", "2 @ 3.50"),
+    ],
+)
+def test_e_mail_addresses_are_taken_out(text, without):
+    assert plain(text, emails=True) == without
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("call +49 170 1234567 today", "call [PHONE] today"),
+        ("call (555) 123-4567.", "call [PHONE]."),
+        ("call 0049-30-123456", "call [PHONE]"),
+        ("020 7946 0958, after six", "[PHONE], after six"),
+        ("from 1890 to 1920", "from 1890 to 1920"),
+        ("1890-1920", "1890-1920"),
+        ("it costs 12,500,000 dollars", "it costs 12,500,000 dollars"),
+        ("order 4711081511", "order 4711081511"),
+        ("on 2026-11-16 at 10:30", "on 2026-11-16 at 10:30"),
+    ],
+)
+def test_phone_numbers_are_taken_out_and_other_numbers_stay(text, without):
+    assert plain(text, phones=True) == without
+
+
+def test_names_are_found_at_their_path_and_taken_out_of_everything():
+    case = Case("a", input={"user": "Ann Lee", "question": "Will Ann find rest? asks ANN LEE"}, expected={"by": "Ann"})
+    redacted = redactor(names=["input.user"]).case(case)
+    assert redacted.input == {"user": "[NAME]", "question": "Will [NAME] find rest? asks [NAME]"}
+    assert redacted.expected == {"by": "[NAME]"}
+
+
+def test_names_of_the_case_are_taken_out_of_its_answers_and_failures():
+    redact = redactor(names=["input.users"])
+    case = redact.case(Case("a", input={"users": ["Ann", "Bo"]}))
+    attempt = redact.attempt(Attempt(text="Dear Ann, tell Bo. Annually yours", failure=Failure("cut", "Bo left")), case)
+    assert attempt.text == "Dear [NAME], tell [NAME]. Annually yours"
+    assert attempt.failure == Failure("cut", "[NAME] left")
+
+
+@pytest.mark.parametrize(
+    ("question", "without"),
+    [
+        ("My name is Ann Lee and I am tired.", "My name is [NAME] and I am tired."),
+        ("I am at a crossroads with my partner Alex.", "I am at a crossroads with my partner [NAME]."),
+        ("My ex-husband left. My brother Tom stayed.", "My ex-husband left. My brother [NAME] stayed."),
+        ("My partner and I argue.", "My partner and I argue."),
+    ],
+)
+def test_names_that_a_question_introduces_are_taken_out(question, without):
+    assert redactor(introduced=True).case(Case("a", input=question)).input == without
+
+
+def test_a_name_that_was_introduced_does_not_come_back_with_the_answer():
+    redact = redactor(introduced=True)
+    case = redact.case(Case("a", input={"question": "Should I trust my boss Dana?"}))
+    assert (
+        redact.text("Dana may surprise you. Dana's plan is open.", case)
+        == "[NAME] may surprise you. [NAME]'s plan is open."
+    )
+
+
+def test_names_stay_out_of_what_is_stored_of_a_case():
+    case = redactor(names=["input.user"]).case(Case("a", input={"user": "Ann"}))
+    assert case.private == ("Ann",)
+    assert "Ann" not in repr(case)
+    assert "Ann" not in str(case.as_data())
+
+
+def test_cases_are_redacted_as_they_are_read():
+    source = [Case("a", input="a@b.de"), Case("b", input="none")]
+    cases = RedactedCases(source, redactor(emails=True))
+    assert [case.input for case in cases] == ["[EMAIL]", "none"]
+    assert [case.input for case in cases] == ["[EMAIL]", "none"]
+
+
+def test_a_function_of_the_suite_sees_every_text_last():
+    redact = redactor(hook=lambda text: text.replace("Berlin", "[CITY]"), emails=True)
+    assert redact.case(Case("a", input=["a@b.de in Berlin"])).input == ["[EMAIL] in [CITY]"]
+
+
+def test_nothing_is_taken_out_unless_it_is_asked_for():
+    text = "Ann, a@b.de, +49 170 1234567"
+    assert plain(text, names=["input.user"]) == text
