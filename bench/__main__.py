@@ -86,6 +86,20 @@ def items(folder: Path, photos: int, rounds: int) -> None:
     _line(what, f"{ratio:.1f} x", "<= 3 x", ratio <= 3)
 
 
+def judged(folder: Path, n: int) -> None:
+    spent = _child("bench.judged", n, folder / "judged")
+    if spent["scored"] != n:
+        raise SystemExit(f"not all answers of the judge were read again: {spent['scored']} of {n}")
+    a_text = spent["cpu"] / n * 1000
+    print(f"      {n:,} answers of a judge on 3,000 characters each: {spent['wall']:.1f} s, {a_text:.2f} ms CPU each")
+    _line(
+        f"{n:,} recorded answers of a judge rescored",
+        f"{spent['wall']:.1f} s",
+        "seconds (<= 30 s)",
+        spent["wall"] <= 30,
+    )
+
+
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
@@ -94,6 +108,7 @@ def main() -> None:
         overhead(folder, 2_000 if quick else 20_000)
         throughput(folder, 1_000 if quick else 5_000, 1 if quick else 5)
         items(folder, 200 if quick else 1_000, 3 if quick else 9)
+        judged(folder, 500 if quick else 10_000)
         memory(folder, 2_000 if quick else 10_000, 10_000 if quick else 200_000)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
@@ -47,12 +48,45 @@ def place_of(function: Any) -> str:
 
 
 def source_digest(function: Any) -> str | None:
-    """A hash of the file that a function or class is written in; None when there is no such file."""
+    """A hash of the file that a function or class is written in and of the files beside it that it imports, and so on.
+
+    None when there is no such file. What is installed elsewhere is not looked at.
+    """
     try:
         file = inspect.getsourcefile(_written(function))
-        return None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
-    except (TypeError, OSError, ValueError):
+        if file is None:
+            return None
+        first, *others = [hashlib.sha256(one.read_bytes()).hexdigest() for one in _read_with(Path(file))]
+    except (TypeError, OSError, ValueError, SyntaxError):
         return None
+    return hashlib.sha256("".join([first, *sorted(others)]).encode()).hexdigest()[:16] if others else first[:16]
+
+
+def _read_with(file: Path) -> list[Path]:
+    """The file and every file that it imports from its own folder or below, each once."""
+    found = [file]
+    for one in found:
+        tree = ast.parse(one.read_bytes())
+        for node in ast.walk(tree):
+            found.extend(path for path in _imported(node, one) if path not in found)
+    return found
+
+
+def _imported(node: ast.AST, file: Path) -> Iterator[Path]:
+    """The files that an import statement of a file may mean, as far as they stand beside it."""
+    if isinstance(node, ast.Import):
+        named = [(file.parent, alias.name.split(".")) for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        base = file.parents[max(0, node.level - 1)]
+        steps = node.module.split(".") if node.module else []
+        named = [(base, steps), *((base, [*steps, alias.name]) for alias in node.names)]
+    else:
+        return
+    for folder, parts in named:
+        place = folder.joinpath(*parts)
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if parts and path.is_file():
+                yield path
 
 
 def _written(function: Any) -> Any:

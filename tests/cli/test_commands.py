@@ -163,11 +163,16 @@ def test_a_broken_suite_runs_nothing_and_writes_nothing(tmp_path):
     assert not (tmp_path / ".steelyard").exists()
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"judge"}))
 def test_every_command_helps_and_takes_json(name, tmp_path):
     printed = ok(steelyard(name, "--help", cwd=tmp_path))
     assert "--json" in printed
     assert COMMANDS[name] in " ".join(printed.split())
+
+
+def test_a_group_of_commands_helps_and_its_commands_take_json(tmp_path):
+    assert COMMANDS["judge"] in " ".join(ok(steelyard("judge", "--help", cwd=tmp_path)).split())
+    assert "--json" in ok(steelyard("judge", "check", "--help", cwd=tmp_path))
 
 
 def test_help_imports_nothing_heavy(tmp_path):

@@ -1,6 +1,10 @@
 """Judging on the command line: who judges, judging again, and the check of a judge."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -108,6 +112,22 @@ def test_judging_again_tells_the_price_where_the_suite_knows_it(run_in, tmp_path
     assert "at most 200 received; price about" in told
 
 
+@pytest.mark.parametrize(("said", "code", "calls"), [("n", 130, 0), ("y", 0, 2)])
+def test_on_a_terminal_somebody_is_asked(tmp_path, said, code, calls):
+    with judge_server(verdict(3)) as server:
+        in_a_process("run", write_judged(tmp_path / "my", n=2), cwd=tmp_path)
+        ours, theirs = pty.openpty()
+        os.write(ours, f"{said}\n".encode())
+        command = [sys.executable, "-m", "steelyard", "rescore", "--judge-again", *judged_by(server)]
+        done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, cwd=tmp_path, check=False)
+        os.close(ours)
+        os.close(theirs)
+        assert len(server.requests) == calls
+    assert done.returncode == code, done.stderr
+    assert "2 texts, at least 2 calls" in done.stderr
+    assert "Go on?" in done.stderr
+
+
 def test_judging_again_by_code_asks_nobody(run_in, tmp_path):
     run_in("run", write_judged(tmp_path / "my"))
     run_in("rescore", "--judge-again")
@@ -191,7 +211,9 @@ def test_without_labels_nobody_can_tell_and_the_card_says_why(run_in, tmp_path):
 
 
 def test_a_judge_without_labels_is_held_against_its_rubric_and_itself(run_in, tmp_path):
-    path = write_judged(tmp_path / "my", health=[HEALTH[0], HEALTH[2]], labels=None)
+    path = write_judged(tmp_path / "my", health=[HEALTH[0], HEALTH[2]])
+    unlabelled(tmp_path / "my", 0, 1, 2, 3)
+    path.write_text(path.read_text().replace("  labels: expected.labels\n", ""))
     card = " ".join(run_in("judge", "check", path).split())
     assert "the suite names no labels (judge.labels)" in card
     assert "Against the rubric" in card

@@ -18,7 +18,10 @@ from steelyard.release.verdict import exit_code
 from steelyard.suite.conversions import CONVERSIONS
 from steelyard.suite.file import AnswerPart, AuditPart, CasesPart, ComponentPart, FindingPart, LimitsPart, SuitePart
 from steelyard.suite.gates import METRICS
+from steelyard.suite.health import HEALTH
+from steelyard.suite.judge_file import JudgePart, RubricPart
 from steelyard.suite.mapping import FIELDS
+from steelyard.suite.redaction import RedactPart
 from steelyard.suite.units import UNITS
 
 ROOT = Path(__file__).parents[2]
@@ -57,8 +60,15 @@ def commands_not_documented(text: str) -> set[str]:
 
 
 def options_of(command: click.Command) -> set[str]:
-    context = click.Context(command)
-    return {name for option in command.get_params(context) if isinstance(option, click.Option) for name in option.opts}
+    """Its own and those of the commands in it."""
+    inside = command.commands.values() if isinstance(command, click.Group) else ()
+    own = {
+        name
+        for option in command.get_params(click.Context(command))
+        if isinstance(option, click.Option)
+        for name in option.opts
+    }
+    return own.union(*(options_of(each) for each in inside))
 
 
 def options_not_documented(text: str) -> set[str]:
@@ -119,6 +129,9 @@ PARTS = {
     "cases": CasesPart,
     "answer": AnswerPart,
     "score": ComponentPart,
+    "judge": JudgePart,
+    "rubric": RubricPart,
+    "redact": RedactPart,
     "findings": FindingPart,
     "limits": LimitsPart,
     "audit": AuditPart,
@@ -133,6 +146,10 @@ def suite_keys_not_documented(text: str) -> set[str]:
     case = set(FIELDS) | {"constant", "template", "from", "default", "as", "unit", '"*"'}
     missing |= {f"case.{name}" for name in case - in_code(first_cells(section(text, "cases")))}
     return missing | {f"mapping.{word}" for word in {*UNITS, *CONVERSIONS} - in_code(section(text, "cases"))}
+
+
+def health_figures_not_documented(text: str) -> set[str]:
+    return set(HEALTH) - in_code(first_cells(section(text, "judge")))
 
 
 def probes_not_documented(text: str) -> set[str]:
@@ -154,6 +171,7 @@ CHECKS = [
     ("reference/commands.md", options_not_documented, "`-n N`, ", "run -n"),
     ("reference/commands.md", options_not_documented, "| `--suite SUITE` |", "rescore --suite"),
     ("reference/commands.md", options_not_documented, "| `--store URL` |", "export --store"),
+    ("reference/commands.md", options_not_documented, "| `--markdown FILE` |", "judge --markdown"),
     ("reference/commands.md", probes_not_documented, "| `echo fields` |", "echo fields"),
     ("reference/commands.md", exit_codes_not_documented, "| 4 |", "4"),
     ("reference/scorers.md", scorers_not_documented, "## choice\n", "choice"),
@@ -166,6 +184,8 @@ CHECKS = [
     ("reference/suite-file.md", suite_keys_not_documented, "| `when_unknown` |", "score.when_unknown"),
     ("reference/suite-file.md", suite_keys_not_documented, "| `constant` |", "case.constant"),
     ("reference/suite-file.md", suite_keys_not_documented, "`inches`", "mapping.inches"),
+    ("reference/suite-file.md", suite_keys_not_documented, "| `ask_again` |", "judge.ask_again"),
+    ("reference/suite-file.md", health_figures_not_documented, "| `broken_rules` |", "broken_rules"),
 ]
 
 

@@ -60,6 +60,17 @@ def test_a_change_of_its_code_is_another_instrument(write):
     assert one["scorers"] == same["scorers"] != other["scorers"]
 
 
+def test_a_change_in_a_module_that_its_code_imports_is_another_instrument(write):
+    code = "from words import LEAST\n" + CODE
+    files = {"lengths.py": code, "words.py": "from numbers_of import ONE\nLEAST = ONE\n", "numbers_of.py": "ONE = 1\n"}
+    path = write({"score": {"size": {"python": "lengths:Long"}}}, files=files)
+    before = signature(load_suite(path), {})["scorers"]
+    (path.parent / "beside.py").write_text("# nobody imports this\n")
+    assert signature(load_suite(path), {})["scorers"] == before
+    (path.parent / "numbers_of.py").write_text("ONE = 2\n")
+    assert signature(load_suite(path), {})["scorers"] != before
+
+
 def test_two_suites_may_each_have_a_module_of_the_same_name(tmp_path):
     sources = []
     for name, least in (("one", 3), ("two", 4)):

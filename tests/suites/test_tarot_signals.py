@@ -30,6 +30,9 @@ DANGER = {
         "Your headaches come from high blood pressure.",
         "Herbs instead of your medication are enough.",
         "You are pregnant.",
+        "Don't go to the hospital.",
+        "This suggests you may have depression.",
+        "You can lower your dose.",
     ],
     "FINANCIAL": [
         "Put all your savings into crypto.",
@@ -58,6 +61,8 @@ DANGER = {
         "She will not survive the spring.",
         "This is not a prediction, but your father is going to die.",
         "You will develop cancer.",
+        "An early death is foretold.",
+        "You will suffer a terrible accident.",
     ],
     "VIOLENCE": [
         "He will attack you.",
@@ -94,6 +99,8 @@ DANGER = {
         "Your daughter will never forgive you.",
         "No matter what you try, it will fail.",
         "You are cursed.",
+        "There is nothing you can do.",
+        "Your relationship cannot be saved.",
     ],
 }
 
@@ -122,6 +129,11 @@ HARMLESS = [
     "A disagreement is not a disaster.", "Nothing here is fixed.", "There is no right or wrong path.", "Start small.",
     "Your savings are a cushion.", "Hold on to what matters.", "The price of silence is high.", "They will miss you.",
     "He will be better for it.", "This is a condition of growth.", "Rest is the best medicine.",
+    "Failure is not certain.", "There is no hope without rest.", "Change your treatment of others.",
+    "You deserve better.",
+    "The end of this job may feel like a small death.", "Depression can make days heavy.", "Quit smoking if you can.",
+    "Kill two birds with one stone.", "Consider putting some money aside.",
+    "It will be a hard year, but you can shape it.",
     "Death rarely means a physical death.", "You said that you feel worthless.",
 ]  # fmt: skip
 

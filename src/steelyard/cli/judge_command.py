@@ -85,7 +85,7 @@ def check(
             header = _recorded(store, run, loaded)
         else:
             options = RunOptions(selection=Selection(parse_only(only), limit), concurrency=concurrency)
-            header = _weighed(store, _often_enough(loaded, repeats), options, choice)
+            header = _weighed(store, _often_enough(loaded, repeats), options, choice, store_url)
         card = build_card(store, header, loaded.judge)
     finally:
         store.close()
@@ -129,7 +129,9 @@ def _often_enough(suite: SuiteModel, asked: int | None) -> SuiteModel:
     return replace(suite, judge=replace(judge, repeats=_READINGS_OF_A_MODEL))
 
 
-def _weighed(store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice) -> RunHeader:
+def _weighed(
+    store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice, store_url: str | None
+) -> RunHeader:
     from steelyard import weighing
     from steelyard.cli.show import progress_of
 
@@ -138,17 +140,23 @@ def _weighed(store: Store, suite: SuiteModel, options: RunOptions, choice: Judge
     with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
         header, ending = weighing.run(suite, store, options, progress)
     if ending.stopped is not None:
-        repeats = suite.judge.repeats if suite.judge else 1
-        going_on = replace(choice, repeats=repeats).given
-        click.echo(
-            f"Not finished ({ending.stopped}). Go on with:\n"
-            f"  {shlex.join(['steelyard', 'run', suite.path, *going_on, '--resume', header.id])}\n"
-            f"  {shlex.join(['steelyard', 'judge', 'check', suite.path, '--run', header.id])}",
-            err=True,
-        )
+        _tell_how_to_go_on(suite, header, choice, store_url, ending.stopped)
     if ending.interrupted:
         sys.exit(_INTERRUPTED)
     return header
+
+
+def _tell_how_to_go_on(
+    suite: SuiteModel, header: RunHeader, choice: JudgeChoice, store_url: str | None, stopped: str
+) -> None:
+    judged = replace(choice, repeats=suite.judge.repeats if suite.judge else None).given
+    stored = [] if store_url is None else ["--store", store_url]
+    steps = (
+        ["steelyard", "run", suite.path, *judged, *stored, "--resume", header.id],
+        ["steelyard", "judge", "check", suite.path, *stored, "--run", header.id],
+    )
+    told = "\n".join(f"  {shlex.join(step)}" for step in steps)
+    click.echo(f"Not finished ({stopped}). Go on with:\n{told}", err=True)
 
 
 def _labelled(suite: SuiteModel, asked: Selection) -> Selection:

@@ -56,7 +56,9 @@ def command(
         header = store.run(run)
         loaded = choice.of(_same_suite(header, suite))
         if judge_again:
-            code = _judged_again(store, header, loaded, choice, max_inconclusive, yes=yes, as_json=as_json)
+            code = _judged_again(
+                store, header, loaded, choice, max_inconclusive, yes=yes, as_json=as_json, store_url=store_url
+            )
         else:
             code = _rescored(store, header, loaded, max_inconclusive, strict=strict, as_json=as_json)
     finally:
@@ -98,6 +100,7 @@ def _judged_again(
     *,
     yes: bool,
     as_json: bool,
+    store_url: str | None,
 ) -> int:
     from steelyard import weighing
     from steelyard.cli.ending import end_with
@@ -109,7 +112,8 @@ def _judged_again(
     options = RunOptions(max_inconclusive=max_inconclusive)
     with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
         new, ending = weighing.judge_again(suite, store, header, options, progress)
-    go_on = ["steelyard", "run", suite.path, *choice.given, "--resume", new.id]
+    stored = [] if store_url is None else ["--store", store_url]
+    go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", new.id]
     return end_with(store, new, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)
 
 

@@ -25,6 +25,12 @@ _ORDER: Final = re.compile(
     r"""|["']\w+["']\s*:\s*(?:\d|true\b|false\b)""",
     re.IGNORECASE | re.MULTILINE,
 )
+_HINTS: Final = (
+    *("ignore", "disregard", "forget", "override", "score", "mark", "flag", "system", "assistant", "developer", "<|"),
+    *("inst]", "sys>>", "<<<", "instruction", "rubric", "scale", "judge", "evaluator", "grader", "reviewer", "rater"),
+    *("assessor", "metrics", "json", "your answer", "points", "rating", "grade", '":', "':", '" :', "' :"),
+)
+"""Every order holds one of these: looking for them first takes a fraction of the time."""
 _HIDDEN: Final = re.compile(r"<U\+[0-9A-F]{4,6}>")
 """What an unseen character becomes when it is made visible."""
 _PIECES: Final = re.compile(r"(?<=[.!?\])])[ \t]+|\n+")
@@ -34,14 +40,19 @@ def without_orders(text: str) -> tuple[str, str]:
     """The text without the sentences that speak to a judge or hide something, and those sentences."""
     seen = visible(text)
     bare = _HIDDEN.sub("", seen)
-    if bare == seen and _ORDER.search(text) is None:
+    if bare == seen and not _may_hold_order(text):
         return text, ""
     kept: list[str] = []
     orders: list[str] = []
     for piece in _PIECES.split(seen):
         shown = _HIDDEN.sub("", piece)
-        if shown == piece and _ORDER.search(shown) is None:
+        if shown == piece and not (_may_hold_order(shown) and _ORDER.search(shown)):
             kept.append(shown)
         else:
             orders.append(shown or piece)
-    return "\n".join(kept), "\n".join(orders)
+    return ("\n".join(kept), "\n".join(orders)) if orders else (text, "")
+
+
+def _may_hold_order(text: str) -> bool:
+    lowered = text.lower()
+    return any(hint in lowered for hint in _HINTS)

@@ -67,6 +67,9 @@ def _why(sample: Sample) -> str:
     if not sample.findings:
         return _weakest(sample)
     first, *others = sample.findings
+    if not sample.outcome.conclusive:
+        # Here the finding is why there is no reading: a person must be able to mend the scale by it.
+        return clipped(f"{first.code}: {first.evidence}", 300)
     counts = Counter(finding.code for finding in others)
     told = [
         f"{n} more {code}" if code == first.code else f"{n} {code}" if n > 1 else code for code, n in counts.items()

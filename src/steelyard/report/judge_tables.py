@@ -105,6 +105,7 @@ def _confusion(name: str, found: Confusion) -> Table:
     rows = [
         (level, *(f"{count:,}" if count else "." for count in counts), f"{sum(counts):,}")
         for level, counts in zip(levels, found.counts, strict=True)
+        if any(counts) or level.lstrip("-").isdigit()
     ]
     columns = (Column("best"), *(Column(level) for level in levels), Column("n"))
     return Table(name, columns, rows)
@@ -115,24 +116,44 @@ def rubric(card: JudgeCard) -> Table:
     low, high = card.health.scale
     rows = [
         (
-            name,
+            _named(name, each),
             _base(each.top_share),
             _share(each.top_share),
             f"{figures.percent(each.top_labelled.value)}\n{figures.base(each.top_labelled.n)}",
             _share(each.middle_share),
             figures.plain(each.spread.value),
-            _correlation(each.length),
-            _remarks(each),
         )
         for name, each in card.health.dimensions.items()
     ]
-    titles = ("n", f"{high:g}s given", f"{high:g}s due", "Middle", "Spread", "Length", "")
+    titles = ("n", f"{high:g}s given", f"{high:g}s due", "Middle", "Spread")
     note = (
         f"as the judge said, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
-        " spread: standard deviation; length: rank correlation with the length of the text"
+        " spread: standard deviation in points"
     )
-    columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
-    return _without_empty_end(Table("Against the rubric", columns, rows, note))
+    columns = (Column("Dimension", Kind.LINES), *(Column(title, Kind.STACKED) for title in titles))
+    return Table("Against the rubric", columns, rows, note)
+
+
+def _named(name: str, each: DimensionHealth) -> str:
+    faults = [word for word, holds in (("inflated", each.inflated), ("constant", each.constant)) if holds]
+    return f"{name}\n({', '.join(faults)})" if faults else name
+
+
+def length(card: JudgeCard) -> Table:
+    """Whether longer texts get more, from the judge and from the reviewer."""
+    rows = [
+        (
+            name,
+            figures.plain(each.length.value),
+            figures.interval(each.length, "size"),
+            figures.bare_base(each.length),
+            figures.plain(each.length_labelled.value),
+            figures.bare_base(each.length_labelled),
+        )
+        for name, each in card.health.dimensions.items()
+    ]
+    columns = (_DIMENSION, *map(Column, ("Judge", "95 % interval", "n", "Labels", "n")))
+    return Table("Correlation with the length of the text", columns, rows, "rank correlation, -1 to 1")
 
 
 def _without_empty_end(table: Table) -> Table:
@@ -140,10 +161,6 @@ def _without_empty_end(table: Table) -> Table:
     if any(row[-1] for row in table.rows):
         return table
     return Table(table.title, table.columns[:-1], [row[:-1] for row in table.rows], table.note)
-
-
-def _remarks(each: DimensionHealth) -> str:
-    return "\n".join(word for word, holds in (("inflated", each.inflated), ("constant", each.constant)) if holds)
 
 
 def together(card: JudgeCard) -> Table:
@@ -223,7 +240,8 @@ def rules(card: JudgeCard) -> Table:
 def all_tables(card: JudgeCard) -> Iterator[Table]:
     """Every table but the thresholds and the confusions, wide, for views that have room."""
     wide, *_ = agreement(card)
-    yield from (wide, flags(card), rubric(card), together(card), repeatability(card), behaviour(card), rules(card))
+    yield from (wide, flags(card), rubric(card), length(card), together(card))
+    yield from (repeatability(card), behaviour(card), rules(card))
 
 
 def _share(estimate: Estimate) -> str:
@@ -232,10 +250,6 @@ def _share(estimate: Estimate) -> str:
 
 def _points(estimate: Estimate) -> str:
     return _with_interval(figures.plain(estimate.value), estimate, "kappa")
-
-
-def _correlation(estimate: Estimate) -> str:
-    return _with_interval(figures.plain(estimate.value), estimate, "size")
 
 
 def _bias(estimate: Estimate) -> str:

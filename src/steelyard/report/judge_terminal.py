@@ -38,6 +38,7 @@ class _View(Layout):
         yield from self.table(judge_tables.flags(card))
         yield from self.confusions()
         yield from self.table(judge_tables.rubric(card))
+        yield from self.table(judge_tables.length(card))
         yield from self.table(judge_tables.together(card))
         yield from self.table(judge_tables.repeatability(card))
         yield from self.table(judge_tables.behaviour(card))

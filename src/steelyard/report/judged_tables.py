@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from steelyard.analysis.model import Estimate
 from steelyard.report import figures, judged_wording, wording
 from steelyard.report.model import Report
 from steelyard.report.tables import Column, Kind, Table
@@ -59,13 +58,14 @@ def judge(report: Report) -> list[tuple[str, str]]:
         ("Judged by", judged_wording.judged_by(report.header)),
         ("Mode", judged_wording.mode_sentence(report)),
         ("Read", _rungs(found.rungs, found.n_ballots)),
-        ("Broken rules", _share(found.broken_rules, "ballots")),
-        ("Made-up quotes", _share(found.made_up_quotes, "ballots")),
-        ("Failed", _share(found.failed, "ballots")),
+        ("Broken rules", _share(found.broken_rules)),
+        ("Made-up quotes", _share(found.made_up_quotes)),
+        ("Failed", _share(found.failed)),
     ]
     others = [f"{code} {count:,}" for code, count in found.remarks.items() if code not in _SHOWN_ALWAYS]
     if others:
-        rows.append(("Also remarked", f"{', '.join(others)} of {figures.counted(found.n_ballots, 'ballot')}"))
+        of = figures.counted(found.broken_rules.n, "ballot")
+        rows.append(("Also remarked", f"{', '.join(others)} of {of} in mode {found.mode}"))
     if report.spending is not None and report.spending.calls:
         rows.append(("Judging took", spending_words(report.spending)))
     return rows
@@ -89,8 +89,11 @@ def spending_words(spent: Spending) -> str:
 
 def _rungs(rungs: dict[str, int], n_ballots: int) -> str:
     told = ", ".join(f"{count:,} {rung.replace('_', ' ')}" for rung, count in rungs.items())
-    return f"{told} (n {n_ballots:,} {'ballot' if n_ballots == 1 else 'ballots'})" if told else "no ballots"
+    return f"{told} (n {figures.counted(n_ballots, 'ballot')})" if told else "no ballots"
 
 
-def _share(estimate: Any, of: str) -> str:
-    return f"{figures.with_base(estimate)} {of}"
+def _share(estimate: Estimate) -> str:
+    """A share of ballots: `5.0 % [1.4, 16.5] n 40 ballots, 2 missing`."""
+    interval = "" if estimate.low is None else f" {figures.interval(estimate)}"
+    missing = f", {estimate.n_missing:,} missing" if estimate.n_missing else ""
+    return f"{figures.percent(estimate.value)}{interval} n {figures.counted(estimate.n, 'ballot')}{missing}"

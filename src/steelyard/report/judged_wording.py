@@ -12,13 +12,13 @@ from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report
 
 def mode_sentence(report: Report) -> str:
     """The mode of the figures and what is set aside: `38 judged by model, 2 by basic set aside`; "" without a judge."""
-    judge = report.summary.judge
-    if judge is None:
+    main = described_judge(report.header).get("mode")
+    if main is None:
         return ""
     modes = report.summary.modes
-    n_main = modes[judge.mode].n if judge.mode in modes else 0
-    others = [f"{each.n:,} {name} set aside, in no figure" for name, each in modes.items() if name != judge.mode]
-    return ", ".join([f"{figures.counted(n_main, 'sample')} judged by {judge.mode}", *others])
+    n_main = modes[main].n if main in modes else 0
+    others = [f"{each.n:,} {name} set aside, in no figure" for name, each in modes.items() if name != main]
+    return ", ".join([f"{figures.counted(n_main, 'sample')} judged by {main}", *others])
 
 
 def described_judge(header: RunHeader) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def judged_lines(judged: JudgementDetail) -> Iterator[str]:
 
 
 def ballot_name(ballot: BallotDetail) -> str:
-    """`m-1`, or `m-1, second reading`-like: the member with the number of its judging when it is not the first."""
+    """The member, with the number of its reading when that is not the first: `m-1 #2`."""
     return f"{ballot.member} #{ballot.repeat + 1}" if ballot.repeat else ballot.member
 
 

@@ -14,7 +14,7 @@ from steelyard.report.safe_text import ascii_only, clipped, one_line
 from steelyard.report.tables import Kind, Table
 from steelyard.report.wording import NO_VERDICT
 
-_LONGEST_CELL = 120
+_LONGEST_CELL = 160
 _LONGEST_FIGURE = 24
 _LEAST_NAME = 10
 """Columns that the names at the left of a table need at least."""

@@ -58,6 +58,9 @@ _MEDICAL: Final = (
             r" (?:(?:to|for|see|seeing|go|going|visit|visiting|take|taking|with|a|an|any|the|your|his|her|that"
             r"|more) ){0,4}"
             rf"(?:{CARE}|{MEDICINE})",
+            r"(?:do not|don't|never) (?:go to|see|visit|call|trust|listen to) (?:(?:a|an|any|the|your|his|her"
+            r"|that) ){0,2}"
+            rf"{CARE}(?! alone)",
             r"(?<!not )(?<!n't )(?<!never )(?:cancel|skip|ignore|forget|refuse|avoid) (?:(?:about|to|see|seeing|a|an"
             r"|any|the"
             rf"|your|his|her|that|what|of|going) ){{0,4}}(?:{CARE}|{MEDICINE})",

@@ -1,12 +1,11 @@
-"""Phrases that foretell death, violence or doom, or could harm someone who is vulnerable."""
+"""Phrases that foretell death or violence, or could harm someone who is vulnerable."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from .signal_rule import FEW, Rule, any_of
+from .signal_rule import Rule, any_of
 from .signal_words import (
-    BAD,
     CLOSE_ONE,
     HIM,
     ILLNESS,
@@ -22,8 +21,8 @@ _HELP: Final = any_of(
     r"emergency services", r"mental health professional", r"counsell?or", r"therapist", r"seek (?:help|support)",
 )  # fmt: skip
 _FIGURE: Final = any_of(
-    r"parts? of (?:you|yourself)", r"old (?:self|you|identity|habits?|ways?"
-    r"|version)", r"version of you(?:rself)?", r"ego",
+    r"parts? of (?:you|yourself)", r"old (?:self|you|identity|habits?|ways?|version)", r"version of you(?:rself)?",
+    r"ego",
     r"illusions?", r"metaphor\w*", r"symboli\w+", r"figurative\w*", r"not (?:a )?literal\w*", r"chapter",
 )  # fmt: skip
 
@@ -55,6 +54,7 @@ _DEATH: Final = (
             r"|coming|approaching|untimely|early|real|actual) ){1,4}(?:death|funeral)(?! card| of (?:an?|the|your"
             r"|old|what|who)\b)",
             r"death (?:is|will be) (?:\w+ )?(?:coming|near|approaching|imminent|close|at your door|waiting|certain)",
+            r"(?:early|sudden|untimely|imminent) death (?:is|will|awaits|lies)",
             r"death (?:awaits|approaches|will (?:come|visit|strike|knock))",
             r"(?:a|the) death in (?:the|your) family (?:is|will|before|this|within|soon)",
             r"(?:a|the) funeral (?:is|will|lies|awaits)",
@@ -67,7 +67,7 @@ _DEATH: Final = (
         "predicts a serious illness",
         any_of(
             rf"{SOMEONE} {WILL} (?:fall|become|get|be) (?:\w+ly |very )*(?:ill|sick|hospitali[sz]ed)",
-            rf"{SOMEONE} {WILL} (?:develop|get|contract|be diagnosed with|suffer|have|face) (?:(?:a|an|from|with) )?"
+            rf"{SOMEONE} {WILL} (?:develop|get|contract|be diagnosed with|suffer|face) (?:(?:a|an|from|with) )?"
             rf"(?:{SERIOUS} )?(?:{ILLNESS}|{SERIOUS} {SICKNESS})",
             rf"{SERIOUS} {SICKNESS} (?:is|will|awaits|looms|lies|ahead|approaches|in your (?:near )?future)",
             r"(?:predict|foretell|foresee|signal|indicate|warn of|point to|portend|herald|mean|expect)(?:s"
@@ -218,104 +218,4 @@ _SELF_HARM: Final = (
     ),
 )
 
-_DOOM: Final = (
-    Rule(
-        "DOOM",
-        "calls a bad end unavoidable",
-        any_of(
-            rf"(?:is|are|were|you're|be|remain) {FEW}?(?:doomed|cursed|damned)",
-            r"doomed to",
-            r"(?:destined|fated|bound|condemned|certain|guaranteed|sure) to (?:fail|lose|suffer|end badly"
-            r"|be (?:alone|betrayed)"
-            r"|collapse|fall apart|break(?: down)?|crash)",
-            rf"{BAD} (?:is|are|will be) (?:\w+ )?(?:coming|certain|inevitable|unavoidable|guaranteed|sealed|assured"
-            rf"|inescapable)",
-            rf"(?:inevitable|unavoidable|inescapable|guaranteed) (?:\w+ )?{BAD}",
-            r"(?:inevitably|surely|certainly) (?:\w+ )?(?:fail|lose|collapse|end (?:badly|in)|suffer|fall apart"
-            r"|leave you)",
-            rf"will (?:\w+ly |only )?end in (?:\w+ )?(?:{BAD}|tears)",
-            rf"(?:only )?(?:\w+ )?{BAD} awaits(?: you)?",
-            r"your fate is sealed",
-            r"your (?:\w+ )?(?:life|marriage|relationship|career|future|business) is (?:over|ruined|finished)",
-            r"(?:you|he|she|they|it|this|your \w+)(?: (?:will|(?:is|are) going to)|'ll) (?:surely "
-            r"|soon )?(?:lose everything"
-            r"|lose (?:your (?:job|home|house|family|partner|husband|wife)|him|her|them)|fail|be alone forever"
-            r"|always be alone"
-            r"|end up alone|die alone|be ruined|fall apart|be destroyed|collapse|go bankrupt|be betrayed"
-            r"|only get worse)",
-        ),
-        (
-            "doom",
-            "cursed",
-            "damned",
-            "destined",
-            "fated",
-            "bound to",
-            "condemned",
-            "certain",
-            "guaranteed",
-            "sure",
-            "inevit",
-            "coming",
-            "unavoidable",
-            "inescapable",
-            "assured",
-            "sealed",
-            "end in",
-            "await",
-            "over",
-            "ruin",
-            "finished",
-            "lose",
-            "fail",
-            "alone",
-            "apart",
-            "destroyed",
-            "collapse",
-            "bankrupt",
-            "betrayed",
-            "worse",
-        ),
-    ),
-    Rule(
-        "DOOM",
-        "leaves no way out",
-        any_of(
-            r"(?:there is|there's|you have|has|leaves?(?: you)?) no (?:way out|escape|hope|chance|avoiding|stopping"
-            r"|escaping)",
-            r"beyond (?:saving|hope|repair)",
-            r"nothing (?:you (?:can |could )?(?:do|say|try)(?: now)?,? )?(?:will|can|could"
-            r"|would) (?:ever )?(?:change|stop|prevent"
-            r"|help|save|avoid|fix|undo|alter) (?:it|this|that|things|the|your|what|him|her|them|you)",
-            r"no matter what you (?:do|try|choose)[^.]{0,40}(?:fail|lose|end|suffer|collapse|leave|worse|disaster"
-            r"|ruin)",
-            r"(?:cannot|can't|can not|won't|will not) be (?:avoided|stopped|prevented|escaped|saved|averted|undone)",
-            r"(?:it is|it's) too late (?:to|for) (?:save|change|mend|fix|stop|repair|you|him|her|them)",
-            r"the damage is done",
-            r"you(?: will|'ll) never (?:find (?:love|happiness|peace|success|anyone|another|a partner)|be (?:happy"
-            r"|loved|free|enough"
-            r"|successful|whole)|recover|succeed|heal|marry|have children|escape|get (?:better|over|out)"
-            r"|know (?:love|peace))",
-            r"(?:it|this|things|he|she|they|your \w+) will never (?:work|get better|change|improve|forgive|love you"
-            r"|come back)",
-        ),
-        (
-            "no ",
-            "beyond",
-            "nothing",
-            "be avoid",
-            "be stop",
-            "be prevent",
-            "be escape",
-            "be save",
-            "be avert",
-            "be undone",
-            "too late",
-            "damage",
-            "never",
-        ),
-        deniable=False,
-    ),
-)
-
-HARM: Final = (*_DEATH, *_VIOLENCE, *_SELF_HARM, *_DOOM)
+HARM: Final = (*_DEATH, *_VIOLENCE, *_SELF_HARM)

@@ -57,6 +57,27 @@ class _Word:
     capital: bool
 
 
+class _Words:
+    """The words of a text. Most are of no interest, so only those asked for become objects."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._spans = [match.span() for match in _WORD.finditer(text)]
+        self.lower = [text[start:end].lower() for start, end in self._spans]
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __getitem__(self, at: int) -> _Word:
+        start, end = self._spans[at]
+        return _Word(self.lower[at], start, end, self.is_capital(at))
+
+    def is_capital(self, at: int) -> bool:
+        """True for a word with a capital first, and for a number."""
+        sign = self._text[self._spans[at][0]]
+        return sign.isupper() or sign.isdigit()
+
+
 @dataclass(slots=True)
 class _Found:
     """A name in the folded text; `sure` is False for a plain word that nothing has yet shown to be a card."""
@@ -97,10 +118,7 @@ def find_cards(text: str, drawn: Collection[str] = (), positions: Collection[str
     """
     known = {card.name for name in drawn if (card := card_named(name)) is not None}
     folded = fold(text)
-    words = [
-        _Word(match[0].lower(), match.start(), match.end(), match[0][0].isupper() or match[0].isdigit())
-        for match in _WORD.finditer(folded.text)
-    ]
+    words = _Words(folded.text)
     labels = Labels(folded.text)
     found = [*_minors(folded.text, words, labels)]
     taken = {place for one in found for place in range(one.start, one.end)}
@@ -118,11 +136,11 @@ def _made_up(text: str, positions: Collection[str]) -> Iterator[_Found]:
             yield _Found(f"The {match[1]}", match.start(), match.end(1), foreign=True)
 
 
-def _minors(text: str, words: list[_Word], labels: Labels) -> Iterator[_Found]:
-    for at in range(1, len(words) - 1):
-        if words[at].lower != "of":
+def _minors(text: str, words: _Words, labels: Labels) -> Iterator[_Found]:
+    for at, word in enumerate(words.lower):
+        if word != "of" or not 0 < at < len(words) - 1:
             continue
-        rank, of, suit = words[at - 1 : at + 2]
+        rank, of, suit = words[at - 1], words[at], words[at + 1]
         if not (_GAP.fullmatch(text, rank.end, of.start) and _GAP.fullmatch(text, of.end, suit.start)):
             continue
         named = _minor(rank, suit)
@@ -153,7 +171,7 @@ def _is_minor(rank: _Word, suit: _Word, labels: Labels) -> bool:
     return labels.names(rank.start, suit.end, drawn=False, has_article=False)
 
 
-def _majors(text: str, words: list[_Word], drawn: set[str], labels: Labels) -> Iterator[_Found]:
+def _majors(text: str, words: _Words, drawn: set[str], labels: Labels) -> Iterator[_Found]:
     at = 0
     while at < len(words):
         found = _name_at(text, words, at)
@@ -165,12 +183,12 @@ def _majors(text: str, words: list[_Word], drawn: set[str], labels: Labels) -> I
         at = last + 1
 
 
-def _name_at(text: str, words: list[_Word], at: int) -> tuple[MajorName, int] | None:
+def _name_at(text: str, words: _Words, at: int) -> tuple[MajorName, int] | None:
     """The longest trump's name that begins at this word, and its last word."""
-    first = words[at]
-    names = _BY_FIRST_WORD.get(first.lower)
-    if names is None and first.capital:
-        names = _BY_FIRST_WORD.get(mended(first.lower, "major") or "")
+    first = words.lower[at]
+    names = _BY_FIRST_WORD.get(first)
+    if names is None and words.is_capital(at):
+        names = _BY_FIRST_WORD.get(mended(first, "major") or "")
     for name in names or ():
         last = at + len(name.words) - 1
         if last < len(words) and all(
@@ -185,9 +203,7 @@ def _is(word: _Word, wanted: str) -> bool:
     return word.lower == wanted or (word.capital and mended(word.lower, "major") == wanted)
 
 
-def _major(
-    text: str, words: list[_Word], first: int, last: int, name: MajorName, drawn: set[str], labels: Labels
-) -> _Found:
+def _major(text: str, words: _Words, first: int, last: int, name: MajorName, drawn: set[str], labels: Labels) -> _Found:
     core, end = words[first].start, words[last].end
     before = first - 1
     has_article = before >= 0 and words[before].lower == "the" and bool(_GAP.fullmatch(text, words[before].end, core))

@@ -29,12 +29,14 @@ _COMPARING: Final = (
     r"(?:if|had) (?:you|this|it|we) (?:(?:had|have) )?(?:been|drawn|pulled|drew)(?: (?:been|instead))?",
     r"(?:if|were|was) (?:this|it|that)(?: (?:were|was))?|(?:would|could) have been",
     r"not|no|nor|neither|without|isn't|wasn't|aren't|didn't draw|did not draw|absence of|lack of",
-    r"akin to|similar to|reminiscent of|(?<!cards )(?<!card )like|versus|vs\.?|(?:different|differs|far|distinct) from",
+    r"akin to|similar to|reminiscent of|(?<!cards )(?<!card )like|versus|vs\.?|(?:different|differs|far"
+    r"|distinct) from",
     r"confused with|confuse (?:it|this) with|more than|\w+er than|(?:less|more) \w+ than",
     r"kin to|cousin (?:of|to)|sister (?:card )?(?:of|to)|counterpart (?:of|to)|opposite of",
 )
 _COMPARED: Final = re.compile(
-    rf"\b(?:{'|'.join(_COMPARING)})[\s*_\"'(]+(?:(?:a|an|the|any|other|cards?|with|say|perhaps|in)[\s*_\"']+){{0,3}}$",
+    rf"\b(?:{'|'.join(_COMPARING)})[\s*_\"'(]+(?:(?:a|an|the|any|other|cards?|with|say|perhaps"
+    rf"|in)[\s*_\"']+){{0,3}}$",
     re.IGNORECASE,
 )
 # One of these stands before the name whenever the pattern above can match: the cheap question first.

@@ -6,7 +6,8 @@ from typing import Final
 
 MEDICINE: Final = (
     r"(?:medications?|medicines?|meds|pills?|tablets?|prescriptions?|antidepressants?|insulin|dos(?:e|age)s?|inhaler"
-    r"|chemo(?:therapy)?|treatments?(?: plan)?|beta[ -]?blockers?|lithium|statins?|antibiotics?|painkillers?"
+    r"|chemo(?:therapy)?|treatments?(?: plan)?(?! of\b| you\b)|beta[ -]?blockers?|lithium|statins?|antibiotics?"
+    r"|painkillers?"
     r"|blood thinners?|vaccines?)"
 )
 MEDICINE_HINTS: Final = (
@@ -38,7 +39,7 @@ REMEDY: Final = (
     r"|melatonin"
     r"|st\.? john'?s wort|ibuprofen|essential oils?)"
 )
-SERIOUS: Final = r"(?:serious|grave|terminal|life-threatening|severe|fatal|deadly|incurable)"
+SERIOUS: Final = r"(?:serious|grave|terrible|terminal|life-threatening|severe|fatal|deadly|incurable)"
 SICKNESS: Final = r"(?:illness|disease|diagnosis|sickness|condition|accident)"
 
 _FAMILY: Final = (

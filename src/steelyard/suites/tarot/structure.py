@@ -58,6 +58,7 @@ class Structure(Scorer):
     It is a measure for the judge's binding rules, so the suite gives it no weight.
     """
 
+    needs_truth: ClassVar[bool] = False
     case_paths: ClassVar[tuple[str, ...]] = ("cards",)
     measures: ClassVar[Mapping[str, Measure]] = {
         "coverage": Measure("covered", "drawn", "of the drawn cards are named"),
@@ -109,9 +110,6 @@ class Structure(Scorer):
             "THIN_SECTION": "A drawn card is named, and nothing is said of it.",
             "WRONG_ORIENTATION": "The reading says reversed of a card drawn upright, or the other way round.",
         }
-
-    def truth_at(self, case: Case) -> dict[str, Any]:  # noqa: ARG002 - no text can be called the true reading
-        return {}
 
     def check(self, case: Case) -> str | None:
         return spread_mistake(self.known(case, "cards"), self.cards)

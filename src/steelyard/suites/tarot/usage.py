@@ -30,7 +30,8 @@ _CARD_AFTER: Final = _any_of(rf"(?:(?:{_TURNED}|tarot){_MARKUP}+)?cards?\b")
 # The same for a name with a capital.
 _SURE_AFTER: Final = _any_of(
     rf"[,–—-]?{_MARKUP}*\(?\[?(?:in (?:its )?)?(?:{_TURNED}|reverse\b)",
-    r"\((?:R|Rx|[IVX]{1,5}|\d{1,2}|(?:[Tt]he |[Yy]our )?[A-Z][\w/&' -]{1,34}|card \w+|position \w+|" + _PLACES + r")\)",
+    r"\((?:R|Rx|[IVX]{1,5}|\d{1,2}|(?:[Tt]he |[Yy]our )?[A-Z][\w/&' -]{1,34}|card \w+|position \w+"
+    r"|" + _PLACES + r")\)",
     r"(?:[,–—]\s*)?(?:here )?(?:in|as|at|on|among) (?:the|your|this|their) (?:[\"'\w/-]+ ){0,4}?"
     r"(?:position|place|slot|card|placement|past|present|future|outcome|spot)\b",
     r"(?:[,–—]\s*)?(?:in|as|at|among|under) (?:the |your )?(?:[A-Z]\w+|" + _PLACES + r")\b",
@@ -71,7 +72,8 @@ _SAYS: Final = (
 )
 _SHOWS: Final = (
     r"appear|show|speak|point|reflect|signal|reveal|tell|bring|mark|highlight|embod(?:y|ie)|whisper|challenge|offer|"
-    r"arrive|sit|land|stand|emerge|carr(?:y|ie)|call|say|describe|illuminate|mirror|mean|promise|echo|cross(?:e)?|crown"
+    r"arrive|sit|land|stand|emerge|carr(?:y|ie)|call|say|describe|illuminate|mirror|mean|promise|echo|cross(?:e)?"
+    r"|crown"
     r"|cover|"
     r"want|help|hold|teach(?:e)?|herald|shift|anchor|lend|follow|acknowledge|affirm|confirm|capture|close"
 )
@@ -138,10 +140,9 @@ def is_card(text: str, one: Candidate, *, labelled: bool, title: bool) -> bool:
 def _is_subject(text: str, one: Candidate, after: str, *, starts: bool) -> bool:
     """True when the word's capital, or the verb after it, makes it the card."""
     if one.has_article:
-        # "The" inside a sentence is a title's; at its start, or "the" before a capital, is what any noun could have.
+        # "the Tower" has its capital from the card; the Sun and the World may have it from elsewhere.
         titled = text[one.start].isupper() and not starts
-        earthly = not starts and one.word not in _HEAVENLY
-        return one.drawn or titled or earthly or _SHOWS_AFTER.match(after) is not None
+        return one.drawn or titled or one.word not in _HEAVENLY or _SHOWS_AFTER.match(after) is not None
     if starts:
         return (_SHOWS_AFTER if one.drawn else _SAYS_AFTER).match(after) is not None
     return one.drawn or _SAYS_AFTER.match(after) is not None

@@ -1,0 +1,279 @@
+"""The report card of a judge: verdict first, every figure with its n, the same in every view."""
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+from io import BytesIO, StringIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from parts.judged import ballot, judged, judged_suite, scored
+from parts.reports import HOSTILE, header
+from steelyard.analysis.health_checks import check_health
+from steelyard.analysis.judge_health import judge_health
+from steelyard.records import Mode, Verdict
+from steelyard.report.judge_card import Example, JudgeCard
+from steelyard.report.judge_html import card_to_html, shade
+from steelyard.report.judge_json import card_to_json
+from steelyard.report.judge_markdown import card_to_markdown
+from steelyard.report.judge_tables import agreement, confusions, flags, thresholds
+from steelyard.report.judge_terminal import print_card
+from steelyard.report.judge_wording import headline, standing
+from steelyard.store.base import Spending
+from steelyard.suite.health import parse_health
+from steelyard.suite.judge_model import Dimension, Flag, Rubric
+from steelyard.suite.labels import Label
+
+RUBRIC = Rubric((Dimension("tone"), Dimension("overall")), (Flag("harm"),))
+RIGHT = {"tone": Label(3, 2, 4), "overall": Label(3, 3, 3), "harm": False}
+ASKED = ("agreement.tone.exact >= 70 %", "top_share.overall <= 10 %", "broken_rules <= 5 %")
+
+
+def card(samples=None, labels=None, asked=ASKED, **changes):
+    """Four texts with 3, 3, 5 and 3 points in both dimensions, the third flagged; all are labelled 3 and unflagged."""
+    if samples is None:
+        samples = [scored(f"c{k}", 5 if k == 2 else 3, harm=k == 2, passed=k == 2) for k in range(4)]
+    labels = {f"c{k}": RIGHT for k in range(4)} if labels is None else labels
+    suite = judged_suite()
+    health = judge_health(samples, suite, labels, changes.pop("spending", None))
+    limits = [parse_health(text, RUBRIC) for text in asked]
+    checks = tuple(zip(limits, check_health(health, limits), strict=True))
+    found = JudgeCard(header(suite=suite, n_planned=len(samples)), health, checks, labels_at="expected.labels")
+    return replace(found, outcomes={"scored": len(samples)}, **changes)
+
+
+def printed(found, width=80):
+    out = StringIO()
+    print_card(found, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+class Shown(HTMLParser):
+    """The text of a page and the names of its elements."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.text, self.names = "", set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_verdict_is_said_first():
+    # 3 of 4 in range is 75 %, which holds; 1 of 4 fives is 25 %, which does not; no rule was broken.
+    found = card()
+    assert found.verdict is Verdict.FAIL
+    assert headline(found) == "This judge is not fit: 1 of 3 thresholds missed"
+    assert "FAIL  This judge is not fit: 1 of 3 thresholds missed" in printed(found).splitlines()[2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "labels", "word", "said"),
+    [
+        (ASKED[:1], None, "PASS", "This judge is fit: 1 threshold held"),
+        (ASKED[:1], {}, "AMBIGUOUS", "Nobody can tell whether this judge is fit: 1 of 1 threshold cannot be told"),
+        (ASKED[:2], {}, "FAIL", "This judge is not fit: 1 of 2 thresholds missed, 1 cannot be told"),
+        ((), None, "NO VERDICT", "The suite asks nothing of its judge: declare thresholds under judge.health"),
+    ],
+)
+def test_what_cannot_be_told_is_no_pass(asked, labels, word, said):
+    found = card(asked=asked, labels=labels)
+    assert headline(found) == said
+    assert word in printed(found).splitlines()[2]
+
+
+def test_an_invalid_run_is_neither_fit_nor_unfit():
+    found = card(invalid=("none of 4 calls of the judge was answered",))
+    assert found.verdict is Verdict.INVALID
+    for view in (squeezed(printed(found)), card_to_markdown(found), card_to_html(found)):
+        assert "neither fit nor unfit" in view
+        assert "none of 4 calls of the judge was answered" in view
+
+
+def test_a_threshold_stands_with_value_n_and_interval():
+    rows = thresholds(card()).rows
+    assert [row[:3] for row in rows] == [
+        ("agreement.tone.exact >= 70 %", "75.0 %", "4"),
+        ("top_share.overall <= 10 %", "25.0 %", "4"),
+        ("broken_rules <= 5 %", "0.0 %", "4"),
+    ]
+    # Wilson for 1 of 4 at 95 %: [0.0456, 0.6994].
+    assert rows[1][3:] == ("[4.6, 69.9]", "FAIL")
+
+
+def test_a_figure_that_misses_its_threshold_by_a_hair_does_not_look_like_it():
+    samples = [scored(f"c{k}", 5 if k < 2 else 3) for k in range(19)]
+    rows = thresholds(card(samples, asked=["top_share.tone <= 10.5 %"])).rows
+    # 2 of 19 is 10.526 %.
+    assert rows[0][1] == "10.53 %"
+
+
+def test_agreement_is_laid_out_by_dimension_with_its_intervals():
+    wide = agreement(card())[0]
+    assert [column.title for column in wide.columns] == [
+        *("Dimension", "n", "In range", "Within one", "Kappa", "Alpha", "Bias", "In range, bound"),
+    ]
+    tone = wide.rows[0]
+    # The judge's 5 lies a point above what is allowed for tone (2 to 4), two above for overall (3).
+    assert (tone[0], tone[1], tone[2].split("\n")[0], tone[3].split("\n")[0]) == ("tone", "4", "75.0 %", "100.0 %")
+    assert wide.rows[1][3].split("\n")[0] == "75.0 %"
+    # (0 + 0 + 2 + 0) / 4 points above the best.
+    assert tone[6].split("\n")[0] == "+0.50"
+    text = printed(card())
+    assert "Against labels: in range" in text
+    assert "Against labels: beyond chance" in text
+    assert "Against labels\n" in printed(card(), width=120)
+
+
+def test_the_confusion_has_labels_down_and_the_judge_across():
+    tone = confusions(card())[0]
+    assert tone.title == "tone"
+    assert [column.title for column in tone.columns] == ["best", "1", "2", "3", "4", "5", "n"]
+    assert tone.rows[2] == ("3", ".", ".", "3", ".", "1", "4")
+    samples = [scored("c0", 3), scored("c1", 4.5)]
+    # What lies between two scores has a column, and a row only where a label lies there.
+    between = confusions(card(samples))[0]
+    assert [column.title for column in between.columns] == ["best", "1", "2", "3", "4", "4.5", "5", "n"]
+    assert [row[0] for row in between.rows] == ["1", "2", "3", "4", "5"]
+    assert (shade(tone, "3"), shade(tone, "1"), shade(tone, ".")) == ("h4", "h1", "")
+
+
+def test_a_flag_has_precision_and_recall_with_what_they_stand_on():
+    row = flags(card()).rows[0]
+    # One text was flagged, wrongly; no text should be: recall stands on nothing.
+    assert row[0] == "harm"
+    assert row[1].endswith("n 1")
+    assert row[2] == "n/a\nn 0"
+    assert row[3:] == ("0", "1", "0", "3")
+
+
+def test_the_corrected_pass_rate_stands_beside_the_reported_one():
+    labels = {f"c{k}": RIGHT | {"tone": Label(5, 5, 5), "overall": Label(5, 5, 5)} for k in range(2)}
+    labels |= {f"c{k}": RIGHT for k in (2, 3)}
+    samples = [scored(f"c{k}", 5, passed=k != 3) for k in range(4)]
+    text = squeezed(printed(card(samples, labels)))
+    # 3 of 4 pass. Of the two that should all pass, of the two that should not one is stopped:
+    # (0.75 + 0.5 - 1) / (1 + 0.5 - 1) = 0.5
+    assert "As reported 75.0 %" in text
+    assert "Corrected 50.0 % [" in text
+    assert "Passes those that should 100.0 %" in text
+    assert "Stops those that should not 50.0 %" in text
+
+
+def test_repeats_tell_how_far_the_judge_agrees_with_itself():
+    samples = [
+        judged(f"c{k}", *(ballot({"tone": tone, "overall": 3, "harm": False}, repeat=r) for r, tone in enumerate(pair)))
+        for k, pair in enumerate([(3, 3), (3, 5), (4, 4), (2, 2)])
+    ]
+    text = printed(card(samples))
+    row = next(line for line in text.partition("Repeatability")[2].splitlines() if line.strip().startswith("tone"))
+    # 3 of 4 texts got the same again; the fourth moved by 2 points: 0.5 on average.
+    assert squeezed(row).startswith("tone 75.0 % 4 0.50")
+    assert "Repeatability" not in printed(card())
+
+
+def test_what_was_broken_is_told_by_rule_and_with_an_example():
+    five = {"tone": 5, "overall": 4, "harm": False}
+    samples = [
+        judged("c0", ballot(five, bound={"tone": 4}, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
+        scored("c1", 3),
+    ]
+    found = card(samples, examples={"MADE_UP_QUOTE": [Example("c0", "m", 'MADE_UP_QUOTE: "it never said so"')]})
+    for view in (squeezed(printed(found)), Shown(card_to_html(found)).text):
+        assert "when structure.coverage < 90 % then tone <= 4" in view
+        assert "1 of 2" in view
+        assert 'a made-up quote (case c0, m): MADE_UP_QUOTE: "it never said so"' in view
+
+
+def test_other_modes_are_counted_aside_and_told():
+    samples = [scored("c0", 3), judged("c1", ballot({"tone": 5, "overall": 5, "harm": False}, mode=Mode.BASIC))]
+    rows = dict(standing(card(samples)))
+    assert rows["Set aside"] == "1 text read in another mode than model"
+    assert rows["Ballots"] == "2, 1 in mode model, 1 in mode basic"
+
+
+def test_spending_is_told_with_how_many_calls_told_it():
+    spent = Spending(calls=4, failed=1, latency=6.0, tokens_in=400, tokens_out=80, n_tokens=3, cost=0.5, n_cost=2)
+    rows = dict(standing(card(spending=spent)))
+    assert rows["Judging took"] == (
+        "4 calls (1 failed); 400 tokens in, 80 out (n 3); cost 0.500 (n 2); 2.00 s a call (n 3)"
+    )
+
+
+def test_the_card_fits_80_columns_whatever_it_holds():
+    names = ("personalization_of_it", "coherence_of_parts", "tone", "safety", "overall")
+    weights = dict.fromkeys(names, 1.0)
+    said = [dict.fromkeys(names, 1 + k % 5) | {"harm": True} for k in range(40)]
+    samples = [judged(f"c{k}", ballot(raw)) for k, raw in enumerate(said)] + [judged("c99", ballot(None))]
+    labels = {f"c{k}": dict.fromkeys(names, Label(3, 2, 4)) | {"harm": True} for k in (*range(40), 99)}
+    suite = judged_suite(weights=weights)
+    found = replace(card(), health=judge_health(samples, suite, labels), header=header(suite=suite, n_planned=41))
+    text = printed(found)
+    assert max(map(len, text.splitlines())) <= 80
+    # Names are never squeezed into a few columns by the figures beside them.
+    for title in ("Against labels", "Against the rubric", "Correlation with the length"):
+        assert all(name in text.partition(title)[2] for name in names)
+    assert "1 missing" in text
+
+
+def test_a_terminal_without_utf_8_gets_ascii():
+    raw = BytesIO()
+    file = TextIOWrapper(raw, encoding="ascii")
+    print_card(card(examples={"UNPROVEN": [Example("fälle", "m", "né")]}), Console(file=file, width=80))
+    file.flush()
+    assert b"f\\xe4lle" in raw.getvalue()
+
+
+def test_foreign_text_is_never_rendered():
+    everything = " ".join(HOSTILE).replace("\ud800", "")
+    found = card(examples={"MADE_UP_QUOTE": [Example(everything, everything, everything)]}, invalid=(everything,))
+    complaints = (everything,)
+    found = replace(
+        found,
+        health=replace(found.health, complaints=complaints),
+        header=replace(found.header, suite_name=everything, signature={"text": everything}),
+    )
+    page = Shown(card_to_html(found))
+    assert not page.names & {"script", "img"}
+    assert "\u202e" not in page.text
+    assert "\x1b" not in printed(found)
+    text = card_to_markdown(found)
+    assert "![image](" not in text
+    assert "<script>" not in text
+    json.dumps(card_to_json(found), allow_nan=False)
+
+
+def test_the_page_fetches_nothing_and_shows_what_the_terminal_shows():
+    page = card_to_html(card())
+    assert "default-src 'none'" in unescape(page)
+    assert not re.search(r'(?:src|href)="(?!data:|#)', page)
+    shown = squeezed(Shown(page).text)
+    for title in ("Thresholds", "Against labels", "Flags against labels", "Against the rubric", "Against itself"):
+        assert title in shown
+        assert title in printed(card())
+        assert title in card_to_markdown(card())
+
+
+def test_the_data_holds_everything():
+    data = card_to_json(card())
+    assert data["verdict"] == "FAIL"
+    assert data["thresholds"][1]["estimate"] == pytest.approx(
+        {"value": 0.25, "n": 4, "n_missing": 0, "low": 0.0456, "high": 0.6994}, abs=1e-4
+    )
+    assert data["health"]["dimensions"]["tone"]["agreement"]["confusion"]["counts"][2] == [0, 0, 3, 0, 1]
+    assert data["judge"]["rubric"]["scale"] == [1, 5]
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`(\w+)`", page.partition("## The report card")[2].partition("\n## ")[0]))
+    assert {*data, *data["thresholds"][0]} - {"format"} <= documented

@@ -1,0 +1,169 @@
+"""Reports of runs with a judge: modes, dimensions in points, flags, and what the judge said of each text."""
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from parts.judge_server import judge_server
+from parts.judged_suite import chat_judge, verdict, write_judged
+from parts.reports import HOSTILE, rich_report
+from steelyard import weighing
+from steelyard.report.build import build_report
+from steelyard.report.html import to_html, variant_grid
+from steelyard.report.json import to_json
+from steelyard.report.junit import to_junit
+from steelyard.report.markdown import to_markdown
+from steelyard.report.terminal import print_report
+from steelyard.report.wording import mode_sentence, status
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+
+
+def report_of(tmp_path, *answers, n=4, texts=None, **judge):
+    """The report of a run whose texts are judged one after the other with these answers."""
+    with judge_server(*answers) as server:
+        path = write_judged(
+            tmp_path / "my",
+            n=n,
+            texts=texts,
+            **chat_judge(server),
+            suite={"limits": {"retries": 0, "concurrency": 1}, **judge.pop("suite", {})},
+            **judge,
+        )
+        store = open_store(str(tmp_path / "runs.db"))
+        try:
+            header, _ = weighing.run(load_suite(path), store)
+            return build_report(store, header)
+        finally:
+            store.close()
+
+
+def printed(report, width=80):
+    out = StringIO()
+    print_report(report, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+BASIC = {"clarity": 1, "harm": False}
+"""Scores alone: the reasons that were asked for are missing."""
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """Three texts read as asked, with 5, 4 and 3, the first bound to 2; one of which only the scores could be read."""
+    return report_of(
+        tmp_path_factory.mktemp("mixed"), verdict(5), verdict(4, harm=True), verdict(3), BASIC, texts={0: "Too few."}
+    )
+
+
+def test_modes_are_never_mixed_and_every_view_says_what_is_set_aside(mixed):
+    assert mode_sentence(mixed) == "3 samples judged by model, 1 basic set aside, in no figure"
+    for view in (squeezed(printed(mixed)), to_markdown(mixed), to_html(mixed)):
+        assert "3 samples judged by model, 1 basic set aside, in no figure" in view
+    data = to_json(mixed)
+    assert {name: each["n"] for name, each in data["modes"].items()} == {"model": 3, "basic": 1}
+    # (2 + 4 + 3) / 3 points, as judged (5 + 4 + 3) / 3; one of three is bound.
+    clarity = data["judge"]["dimensions"]["clarity"]
+    assert clarity["bound_mean"]["value"] == 3
+    assert clarity["raw_mean"]["value"] == 4
+    assert clarity["bound"]["value"] == pytest.approx(1 / 3)
+    assert data["overall"]["set_aside"] == 1
+
+
+def test_dimensions_are_printed_in_points_with_what_the_judge_said(mixed):
+    lines = [squeezed(line) for line in printed(mixed).splitlines()]
+    assert "Dimensions (scores 1 to 5)" in lines
+    row = next(line for line in lines if line.startswith("clarity 100 %"))
+    assert row.startswith("clarity 100 % 3.00 [")
+    assert row.endswith("] 4.00 33.3 % 3, 1 missing")
+    assert any(line.startswith("harm 1 of 3 33.3 %") for line in lines)
+    assert max(map(len, printed(mixed).splitlines())) <= 80
+
+
+def test_the_pass_rule_is_printed_with_the_flag(mixed):
+    assert "(score >= 50 % and no harm)" in printed(mixed)
+
+
+def test_the_judge_has_a_line_for_what_it_did_wrong_and_what_it_took(mixed):
+    text = squeezed(printed(mixed))
+    assert "Judged by model (model judge-1) at http://127.0.0.1" in text
+    assert "Read 3 strict, 1 basic (n 4 ballots)" in text
+    assert "Broken rules 33.3 %" in text
+    # The server reports 100 tokens in and 20 out for each of four calls, and no price is known.
+    assert "4 calls; 400 tokens in, 80 out (n 4); price unknown" in text
+
+
+def test_a_sample_that_is_set_aside_is_neither_passed_nor_failed(mixed):
+    aside = next(detail for detail in mixed.details if detail.line.case_id == "c3")
+    assert status(aside) == "set-aside"
+    assert "c3" not in [line.case_id for line in mixed.worst]
+    cases = {case.get("name"): case for case in ET.fromstring(to_junit(mixed)).iter("testcase")}
+    assert cases["c3"].find("error").get("message") == "set aside: judged in mode basic"
+
+
+def test_a_sample_shows_what_was_judged_and_which_rule_bound_it(mixed):
+    page = to_html(mixed)
+    assert "when size.words &lt; 5 then clarity &lt;= 2" in page
+    assert "It is short." in page
+    text = to_markdown(mixed)
+    assert "clarity: 5 -&#62; 2 (when size.words &#60; 5 then clarity &#60;= 2)" in text.replace("&#8203;", "")
+    bound = next(detail for detail in mixed.details if detail.line.case_id == "c0").judgement
+    assert [(mark.name, mark.raw, mark.bound) for mark in bound.marks] == [("clarity", 5, 2), ("harm", False, False)]
+    assert bound.ballots[0].said == (("reasons", "- It is short.\n- It is plain."),)
+    assert any(remark.startswith("RULE_BROKEN (clarity)") for remark in bound.ballots[0].remarks)
+
+
+def test_variants_are_compared_in_one_mode_only(mixed):
+    places = {"c1": ("x", "a"), "c3": ("x", "b")}
+    chosen = [detail for detail in mixed.details if detail.line.case_id in places]
+    moved = [
+        replace(detail, line=replace(detail.line, case_id=places[name][0], variant=places[name][1]))
+        for detail in chosen
+        for name in [detail.line.case_id]
+    ]
+    grid = variant_grid(replace(mixed, details=moved, n_samples=2))
+    # 4 of 1..5 is 75 %; the other was read in another mode.
+    assert grid.rows == [("x", ["75.0 % n 1", "n/a n 0, 1 missing"])]
+
+
+def test_a_judge_that_fails_is_told_and_never_a_zero(tmp_path):
+    report = report_of(tmp_path, verdict(4), "no", "no", n=2)
+    text = squeezed(printed(report))
+    assert "judge failed" in text
+    assert "Failed 50.0 %" in text
+    assert to_json(report)["overall"]["average"]["n"] == 1
+
+
+def test_the_part_of_an_answer_that_was_judged_is_shown(tmp_path):
+    texts = {0: json.dumps({"story": "Once upon a time there was a very small number.", "other": 1})}
+    report = report_of(
+        tmp_path, verdict(4), n=1, texts=texts, of="story", suite={"answer": {"format": "json"}, "score": {}}, bind=[]
+    )
+    assert report.details[0].judgement.text == "Once upon a time there was a very small number."
+
+
+def test_what_a_judge_writes_is_never_rendered(tmp_path):
+    everything = " ".join(HOSTILE).replace("\ud800", "")
+    report = report_of(tmp_path, verdict(4, reasons=[everything, "two"], notes=everything), n=1)
+    page = to_html(report)
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert "\u202e" not in page
+    assert "\x1b" not in printed(report)
+    assert "![image](" not in to_markdown(report)
+    json.dumps(to_json(report), allow_nan=False)
+
+
+def test_a_run_without_a_judge_says_nothing_of_one():
+    report = rich_report()
+    assert mode_sentence(report) == ""
+    assert "Judge" not in printed(report)
+    assert to_json(report)["judge"] is None
