@@ -29,4 +29,12 @@ echo
 echo "Photos of cards, read by a real OCR engine, three prompts; this takes a minute or two:"
 weigh cards cards --repeats 1
 echo
+echo "Texts with a rubric, judged by rules and without a model, and whether that judge can be trusted:"
+weigh tarot tarot
+code=0
+"$PYTHON" -m steelyard judge check tarot --run LAST --html "$OUT/tarot-judge.html" || code=$?
+case $code in 0 | 1 | 4) ;; *) exit "$code" ;; esac
+pages="$pages
+  $OUT/tarot-judge.html"
+echo
 echo "Open these in a browser; they work from disk, with no network:$pages"

@@ -32,6 +32,7 @@ from steelyard.release.verdict import decide
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
 from steelyard.store.ids import new_run_id
+from steelyard.suite.chosen_judge import refuse_self_judged
 from steelyard.suite.describe import describe
 from steelyard.suite.describe_judge import as_recorded
 from steelyard.suite.load import strict as with_strict_rules
@@ -59,6 +60,7 @@ def run(
     suite = with_strict_rules(suite) if options.strict else suite
     limits = options.limits(suite.limits)
     plan = Plan(suite, options.selection, options.repeats or suite.repeats)
+    refuse_self_judged(suite, None if options.answers_of is None else store.run(options.answers_of).target)
     surroundings = _surroundings(suite, limits, os.environ if env is None else env)
     target = _target(suite, surroundings, store, options)
     judges = _judges(suite, limits, surroundings)

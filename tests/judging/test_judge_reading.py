@@ -58,8 +58,8 @@ def test_a_failed_judge_is_not_a_zero():
 
 def test_a_judge_that_was_not_asked_gave_no_reading():
     assert read([]).told == "model: it was not asked"
-    judgement = read([call(said())], repeats=2)
-    assert judgement.told == "1 of 2 judges gave no reading: model: it was not asked"
+    judgement = read([call(said())], repeats=3)
+    assert judgement.told == "2 of 3 judges gave no reading: model: it was not asked"
 
 
 def test_a_call_without_text_is_no_reading():

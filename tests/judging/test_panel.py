@@ -76,8 +76,10 @@ def test_modes_are_never_mixed():
     come_to = combine(judge(), [ballot(4), ballot(1, mode=Mode.BASIC), ballot(1, mode=Mode.BASIC)])
     assert (come_to.mode, come_to.bound["tone"]) == (Mode.BASIC, 1)
     come_to = combine(judge(), [ballot(4), ballot(1, mode=Mode.BASIC)])
+    assert (come_to.mode, come_to.bound["tone"]) == (Mode.MODEL, 4)
+    come_to = combine(judge(), [ballot(4), ballot(1, mode=Mode.BASIC), failed()])
     assert come_to.mode is None
-    assert come_to.told == ("of 2 judges no more than half gave a reading of one kind: 1 model, 1 basic, 0 none")
+    assert come_to.told == "of 3 judges fewer than half gave a reading of one kind: 1 model, 1 basic, 1 none"
 
 
 def test_code_does_not_fill_in_for_models_that_failed():
@@ -91,7 +93,8 @@ def test_judges_that_failed_are_neither_zeros_nor_out_of_sight():
     nothing = combine(judge(), [ballot(4), failed(member="b"), failed("tone: 7 is not ...", "c")])
     assert (nothing.mode, nothing.raw, nothing.bound) == (None, {}, {})
     assert nothing.told == "2 of 3 judges gave no reading: b: timeout: 60 s; c: tone: 7 is not ..."
-    assert combine(judge(), [ballot(4), failed()]).told == "1 of 2 judges gave no reading: a: timeout: 60 s"
+    assert combine(judge(), [ballot(4), failed()]).bound["tone"] == 4
+    assert combine(judge(), [ballot(4), failed(), failed()]).told == "2 of 3 judges gave no reading: a: timeout: 60 s"
     assert combine(judge(), [failed()]).told == "a: timeout: 60 s"
     assert combine(judge(), []).told == "no judge was asked"
 

@@ -11,6 +11,7 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.records import Mode
+from steelyard.suite.chosen_judge import refuse_self_judged
 from steelyard.suite.describe import describe
 from steelyard.suite.judge_model import Dimension, Evidence, Flag, Rubric
 from steelyard.suite.judge_response import response_schema
@@ -374,14 +375,21 @@ def test_a_model_that_a_variant_chooses_is_not_its_own_judge(judged):
     assert "is the system under test itself" in told
 
 
-def test_another_target_or_judge_from_the_command_line_is_checked_too(judged):
+def test_another_target_and_judge_from_the_command_line_are_checked_together(judged):
     suite = load_suite(judged(by="model"))
     settings = {"base_url": "http://localhost:9/v1", "model": "big"}
+    tested = with_target(suite, "chat", settings)
     with pytest.raises(UserMistake, match="is the system under test itself"):
-        with_target(suite, "chat", settings)
-    tested = with_target(suite, "chat", settings | {"model": "small"})
+        refuse_self_judged(tested)
+    refuse_self_judged(with_judge(tested, None, "small", None, None))
+
+
+def test_whoever_gave_recorded_answers_does_not_judge_them(judged):
+    suite = load_suite(judged(by="model"))
     with pytest.raises(UserMistake, match="is the system under test itself"):
-        with_judge(tested, None, "small", None, None)
+        refuse_self_judged(suite, {"kind": "chat", "address": "http://localhost:9/v1/", "model": "big"})
+    refuse_self_judged(suite, {"kind": "chat", "address": "http://localhost:9/v1", "model": "small"})
+    refuse_self_judged(suite, {"kind": "recorded", "file": "answers.jsonl"})
 
 
 # Choosing another judge.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from steelyard.errors import UserMistake
@@ -27,18 +28,20 @@ class Selection:
             "tag": {*case.tags},
             "id": {case.id},
         }
-        return all(have[factor] & wanted for factor, wanted in self._wanted().items() if factor != "variant")
+        return all(have[factor] & wanted for factor, wanted in _wanted(self.only).items() if factor != "variant")
 
     def takes_variant(self, name: str) -> bool:
         """True when the variant is asked for, or none in particular is."""
-        wanted = self._wanted().get("variant")
+        wanted = _wanted(self.only).get("variant")
         return wanted is None or name in wanted
 
-    def _wanted(self) -> dict[str, set[str | None]]:
-        wanted: dict[str, set[str | None]] = {}
-        for factor, value in self.only:
-            wanted.setdefault(factor, set()).add(value)
-        return wanted
+
+@lru_cache(maxsize=8)
+def _wanted(only: tuple[tuple[str, str], ...]) -> dict[str, set[str | None]]:
+    wanted: dict[str, set[str | None]] = {}
+    for factor, value in only:
+        wanted.setdefault(factor, set()).add(value)
+    return wanted
 
 
 def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -32,12 +32,12 @@ class Combined:
 def combine(judge: JudgeModel, ballots: Sequence[Ballot]) -> Combined:
     """All ballots that were asked for, combined as the judge declares.
 
-    Only ballots of one mode are put together, and only when they are more than half of all: a judge that fails is
+    Only ballots of one mode are put together, and only when they are at least half of all: a judge that fails is
     neither a zero nor left out of sight.
     """
     for mode in _ORDER:
         of_mode = [ballot for ballot in ballots if ballot.mode is mode]
-        if len(of_mode) * 2 > len(ballots):
+        if of_mode and len(of_mode) * 2 >= len(ballots):
             return _combined(judge, mode, of_mode)
     return Combined(None, told=_why_nothing(ballots))
 
@@ -133,7 +133,7 @@ def _why_nothing(ballots: Sequence[Ballot]) -> str:
     read = Counter(str(ballot.mode) for ballot in ballots if ballot.mode is not None)
     if not failed or len(failed) * 2 < len(ballots):
         modes = ", ".join(f"{count} {mode}" for mode, count in read.items())
-        return f"of {len(ballots)} judges no more than half gave a reading of one kind: {modes}, {len(failed)} none"
+        return f"of {len(ballots)} judges fewer than half gave a reading of one kind: {modes}, {len(failed)} none"
     reasons = list(dict.fromkeys(f"{ballot.member}: {ballot.told}" for ballot in failed))
     told = "; ".join(reasons[:_MOST_TOLD]) + ("; ..." if len(reasons) > _MOST_TOLD else "")
     if len(ballots) == 1:

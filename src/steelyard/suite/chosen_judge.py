@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.importing import find_callable
 from steelyard.suite.declared_judges import same_address, self_judged, settle_chat
+from steelyard.suite.describe_judge import RecordedJudge
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge_model import JudgeModel, JudgeSpec
 from steelyard.suite.located import Located
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.model import SuiteModel, TargetSpec
 from steelyard.suite.spelling import listed, meant
 
 _OF_THAT_ADDRESS = ("token", "headers")
 """Settings that must not be sent to another address."""
 
 
-def not_self_judged(suite: SuiteModel) -> SuiteModel:
-    """The suite as it is; UserMistake when its target would judge itself."""
-    wrong = None if suite.judge is None else self_judged(suite.target, suite.judge, suite.variants)
-    if wrong:
+def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None = None) -> None:
+    """UserMistake when the suite's target would judge itself; `answered_by` is who gave the answers, if not that."""
+    if suite.judge is None:
+        return
+    target = suite.target
+    if answered_by is not None:
+        place = RecordedJudge(answered_by.get("model"), answered_by.get("address"))
+        target = TargetSpec(str(answered_by.get("kind")), place)
+    if wrong := self_judged(target, suite.judge, suite.variants):
         raise UserMistake(wrong)
-    return suite
 
 
 def chosen_members(

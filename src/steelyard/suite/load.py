@@ -9,7 +9,7 @@ from typing import Any
 from steelyard import registry
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.suite.build import build_suite
-from steelyard.suite.chosen_judge import chosen_members, not_self_judged
+from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.declared_targets import prompts_of, settle
 from steelyard.suite.discover import find_suite, suite_names
 from steelyard.suite.draft import Draft
@@ -78,7 +78,7 @@ def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str,
     if draft.mistakes or spec is None:
         raise SuiteError([Mistake(f"target {kind}: {mistake.message}") for mistake in draft.mistakes])
     kept = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
-    return not_self_judged(replace(suite, target=spec, prompts=prompts | kept))
+    return replace(suite, target=spec, prompts=prompts | kept)
 
 
 def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None]:
@@ -122,7 +122,7 @@ def with_judge(
         judge = replace(judge, repeats=repeats)
     if name_or_url is not None or model is not None or token is not None:
         judge = replace(judge, members=chosen_members(suite, judge, name_or_url, model, token))
-    return not_self_judged(replace(suite, judge=judge))
+    return replace(suite, judge=judge)
 
 
 def strict(suite: SuiteModel) -> SuiteModel:
