@@ -14,6 +14,10 @@ Box = tuple[float, float, float, float]
 """A place on a picture: left, top, right and bottom as fractions of its width and height."""
 
 
+Span = tuple[int, int]
+"""A piece of a text: its first character and the one after its last, counted in code points."""
+
+
 class Outcome(StrEnum):
     """How one sample ended; a closed set."""
 
@@ -72,6 +76,20 @@ class Finding:
     """What the component, as a share of its scale, would rise by if this error alone were mended."""
     box: Box | None = None
     """Where it is on the case's picture."""
+    span: Span | None = None
+    """Where it is in the case's text: first character and the one after the last, in code points."""
+    section: str = ""
+    """The named region of the text that it begins in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """One thing that an answer claimed, how sure it was of it (0 to 1), and whether it was right."""
+
+    confidence: float
+    right: bool
+    label: str = ""
+    """What kind of thing it is, for tables by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +171,7 @@ REMARKS: Mapping[str, str] = {
     "TOO_FEW_REASONS": "fewer reasons than asked for",
     "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
     "DISAGREEMENT": "members or repeats far apart",
+    "CONTRADICTION": "a complaint that what was judged shows to be wrong: it is counted, and not believed",
     "NO_MAJORITY": "no score that most of the panel gave",
 }
 """What can be wrong with a judge, by code."""
@@ -178,6 +197,8 @@ class Ballot:
     """The judge's whole answer as parsed: reasons, notes and what else it gave."""
     told: str = ""
     """Why there is no reading, in words; "" when there is one."""
+    findings: tuple[Finding, ...] = ()
+    """Errors of the system under test that the judge names, as far as they bear checking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +214,8 @@ class Judgement:
     bound_by: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     """On the panel as a whole; each ballot has its own."""
+    findings: tuple[Finding, ...] = ()
+    """What the ballot that stands for the others says is wrong, as far as it bears checking."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What the suite's own measures found, by component: what the rules look at."""
     calls: tuple[JudgeCall, ...] = ()
@@ -216,6 +239,8 @@ class Sample:
     scores: tuple[Score, ...] = ()
     findings: tuple[Finding, ...] = ()
     marks: tuple[Mark, ...] = ()
+    certainties: tuple[Certainty, ...] = ()
+    """Every claim of the answer that came with a confidence."""
     rung: str | None = None
     judgement: Judgement | None = None
     """What the judge said; None for a suite without one, and for answers that never came before it."""

@@ -67,6 +67,7 @@ class Weighing:
         sample.scores = weighed.scores
         sample.findings = weighed.findings
         sample.marks = weighed.marks
+        sample.certainties = weighed.certainties
         sample.rung = weighed.rung
         if weighed.outcome.conclusive and weighed.to_judge is None:
             sample.score, sample.passed, sample.band = weighed.score, weighed.passed, weighed.band

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from steelyard.records import Box, Mark
+from steelyard.records import Box, Certainty, Mark, Span
 from steelyard.suite.case import Case
 from steelyard.suite.paths import MISSING, Getter, compile_path
 
@@ -30,6 +30,8 @@ class Fault:
     got: Any = None
     evidence: str = ""
     box: Box | None = None
+    span: Span | None = None
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Reading:
     marks: tuple[Mark, ...] = ()
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What was measured, by name, for the rules that bind a judge: numbers, true or false; lists only to be shown."""
+    certainties: tuple[Certainty, ...] = ()
+    """What the answer claims with a confidence, and whether each claim is right."""
     misshapen: str = ""
     """Why the answer is in no shape that this scorer can read; the whole answer then counts as malformed."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.errors import Mistake, SuiteError
-from steelyard.records import Box, Finding, Judgement, Mark, Outcome, Score
+from steelyard.records import Box, Certainty, Finding, Judgement, Mark, Outcome, Score
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.judged import JUDGE, read_judgement
 from steelyard.scoring.normalise import as_text, has_phrase, normalise
@@ -55,6 +55,7 @@ class Weighed:
     earned: float = 0.0
     weight: float = 0.0
     """The sum of the weights of the components, and of what they earned."""
+    certainties: tuple[Certainty, ...] = ()
 
 
 class Weigher:
@@ -92,6 +93,7 @@ class Weigher:
         findings: list[Finding] = []
         marks: tuple[Mark, ...] = ()
         metrics: dict[str, Mapping[str, Any]] = {}
+        certainties: tuple[Certainty, ...] = ()
         earned = weight = 0.0
         for component, scorer in self.components:
             reading = scorer.read(answer, case)
@@ -109,6 +111,8 @@ class Weigher:
             share = value if within else _share(value, component.scale)
             earned += component.weight * share
             weight += component.weight
+            if reading.certainties:
+                certainties += reading.certainties
             if reading.marks:
                 marks += tuple([_placed_mark(mark) for mark in reading.marks])
             if reading.faults:
@@ -131,6 +135,7 @@ class Weigher:
             None,
             earned,
             weight,
+            certainties,
         )
         return weighed if self._judge is None else self._for_judge(weighed, text, answer, case)
 
@@ -171,7 +176,7 @@ class Weigher:
             passed=self._passed(score) if not flagged or self._pass_at is None else False,
             band=self._band(score),
             scores=weighed.scores + scores,
-            findings=weighed.findings + findings,
+            findings=weighed.findings + findings + judgement.findings,
             to_judge=None,
         )
 
@@ -213,6 +218,8 @@ class Weigher:
             component.name,
             codes[code],
             None if fault.box is None else _checked(fault.box),
+            fault.span,
+            fault.section,
         )
 
     def _finding(self, component: Component, place: str | None, reading: Reading, gain: float) -> Finding:
