@@ -111,8 +111,7 @@ class Weigher:
             share = value if within else _share(value, component.scale)
             earned += component.weight * share
             weight += component.weight
-            if reading.certainties:
-                certainties += reading.certainties
+            certainties += reading.certainties
             if reading.marks:
                 marks += tuple([_placed_mark(mark) for mark in reading.marks])
             if reading.faults:

@@ -121,8 +121,8 @@ class JudgeModel:
     ask_again: int = 1
     """How often a judge whose answer cannot be used is told why and asked again."""
     check: Any = None
-    """A function of the suite, or its place, `(reply, text, case, metrics) -> Checked`, that holds what a judge complains of
-    against what was judged; None when nothing of the kind is done."""
+    """A function of the suite, or its place: `(reply, text, case, metrics) -> Checked`. It holds what a judge complains
+    of against what was judged; None when nothing of the kind is done."""
     labels: str = ""
     """Path into the case to what a careful reviewer would say; never shown to a judge."""
     health: tuple[str, ...] = ()
