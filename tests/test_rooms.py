@@ -11,7 +11,7 @@ SOURCE = Path(steelyard.__file__).parent
 # Modules outside the rooms that everybody may know.
 COMMON = {"blotting", "errors", "importing", "records", "registry", "__version__"}
 # Modules that suites may import besides `steelyard` itself.
-PUBLIC = {"steelyard.regions"}
+PUBLIC = {"steelyard.regions", "steelyard.spans"}
 MAY_KNOW = {
     "answer": set(),
     "suite": set(),

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steelyard import scorers
     from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
+    from steelyard.judging.complaints import Checked
     from steelyard.python_suite import Run, Suite
-    from steelyard.records import Finding, Mark
+    from steelyard.recordings import RecordedRun, RecordedSample
+    from steelyard.records import Certainty, Finding, Mark, RunHeader, Sample
     from steelyard.scoring.base import Fault, Measure, Reading, Scorer
     from steelyard.suite.case import Attachment, Case
     from steelyard.suite.load import load_suite
@@ -22,6 +24,8 @@ __all__ = [
     "Ask",
     "Attachment",
     "Case",
+    "Certainty",
+    "Checked",
     "Fault",
     "Finding",
     "Mark",
@@ -29,8 +33,12 @@ __all__ = [
     "MissingExtra",
     "Mistake",
     "Reading",
+    "RecordedRun",
+    "RecordedSample",
     "Reply",
     "Run",
+    "RunHeader",
+    "Sample",
     "Scorer",
     "SteelyardError",
     "Suite",
@@ -49,6 +57,8 @@ _HOMES = {
     "Ask": "steelyard.targets.base",
     "Attachment": "steelyard.suite.case",
     "Case": "steelyard.suite.case",
+    "Certainty": "steelyard.records",
+    "Checked": "steelyard.judging.complaints",
     "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
     "Mark": "steelyard.records",
@@ -56,8 +66,12 @@ _HOMES = {
     "MissingExtra": "steelyard.errors",
     "Mistake": "steelyard.errors",
     "Reading": "steelyard.scoring.base",
+    "RecordedRun": "steelyard.recordings",
+    "RecordedSample": "steelyard.recordings",
     "Reply": "steelyard.targets.base",
     "Run": "steelyard.python_suite",
+    "RunHeader": "steelyard.records",
+    "Sample": "steelyard.records",
     "Scorer": "steelyard.scoring.base",
     "SteelyardError": "steelyard.errors",
     "Suite": "steelyard.python_suite",

@@ -86,7 +86,8 @@ class Finding:
 class Certainty:
     """One thing that an answer claimed, how sure it was of it (0 to 1), and whether it was right."""
 
-    confidence: float
+    confidence: float | None
+    """None when the claim came without one; outside 0 to 1 or NaN as it came, since nothing is clamped."""
     right: bool
     label: str = ""
     """What kind of thing it is, for tables by kind."""
@@ -185,7 +186,7 @@ class Ballot:
     repeat: int
     mode: Mode | None
     rung: str
-    """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, or rules."""
+    """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules, or recorded (by another tool)."""
     raw: Mapping[str, float | bool] = field(default_factory=dict)
     """By dimension and flag, as the judge said."""
     bound: Mapping[str, float | bool] = field(default_factory=dict)
@@ -194,11 +195,13 @@ class Ballot:
     """By dimension or flag that differs, the rule that bound it, as written."""
     remarks: tuple[Remark, ...] = ()
     reply: Mapping[str, Any] = field(default_factory=dict)
-    """The judge's whole answer as parsed: reasons, notes and what else it gave."""
+    """The judge's whole answer as parsed, reasons, notes and what else it gave, less what a check found to be wrong."""
     told: str = ""
     """Why there is no reading, in words; "" when there is one."""
     findings: tuple[Finding, ...] = ()
     """Errors of the system under test that the judge names, as far as they bear checking."""
+    certainties: tuple[Certainty, ...] = ()
+    """Claims of the answer that the judge lets stand or not; kept with the sample, not with the ballot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +219,8 @@ class Judgement:
     """On the panel as a whole; each ballot has its own."""
     findings: tuple[Finding, ...] = ()
     """What the ballot that stands for the others says is wrong, as far as it bears checking."""
+    certainties: tuple[Certainty, ...] = ()
+    """Those of the same ballot; kept with the sample, not with the judgement."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What the suite's own measures found, by component: what the rules look at."""
     calls: tuple[JudgeCall, ...] = ()

@@ -27,6 +27,7 @@ _BUILT_IN = {
         "json_schema": "steelyard.scoring.structure:JsonSchema",
         "keywords_or_fuzzy": "steelyard.scoring.keywords:KeywordsOrFuzzy",
         "match_items": "steelyard.scoring.match_items:MatchItems",
+        "match_spans": "steelyard.scoring.match_spans:MatchSpans",
         "money_range": "steelyard.scoring.money:MoneyRange",
         "number": "steelyard.scoring.number:Number",
         "regex": "steelyard.scoring.pattern:Regex",

@@ -160,7 +160,8 @@ def judge_again(
 def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -> RunHeader:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     columns = store.columns(header.id)
-    summary = summarise(columns, header.suite, store.judgements(header.id) if header.suite.get("judge") else None)
+    judgements = store.judgements(header.id) if header.suite.get("judge") else None
+    summary = summarise(columns, header.suite, judgements, store.certainties(header.id))
     typical = summary.overall.latency.get("p50")
     usual = store.usual_latency(header.suite_name, header.target, before=header.created_at)
     suspect = health.complaints(typical.value if typical else None, usual)

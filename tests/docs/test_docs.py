@@ -15,6 +15,7 @@ from steelyard.cli.group import steelyard as group
 from steelyard.errors import SteelyardError
 from steelyard.records import Verdict
 from steelyard.release.verdict import exit_code
+from steelyard.suite.confidence import ConfidencePart
 from steelyard.suite.conversions import CONVERSIONS
 from steelyard.suite.file import AnswerPart, AuditPart, CasesPart, ComponentPart, FindingPart, LimitsPart, SuitePart
 from steelyard.suite.gates import METRICS
@@ -132,6 +133,7 @@ PARTS = {
     "judge": JudgePart,
     "rubric": RubricPart,
     "redact": RedactPart,
+    "confidence": ConfidencePart,
     "findings": FindingPart,
     "limits": LimitsPart,
     "audit": AuditPart,

@@ -87,6 +87,8 @@ def test_json_has_the_definition_the_slices_and_the_items_behind_each_count():
         "component": "items",
         "gain": 0.25,
         "box": [0.5, 0.1, 0.9, 0.4],
+        "span": None,
+        "section": None,
     }
     assert (codes["EXTRA"]["n_items"], len(codes["EXTRA"]["items"])) == (18, 4)
     assert codes["FORMAT"]["at_most"] is True

@@ -23,6 +23,7 @@ EXPECTED = {
     "pattern": r"\d{3}",
     "example": "123",
     "parts": {"colour": "red"},
+    "spans": [{"text": "oak", "start": 6, "end": 9, "role": "wood"}],
     "rooms": [{"name": "hall", "things": ["chair", "lamp"]}, {"name": "attic", "things": ["trunk"]}],
 }
 CASE = Case("c", expected=EXPECTED)
@@ -39,6 +40,7 @@ PARAMETERS = {
         "expected": {"items": "expected.rooms[].things[]", "group": "name"},
         "shapes": [{"items": "rooms[].things[]", "group": "name"}],
     },
+    "match_spans": {"text": "expected.name", "expected": {"spans": "expected.spans[]"}},
     "money_range": {"low": "expected.low", "high": "expected.high"},
     "number": {"expected": "expected.number"},
     "regex": {"expected": "expected.pattern", "example": "expected.example"},

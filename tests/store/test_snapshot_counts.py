@@ -120,7 +120,7 @@ def test_a_snapshot_of_version_1_loads_and_is_the_same_run_as_before(store: SqlS
     assert back.findings == (Finding("YEAR", "year", 1900, [1890, None], "said 1890", "major", "", 0.0, None),)
     assert back.marks == ()
     write_snapshot(store, "demo-2", tmp_path / "new.json")
-    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_1) | {"version": 3}
+    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_1) | {"version": 4}
 
 
 def test_a_rescored_run_takes_its_counts_and_marks_along(full: Path, store: SqlStore, tmp_path: Path) -> None:

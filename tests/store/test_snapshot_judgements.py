@@ -109,7 +109,7 @@ def test_a_judgement_says_only_what_there_is_to_say(full: Path) -> None:
     document = json.loads(full.read_text())
     jsonschema_rs.Draft202012Validator(SCHEMA).validate(document)
     first, second, third, fourth = document["samples"]
-    assert document["version"] == 3
+    assert document["version"] == 4
     assert first["judgement"]["ballots"][0]["bound"] == {"tone": 3.0, "clarity": 4.0, "harmful": True}
     assert first["judgement"]["calls"][2]["attempt"]["failure"]["kind"] == "timeout"
     assert "shortened" not in first["judgement"]["calls"][0]
@@ -136,7 +136,7 @@ def test_a_snapshot_of_version_2_loads_and_is_the_same_run_as_before(store: SqlS
     )
     assert back.marks == (Mark((0.5, 0.5, 1.0, 1.0), "chair"),)
     write_snapshot(store, "demo-2", tmp_path / "new.json")
-    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_2) | {"version": 3}
+    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_2) | {"version": 4}
 
 
 def test_a_rescored_run_takes_the_calls_of_the_earlier_one_along(full: Path, store: SqlStore, tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def test_a_suite_is_described_as_plain_data(full):
         "max_inconclusive": 0.1,
         "answer": {"format": "json", "schema": {"type": "object"}, "repair": True},
         "judge": None,
+        "confidence": None,
     }
     assert full.limits.timeout == 5
     assert full.bands[0] == Band("Good", 0.75)

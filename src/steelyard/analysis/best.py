@@ -15,10 +15,10 @@ import numpy as np
 from steelyard.analysis.estimates import settled
 from steelyard.analysis.intervals import student, t_two_sided
 from steelyard.analysis.model import BestVariant, Difference, Estimate
+from steelyard.analysis.paired_tests import SIGNIFICANT, least_p
 from steelyard.analysis.pieces import Array
 from steelyard.suite.gates import NONE
 
-SIGNIFICANT = 0.05
 _NO_SPREAD = 1e-12
 _MOST_NAMED = 3
 _CANNOT_TELL = "cannot tell which variant is best: "
@@ -59,7 +59,7 @@ class _Pair:
         self.n = len(first)
         self.leader, self.other = names[leader] or NONE, names[other] or NONE
         self.averages = (math.nan, math.nan) if not self.n else (float(first.mean()), float(second.mean()))
-        self.decidable = pairs * _least_p(self.n) < SIGNIFICANT
+        self.decidable = pairs * least_p(self.n) < SIGNIFICANT
         estimate, p = _paired(first - second, n_cases - self.n, pairs)
         self.difference = Difference(names[leader], names[other], estimate, p)
 
@@ -108,18 +108,13 @@ def _paired(differences: Array, missing: int, pairs: int) -> tuple[Estimate, flo
     spread = float(differences.std(ddof=1))
     if spread <= _NO_SPREAD:
         # Nothing says how much the difference varies: there is no interval, and only the signs can be counted.
-        alone = _least_p(n) if abs(mean) > _NO_SPREAD else 1.0
+        alone = least_p(n) if abs(mean) > _NO_SPREAD else 1.0
         return Estimate(mean, n, missing), min(1.0, pairs * alone)
     error = spread / math.sqrt(n)
-    alone = max(t_two_sided(mean / error, n - 1), _least_p(n))
+    alone = max(t_two_sided(mean / error, n - 1), least_p(n))
     bounds = student(mean, error, n - 1, SIGNIFICANT / 2 / pairs)
     low, high = (None, None) if bounds is None else (max(-1.0, bounds[0]), min(1.0, bounds[1]))
     return Estimate(mean, n, missing, low, high), min(1.0, pairs * alone)
-
-
-def _least_p(n: int) -> float:
-    """The p-value of the sign test when all `n` cases agree: few cases cannot prove more, however alike they are."""
-    return min(1.0, 2 * 0.5**n)
 
 
 def _best_sentence(compared: list[_Pair]) -> str:

@@ -37,6 +37,7 @@ def _itself(health: JudgeHealth) -> Iterator[str]:
         (itself.broken_rules, "broke a binding rule"),
         (itself.made_up_quotes, "quoted what the text does not say"),
         (itself.unproven, "gave a high score without a quote for it"),
+        (itself.contradictions, "complained of what the answer shows to be otherwise"),
         (itself.too_few_reasons, "gave fewer reasons than asked for"),
     ):
         if figure.value is not None and figure.value > _OFTEN:

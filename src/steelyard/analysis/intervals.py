@@ -49,7 +49,7 @@ def t_quantile(df: int, tail: float = _TAIL) -> float:
         return _t_by_expansion(df, tail)
     low, high = 0.0, math.pi / 2
     while (middle := (low + high) / 2) not in (low, high):
-        if _incomplete_beta(df / 2, 0.5, math.cos(middle) ** 2) > 2 * tail:
+        if incomplete_beta(df / 2, 0.5, math.cos(middle) ** 2) > 2 * tail:
             low = middle
         else:
             high = middle
@@ -58,15 +58,15 @@ def t_quantile(df: int, tail: float = _TAIL) -> float:
 
 def t_two_sided(t: float, df: int) -> float:
     """The probability that Student's t lies at least as far from 0 as `t`."""
-    return _incomplete_beta(df / 2, 0.5, df / (df + t * t))
+    return incomplete_beta(df / 2, 0.5, df / (df + t * t))
 
 
-def _incomplete_beta(a: float, b: float, x: float) -> float:
+def incomplete_beta(a: float, b: float, x: float) -> float:
     """The regularised incomplete beta function (Abramowitz and Stegun 26.5.8, a continued fraction)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):
-        return 1 - _incomplete_beta(b, a, 1 - x)
+        return 1 - incomplete_beta(b, a, 1 - x)
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     # Lentz's way of evaluating 1 / (1 + d1 / (1 + d2 / (1 + ...))); nothing here comes near a zero denominator.
     fraction, upper, lower = 1.0, 1.0, 0.0

@@ -12,7 +12,7 @@ from steelyard.analysis.model import BoundFigure, Estimate, JudgeFigures
 from steelyard.analysis.rubric import DescribedRubric
 from steelyard.records import Ballot, Judgement
 
-_SHARES = ("RULE_BROKEN", "MADE_UP_QUOTE")
+_SHARES = ("RULE_BROKEN", "MADE_UP_QUOTE", "CONTRADICTION")
 
 
 def judge_figures(judged: Iterable[Judged], rubric: DescribedRubric) -> JudgeFigures:
@@ -82,7 +82,7 @@ class _Figures:
         """What all of them come to."""
         self.close()
         n_ballots = self._failed.n
-        broken, made_up = (
+        broken, made_up, contradictions = (
             running.share(n_ballots - running.n) if code in self._rubric.checked else Estimate(None, 0)
             for code, running in self._remarked.items()
         )
@@ -94,6 +94,7 @@ class _Figures:
             rungs=_most_frequent_first(self._rungs),
             broken_rules=broken,
             made_up_quotes=made_up,
+            contradictions=contradictions,
             failed=self._failed.share(0),
             dimensions={
                 name: BoundFigure(

@@ -97,7 +97,7 @@ class Together:
 class SelfHealth:
     """The judge against its own instructions; shares are of ballots in the main mode unless they say otherwise.
 
-    What is not asked of the judge (rules, quotes, reasons) is n/a.
+    What is not asked of the judge (rules, quotes, reasons, complaints that are checked) is n/a.
     """
 
     broken_rules: Estimate
@@ -106,6 +106,8 @@ class SelfHealth:
     made_up_quotes: Estimate
     unproven: Estimate
     too_few_reasons: Estimate
+    contradictions: Estimate
+    """Share of ballots with a complaint that what was judged shows to be wrong."""
     failed: Estimate
     """Share of all ballots that came to no reading."""
     rungs: dict[str, Estimate]

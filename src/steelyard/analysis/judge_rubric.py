@@ -91,8 +91,9 @@ def against_itself(ballots: Ballots) -> SelfHealth:
     everything = np.ones(ballots.n, dtype=bool)
     rungs = {name: share(ballots.rung == code, everything, case) for name, code in ballots.rung_names.items()}
     readings = np.bincount(ballots.text[ballots.main], minlength=ballots.n_texts)
-    broken, made_up, unproven, reasons = (
-        _remarked(code, ballots, case) for code in ("RULE_BROKEN", "MADE_UP_QUOTE", "UNPROVEN", "TOO_FEW_REASONS")
+    broken, made_up, unproven, reasons, contradictions = (
+        _remarked(code, ballots, case)
+        for code in ("RULE_BROKEN", "MADE_UP_QUOTE", "UNPROVEN", "TOO_FEW_REASONS", "CONTRADICTION")
     )
     return SelfHealth(
         broken_rules=broken,
@@ -100,6 +101,7 @@ def against_itself(ballots: Ballots) -> SelfHealth:
         made_up_quotes=made_up,
         unproven=unproven,
         too_few_reasons=reasons,
+        contradictions=contradictions,
         failed=share(ballots.failed, everything, case),
         rungs=dict(sorted(rungs.items(), key=lambda pair: (-(pair[1].value or 0.0), pair[0]))),
         disagreement=share(ballots.disagreed, readings > 1, ballots.case),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steelyard.analysis.confidence_model import ConfidenceFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,8 @@ class JudgeFigures:
     """Share of ballots that broke a binding rule; n/a when there is none."""
     made_up_quotes: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of ballots with a quote that is not in the text; n/a when none is asked for."""
+    contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of ballots with a complaint that what was judged shows to be wrong; n/a when nothing is checked."""
     failed: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of all ballots that came to no reading."""
     dimensions: dict[str, BoundFigure] = field(default_factory=dict)
@@ -229,3 +234,5 @@ class Summary:
     """By kind of judge, each on its own; empty for a run without a judge."""
     judge: JudgeFigures | None = None
     """None for a run without a judge."""
+    confidence: ConfidenceFigures | None = None
+    """None for a run whose answers claim nothing with a confidence."""

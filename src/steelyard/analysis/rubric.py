@@ -89,6 +89,7 @@ def _checked(judge: Mapping[str, Any]) -> frozenset[str]:
         "RULE_BROKEN": judge.get("rules"),
         "MADE_UP_QUOTE": judge.get("evidence"),
         "UNPROVEN": judge.get("evidence"),
+        "CONTRADICTION": judge.get("check"),
         "TOO_FEW_REASONS": (judge.get("reasons") or {}).get("at_least"),
     }
     return frozenset(code for code, what in asked.items() if what)

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.analysis.best import find_best
 from steelyard.analysis.cells import Cells
+from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.estimates import NOT_NEGATIVE
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.judge_figures import judge_figures
@@ -21,17 +22,22 @@ from steelyard.analysis.pieces import Array, tally
 from steelyard.analysis.repeats import Repeats
 from steelyard.analysis.rubric import DescribedRubric, described_rubric
 from steelyard.analysis.table import Table, cut
-from steelyard.store.base import Columns
+from steelyard.store.base import Certainties, Columns
 
 _LATENCIES = {"p50": 0.5, "p95": 0.95, "min": 0.0, "max": 1.0}
 _TOTALS = ("tokens_in", "tokens_out", "cost")
 
 
-def summarise(columns: Columns, suite: dict[str, Any], judgements: Iterable[Judged] | None = None) -> Summary:
+def summarise(
+    columns: Columns,
+    suite: dict[str, Any],
+    judgements: Iterable[Judged] | None = None,
+    certainties: Certainties | None = None,
+) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and never came are missing from every figure of the whole run. `judgements` are those of
-    the run in the order of its plan; they are read once and none is kept.
+    the run in the order of its plan; they are read once and none is kept. `certainties` are what its answers claimed.
     """
     absent = max(0, int(suite.get("n_planned") or 0) - columns.n)
     table = Table(columns, suite)
@@ -63,6 +69,7 @@ def summarise(columns: Columns, suite: dict[str, Any], judgements: Iterable[Judg
         },
         modes=_modes(groups[""], table, rubric),
         judge=None if judgements is None or rubric is None else judge_figures(judgements, rubric),
+        confidence=None if certainties is None else confidence_figures(certainties, table, suite),
     )
 
 

@@ -32,8 +32,9 @@ def obedient(judge: JudgeModel) -> JudgeModel:
 def obey(judge: JudgeModel, proof: Proof, order: str) -> JudgeCall:
     """The call in which it answers: in the very shape that the suite asks for."""
     reply: dict[str, Any] = filled(judge.response, _FILLER)
-    reply |= {dimension.name: judge.rubric.high for dimension in judge.rubric.dimensions}
-    reply |= {flag.name: False for flag in judge.rubric.flags}
+    scores: dict[str, Any] = {dimension.name: judge.rubric.high for dimension in judge.rubric.dimensions}
+    scores |= {flag.name: False for flag in judge.rubric.flags}
+    reply |= {judge.scores_in: scores} if judge.scores_in else scores
     if judge.evidence is not None:
         quote = {Proof.NONE: "", Proof.MADE_UP: _MADE_UP, Proof.ORDER: order}[proof]
         reply[judge.evidence.place] = _evidence(judge, reply.get(judge.evidence.place), quote)

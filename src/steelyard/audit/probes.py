@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from steelyard.audit.filling import filled, nulls, put
@@ -27,8 +28,9 @@ _CONSTANT = "unknown"
 class Probe:
     """A way to answer every case without the skill that the suite means to weigh.
 
-    `kind` is "null" (knows nothing), "stuffed" (knows the words of some cases), "everything" (lists the items of all),
-    "wrong" (right for another case) or "truth". `answer` gives the raw text for the case at a position.
+    `kind` is "null" (knows nothing), "stuffed" (knows the words of some cases), "everything" (lists the items of all,
+    or lies over the question), "wrong" (right for another case) or "truth". `answer` gives the raw text for the
+    case at a position.
     """
 
     name: str
@@ -70,6 +72,8 @@ class ProbeMaker:
             yield Probe("none", "a well-formed answer without items", NULL, lambda _: nothing)
         if len(self._cases) >= FEWEST_CASES and (everything := self._of_all(self._cases)):
             yield Probe("everything", "every item of every case", EVERYTHING, lambda _: everything)
+        for name in dict.fromkeys(name for _, scorer in self._scorers for name in scorer.blankets(self._cases[0])):
+            yield Probe(name, "an answer that lies over everything", EVERYTHING, partial(self._blanket, name))
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
         if not any(truth for truth in self._truths) and self._suite.judge is not None:
@@ -114,6 +118,10 @@ class ProbeMaker:
         held = {scorer.answer or "": scorer.everything(cases) for _, scorer in self._scorers}
         parts = {path: value for path, value in held.items() if value is not None}
         return self._built(parts) if parts else None
+
+    def _blanket(self, name: str, at: int) -> str:
+        held = {scorer.answer or "": scorer.blankets(self._cases[at]).get(name) for _, scorer in self._scorers}
+        return self._built({path: value for path, value in held.items() if value is not None})
 
     def _widest(self) -> str | None:
         parts: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from steelyard import __version__
 
 COMMANDS = {
     "audit": "Test the test: what do answers earn that know nothing?",
+    "compare": "Say what changed from one run to another, and how sure that is.",
     "export": "Write a stored run as one snapshot file.",
     "gate": "Check a run's gates; the exit code is the verdict.",
     "import": "Read a snapshot file into the store.",

@@ -12,8 +12,10 @@ from steelyard.engine.journal import Journal
 from steelyard.engine.pace import Pace
 from steelyard.engine.sample import Weighing
 from steelyard.judging.asking import Bench, rules_judges
+from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
-from steelyard.records import Attempt, JudgeCall
+from steelyard.records import Attempt, JudgeCall, Judgement
+from steelyard.scoring.weigh import Weighed
 from steelyard.suite.case import Case
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.model import Limits
@@ -35,7 +37,7 @@ class Judges:
     ) -> None:
         """Without limits and surroundings nobody can be asked: enough to read recorded answers again."""
         self._redact = redact
-        self._reader = JudgeReader(judge, rules_judges(judge, folder))
+        self._reader = JudgeReader(judge, rules_judges(judge, folder), complaint_check(judge, folder))
         self.are_asked = any(member.kind != "python" for member in judge.members)
         self._bench: Bench | None = None
         self._callers: dict[str, Patience] = {}
@@ -79,7 +81,16 @@ class Judges:
 
     def _read(self, weighing: Weighing, calls: tuple[JudgeCall, ...]) -> None:
         case = weighing.case
-        weighing.judge(lambda weighed: self._reader.read(calls, weighed.to_judge or "", case, weighed.metrics))
+
+        def read(weighed: Weighed) -> Judgement:
+            try:
+                return self._reader.read(calls, weighed.to_judge or "", case, weighed.metrics)
+            except ValueError as error:
+                if calls:  # the scale is broken, and what was paid for must not be lost: it can be read again
+                    weighing.sample.judgement = Judgement(None, calls=calls, told=str(error))
+                raise
+
+        weighing.judge(read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,10 +51,17 @@ def answer_shape(judge: JudgeModel) -> str:
     named = [judge.reasons, *(() if judge.evidence is None else (judge.evidence.place,))]
     # A path leads to a part of a field: the schema knows the rest.
     fields = [place for place in named if place and place.isidentifier()]
-    order = list(dict.fromkeys([*fields[:1], *(name for name in properties if name not in rubric.names), *fields]))
-    order += [name for name in rubric.names if name not in order]
-    rows = [f"  {json.dumps(name, ensure_ascii=False)}: {_place_for(name, judge, properties)}" for name in order]
-    return "{\n" + ",\n".join(rows) + "\n}"
+    inside = judge.scores_in
+    scores = () if inside else rubric.names
+    order = list(dict.fromkeys([*fields[:1], *(name for name in properties if name not in scores), *fields]))
+    order = [name for name in order if name != inside] + [name for name in scores if name not in order]
+    rows = [f"{json.dumps(name, ensure_ascii=False)}: {_place_for(name, judge, properties)}" for name in order]
+    if inside:
+        held = ", ".join(
+            f"{json.dumps(name, ensure_ascii=False)}: {_place_for(name, judge, {})}" for name in rubric.names
+        )
+        rows.append(f"{json.dumps(inside, ensure_ascii=False)}: {{{held}}}")
+    return "{\n" + ",\n".join(f"  {row}" for row in rows) + "\n}"
 
 
 def _scale(rubric: Rubric) -> str:

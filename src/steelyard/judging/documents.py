@@ -29,6 +29,8 @@ class Document:
     value: Any
     repeated: frozenset[str] = frozenset()
     """Keys of the object itself, not of those inside it, that stand in it more than once."""
+    repeated_inside: frozenset[tuple[str, str]] = frozenset()
+    """The same of the objects that are its fields: the field, and the key that stands in it more than once."""
 
 
 class _Pairs:
@@ -36,14 +38,21 @@ class _Pairs:
 
     def __init__(self) -> None:
         self.repeated: frozenset[str] = frozenset()
+        self.repeated_inside: frozenset[tuple[str, str]] = frozenset()
+        self._of: dict[int, frozenset[str]] = {}
 
     def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         built = dict(pairs)
+        self.repeated_inside = frozenset()
+        if self._of:
+            inside = ((key, name) for key, value in pairs for name in self._of.get(id(value), ()))
+            self.repeated_inside = frozenset(inside)
+        self._of.pop(id(built), None)  # an object that is gone may have had this one's identity
         if len(built) == len(pairs):
             self.repeated = frozenset()
         else:
             counts = Counter(key for key, _ in pairs)
-            self.repeated = frozenset(key for key, count in counts.items() if count > 1)
+            self.repeated = self._of[id(built)] = frozenset(key for key, count in counts.items() if count > 1)
         return built
 
 
@@ -82,8 +91,8 @@ def documents(text: str) -> list[Document]:
         place = end
         source = rest[start:end]
         whole = without_surrogates(value, source) if shallow(value, source) else None
-        repeated = pairs.repeated if isinstance(whole, dict) else frozenset()
-        found.append(Document(offset + start, offset + end, whole, repeated))
+        repeated = (pairs.repeated, pairs.repeated_inside) if isinstance(whole, dict) else ()
+        found.append(Document(offset + start, offset + end, whole, *repeated))
     return found
 
 

@@ -27,6 +27,8 @@ class Combined:
     bound_by: dict[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     told: str = ""
+    stands: Ballot | None = None
+    """The ballot that stands for the others: the first of those whose bound scores are nearest to the combined."""
 
 
 def combine(judge: JudgeModel, ballots: Sequence[Ballot]) -> Combined:
@@ -63,7 +65,8 @@ def _combined(judge: JudgeModel, mode: Mode, ballots: list[Ballot]) -> Combined:
     for flag in judge.rubric.flags:
         raw[flag.name], bound[flag.name] = (_is_set(judge, votes) for votes in _values(ballots, flag.name))
     bound_by = {name: rule for name in bound if (rule := _rule(name, raw, bound, ballots))}
-    return Combined(mode, raw, bound, bound_by, tuple(remarks))
+    nearest = min(ballots, key=lambda ballot: sum(abs(ballot.bound[name] - bound[name]) for name in bound))
+    return Combined(mode, raw, bound, bound_by, tuple(remarks), stands=nearest)
 
 
 def _values(ballots: list[Ballot], name: str) -> tuple[list[float], list[float]]:

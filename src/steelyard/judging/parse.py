@@ -8,23 +8,26 @@ repaired    so is a broken one, mended; each score must stand in the text as it 
 basic       every score and flag is valid, and nothing else is as asked for: an object that lacks other fields, or
             plain lines such as `tone: 4`
 
-What decides is the last document that names a dimension or flag: whoever drafts first and then answers is taken at
-the last word, and a last word that cannot be used is not replaced by an earlier one. A wrapped answer
-(`{"result": {...}}`, `[{...}]`) is in the wrong shape. A score that is missing, out of range, a text, true or false,
-fractional or given twice cannot be used on any rung: nothing is clamped, converted or filled in. Thoughts of a
-reasoning model are no part of its answer, and neither is JSON that is copied from the text under judgement.
+What decides is the last document that names a dimension or flag: whoever drafts first and then answers is taken at the
+last word, and a last word that cannot be used is not replaced by an earlier one. A wrapped answer (`{"result":
+{...}}`, `[{...}]`) is in the wrong shape. Where the suite says `scores_in: scores`, scores and flags are read from
+that field; standing at the top instead, they are read too, on `basic`, and standing in both they are not. A score that
+is missing, out of range, a text, true or false, fractional or given twice cannot be used on any rung: nothing is
+clamped, converted or filled in. Thoughts of a reasoning model are no part of its answer, and neither is JSON that is
+copied from the text under judgement.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from steelyard.answer import SchemaValidator, climb
 from steelyard.judging.documents import Document, blanked, documents
 from steelyard.judging.lines import ScoreLines
-from steelyard.judging.score_check import score_problems, told, with_whole_scores
+from steelyard.judging.score_check import score_problems, told, whole_scores
 from steelyard.judging.thoughts import answer_begins
 from steelyard.suite.judge_model import JudgeModel
 
@@ -54,9 +57,11 @@ class AnswerParser:
         self._rubric = judge.rubric
         self._schema = SchemaValidator(judge.response) if judge.response else None
         self._lines = ScoreLines(judge.rubric)
-        names = judge.rubric.names
+        self._scores_in = judge.scores_in
+        names = (*judge.rubric.names, *filter(None, [judge.scores_in]))
         self._names_one = SchemaValidator({"type": "object", "anyOf": [{"required": [name]} for name in names]})
         listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        self._scores_part = re.compile(rf"""["']{re.escape(judge.scores_in)}["']\s*:\s*(\{{[^{{}}]*\}}?)""")
         self._key = re.compile(rf"""["'](?:{listed})["']\s*:""")
 
     def parse(self, text: str, judged: str = "") -> Parsed:
@@ -68,7 +73,7 @@ class AnswerParser:
             whole = found[0]
             if _copied([whole], judged) and _has_words(whole.value):
                 return _unusable(_COPIED)
-            return self.check(whole.value, "strict", whole.repeated)
+            return self.check(whole.value, "strict", whole)
         begin = answer_begins(text, found)
         if begin is None:
             return _unusable("there are thoughts and no answer after them")
@@ -80,17 +85,67 @@ class AnswerParser:
         parsed = self._embedded(blanked(text, copied), [one for one in found if one not in copied])
         return _unusable(*parsed.problems, _COPIED) if copied and parsed.value is None else parsed
 
-    def check(self, value: Any, rung: str, repeated: frozenset[str] = frozenset()) -> Parsed:
-        """The value on that rung, on `basic` when only its scores and flags are as asked for, or what is wrong."""
+    def check(self, value: Any, rung: str, document: Document | None = None) -> Parsed:
+        """The value on that rung, on `basic` when only its scores and flags are as asked for, or what is wrong.
+
+        `document` is where it was read from, which knows the keys that stand in it twice.
+        """
         if not isinstance(value, dict):
             return _unusable(f"the answer is not an object with scores: {told(value)}")
-        wrong = score_problems(value, self._rubric, repeated)
+        holder = self._holder(value)
+        wrong = score_problems(holder, self._rubric, self._repeated(value, holder, document))
         amiss = [] if self._schema is None or self._schema.fits(value) else self._schema.problems(value)
         if not wrong:
-            return Parsed(with_whole_scores(value, self._rubric), "basic" if amiss else rung)
+            scores = whole_scores(holder, self._rubric)
+            in_place = not self._scores_in or holder is not value
+            return Parsed(self._with(value, scores), "basic" if amiss or not in_place else rung)
         # What is wrong with a score is told in one way; the schema says it again in its own words.
-        others = [one for one in amiss if not any(one.startswith((f"{name}:", f'"{name}" ')) for name in wrong)]
-        return _unusable(*wrong.values(), *_wrapped(value, wrong), *others)
+        again = tuple(start for name in wrong for start in self._as_the_schema_begins(name))
+        others = [one for one in amiss if not one.startswith(again)]
+        return _unusable(*wrong.values(), *self._wrapped(value, wrong), *others)
+
+    def _holder(self, value: dict[str, Any]) -> dict[str, Any]:
+        """The object that scores and flags are read from: the field named for them, the answer itself without it."""
+        inner = value.get(self._scores_in) if self._scores_in else None
+        return inner if isinstance(inner, dict) else value
+
+    def _repeated(
+        self, value: Mapping[str, Any], holder: Mapping[str, Any], document: Document | None
+    ) -> Collection[str]:
+        """Names of which nobody can say which of several scores was meant."""
+        if holder is value:
+            return frozenset() if document is None else document.repeated
+        names = frozenset(self._rubric.names)
+        if document is not None and self._scores_in in document.repeated:
+            return names
+        inside = (
+            set() if document is None else {key for outer, key in document.repeated_inside if outer == self._scores_in}
+        )
+        return inside | (names & value.keys())
+
+    def _with(self, value: dict[str, Any], scores: Mapping[str, int | bool]) -> dict[str, Any]:
+        """The answer with its scores as whole numbers, in the place that the suite names."""
+        if not self._scores_in:
+            return {**value, **scores}
+        holder = self._holder(value)
+        if holder is value:
+            return {key: one for key, one in value.items() if key not in scores} | {self._scores_in: dict(scores)}
+        return {**value, self._scores_in: {**holder, **scores}}
+
+    def _as_the_schema_begins(self, name: str) -> tuple[str, ...]:
+        """How the schema's own words on a field begin."""
+        inside = f"{self._scores_in}.{name}"
+        return f"{name}:", f'"{name}" ', f"{inside}:", f'"{inside}" ', f'{self._scores_in}: "{name}" '
+
+    def _wrapped(self, value: dict[str, Any], wrong: dict[str, str]) -> list[str]:
+        """A hint when the scores stand in another field than the one they belong in."""
+        belong = f"in {told(self._scores_in)}" if self._scores_in else "at the top of the object"
+        return [
+            f"the scores stand inside {told(key)}: they belong {belong}"
+            for key, inner in value.items()
+            if isinstance(inner, dict) and key != self._scores_in
+            if any(name in inner and name not in value for name in wrong)
+        ]
 
     def _embedded(self, text: str, found: list[Document]) -> Parsed:
         """What a text says that is more than a JSON document, or less."""
@@ -105,19 +160,27 @@ class AnswerParser:
             if last is not None:
                 return _unusable("after its first JSON the answer goes on with JSON that cannot be read")
             return self._by_lines(plain, text)
-        return self._agreeing(self.check(last.value, "extracted", last.repeated), plain, after)
+        return self._agreeing(self.check(last.value, "extracted", last), plain, after)
 
     def _mended(self, text: str) -> dict[str, Any] | None:
         """A broken object in the text that names a dimension or flag, if each of its scores stands there just so."""
         value = climb(text, self._names_one).value
         if not isinstance(value, dict):
             return None
-        return value if all(_stands(name, value[name], text) for name in self._rubric.names if name in value) else None
+        holder = self._holder(value)
+        if holder is not value:
+            parts = self._scores_part.findall(text)
+            if len(parts) != 1:
+                return None
+            text = parts[0]
+        given = [name for name in self._rubric.names if name in holder]
+        return value if all(_stands(name, holder[name], text) for name in given) else None
 
     def _by_lines(self, plain: str, text: str) -> Parsed:
         values, problems = self._lines.read(plain)
         if not problems:
-            return Parsed(with_whole_scores(values, self._rubric), "basic")
+            scores = whole_scores(values, self._rubric)
+            return Parsed(self._with({}, scores), "basic")
         if len(problems) < len(self._rubric.names) or not all(one.endswith("missing") for one in problems.values()):
             return _unusable(*problems.values())
         told_by_ladder = climb(text, self._names_one).problems
@@ -133,10 +196,11 @@ class AnswerParser:
         values, problems = self._lines.read(plain)
         if problems:
             values, _ = self._lines.read(plain[after:])
+        said = self._holder(parsed.value)
         against = [
-            f"{name}: {told(parsed.value[name])} in the JSON, {told(value)} in a line beside it"
+            f"{name}: {told(said[name])} in the JSON, {told(value)} in a line beside it"
             for name, value in values.items()
-            if parsed.value[name] != value
+            if said[name] != value
         ]
         return _unusable(*against) if against else parsed
 
@@ -159,15 +223,6 @@ def _has_words(value: Any) -> bool:
     return any(isinstance(one, str) and one.strip() for one in inner) or any(
         _has_words(one) for one in inner if isinstance(one, (dict, list))
     )
-
-
-def _wrapped(value: dict[str, Any], wrong: dict[str, str]) -> list[str]:
-    """A hint when the scores stand one level too deep."""
-    return [
-        f"the scores stand inside {told(key)}: they belong at the top of the object"
-        for key, inner in value.items()
-        if isinstance(inner, dict) and any(name in inner and name not in value for name in wrong)
-    ]
 
 
 def _stands(name: str, value: Any, text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +14,7 @@ from steelyard.judging.shorten import shorten
 from steelyard.suite.case import Case
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.labels import hidden
-from steelyard.suite.templates import FENCE, JUDGE_NAMES, Template, compile_template
+from steelyard.suite.templates import FENCE, JUDGE_NAMES, SHOWN_NAMES, Template, compile_template
 
 _MOST_PROBLEMS: Final = 12
 _LONGEST_PROBLEM: Final = 300
@@ -33,7 +34,7 @@ def messages(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any
     The text is fenced, whatever the templates do; one that they do not show whole is put at the end of the user
     message. The case has no labels. SuiteError when a template cannot be filled from this case.
     """
-    shown, shortened = shorten(text, judge.most_characters)
+    shown, shortened = shorten(_as_shown(judge, text), judge.most_characters)
     fenced = fence(shown)
     known = hidden(case, judge)
     names = {
@@ -59,6 +60,17 @@ def messages(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any
     return Prompt(told, shortened)
 
 
+def _as_shown(judge: JudgeModel, text: str) -> str:
+    """What is judged as the suite wants it shown; `part` is the value when the text is JSON, else the text."""
+    if not judge.shown:
+        return text
+    try:
+        part = json.loads(text)
+    except (ValueError, RecursionError):
+        part = text
+    return _compiled(judge.shown, "judge.shown", SHOWN_NAMES).fill({"part": part})
+
+
 def again(problems: Sequence[str]) -> dict[str, str]:
     """The user message that says what was wrong with an answer and asks for another."""
     told = [f"- {one[:_LONGEST_PROBLEM]}" for one in problems[:_MOST_PROBLEMS]]
@@ -78,5 +90,5 @@ def _filled(template: str, where: str, names: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _compiled(template: str, where: str) -> Template:
-    return compile_template(template, where=where, names=(*JUDGE_NAMES, FENCE))
+def _compiled(template: str, where: str, names: tuple[str, ...] = (*JUDGE_NAMES, FENCE)) -> Template:
+    return compile_template(template, where=where, names=names)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.judging.binding import bind_under, rules_that_hold
+from steelyard.judging.complaints import Checked, ComplaintCheck, check_complaints
 from steelyard.judging.default_prompt import default_system
 from steelyard.judging.evidence import EvidenceCheck
 from steelyard.judging.orders import without_orders
@@ -43,8 +44,15 @@ def usable(judge: JudgeModel, answer: str, judged: str = "") -> Parsed:
 class JudgeReader:
     """Reads the answers of one run's judges; schema, patterns and paths are compiled once."""
 
-    def __init__(self, judge: JudgeModel, rules_judges: Mapping[str, RulesJudge] | None = None) -> None:
+    def __init__(
+        self,
+        judge: JudgeModel,
+        rules_judges: Mapping[str, RulesJudge] | None = None,
+        check: ComplaintCheck | None = None,
+    ) -> None:
+        """`check` holds what they complain of against what they judged."""
         self._judge = judge
+        self._check = check
         self._rules_judges = rules_judges or {}
         self._parser = AnswerParser(judge)
         self._evidence = None if judge.evidence is None else EvidenceCheck(judge.evidence, judge.rubric)
@@ -59,7 +67,8 @@ class JudgeReader:
         """All ballots on the text and what they come to.
 
         A member that was not asked has a ballot without a reading. ValueError when a judge that is code gives an
-        answer that cannot be used, or a rule needs a metric that is not there: then the scale is broken.
+        answer that cannot be used, the check of its complaints breaks, or a rule needs a metric that is not there:
+        then the scale is broken.
         """
         rules = rules_that_hold(self._judge, metrics)
         about = _About(text, case, metrics, rules)
@@ -71,6 +80,33 @@ class JudgeReader:
             talks.setdefault((call.member, call.repeat), []).append(call)
         ballots = [self._by_rules(member.name, about) for member in self._judge.members if member.kind == "python"]
         ballots += [self._by_talk(name, repeat, talk, about) for (name, repeat), talk in talks.items()]
+        return self._come_to(ballots, metrics, calls)
+
+    def recorded(
+        self,
+        reply: Mapping[str, Any] | None,
+        text: str,
+        case: Case,
+        metrics: Mapping[str, Any],
+        *,
+        only_scores: bool = False,
+        told: str = "",
+    ) -> Judgement:
+        """What a reply that another tool recorded comes to; without one `told` says why there is none."""
+        about = _About(text, case, metrics, rules_that_hold(self._judge, metrics))
+        member = self._judge.members[0].name
+        parsed = None if reply is None else self._parser.check(dict(reply), "recorded")
+        if parsed is None or parsed.value is None:
+            problems = "" if parsed is None else "; ".join(parsed.problems)[:_LONGEST_TOLD]
+            remarks = (Remark("VIOLATION", "", problems),) if problems else ()
+            ballot = Ballot(member, 0, None, "failed", remarks=remarks, told=problems or told)
+        else:
+            # It need not fit the schema of today: whoever reads the recording says whether it is more than scores.
+            mode = Mode.BASIC if only_scores else Mode.MODEL
+            ballot = self._ballot(member, 0, mode, "recorded", parsed.value, about, [])
+        return self._come_to([ballot], metrics, ())
+
+    def _come_to(self, ballots: list[Ballot], metrics: Mapping[str, Any], calls: Sequence[JudgeCall]) -> Judgement:
         come_to = combine(self._judge, ballots)
         return Judgement(
             mode=come_to.mode,
@@ -79,6 +115,8 @@ class JudgeReader:
             bound=come_to.bound,
             bound_by=come_to.bound_by,
             remarks=come_to.remarks,
+            findings=() if come_to.stands is None else come_to.stands.findings,
+            certainties=() if come_to.stands is None else come_to.stands.certainties,
             metrics=metrics,
             calls=tuple(calls),
             told=come_to.told,
@@ -127,9 +165,11 @@ class JudgeReader:
         about: _About,
         before: list[Remark],
     ) -> Ballot:
-        raw: dict[str, float | bool] = {name: reply[name] for name in self._judge.rubric.names}
+        said = reply[self._judge.scores_in] if self._judge.scores_in else reply
+        raw: dict[str, float | bool] = {name: said[name] for name in self._judge.rubric.names}
         remarks, unproven = self._proof(reply, raw, about)
         bound = bind_under(self._judge, raw, about.rules, unproven)
+        checked, wrong = self._checked(reply, mode, about)
         return Ballot(
             member,
             repeat,
@@ -138,9 +178,18 @@ class JudgeReader:
             raw=raw,
             bound=bound.values,
             bound_by=bound.bound_by,
-            remarks=(*before, *self._reasoned(reply), *remarks, *bound.remarks),
-            reply=reply,
+            remarks=(*before, *self._reasoned(reply), *remarks, *wrong, *bound.remarks),
+            reply=checked.reply,
+            findings=checked.findings,
+            certainties=checked.certainties,
         )
+
+    def _checked(self, reply: dict[str, Any], mode: Mode, about: _About) -> tuple[Checked, tuple[Remark, ...]]:
+        """What of the answer bears checking. Of a basic reading only the scores are believed to begin with."""
+        if self._check is None or mode is Mode.BASIC:
+            return Checked(reply), ()
+        case = hidden(about.case, self._judge)
+        return check_complaints(self._check, reply, about.text, case, about.metrics)
 
     def _proof(
         self, reply: Mapping[str, Any], raw: Mapping[str, float | bool], about: _About

@@ -38,9 +38,10 @@ def whole_score(value: Any, rubric: Rubric) -> int | None:
     return int(value)
 
 
-def with_whole_scores(value: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
-    """The answer with its scores as whole numbers; only for one without problems."""
-    return {**value, **{one.name: int(value[one.name]) for one in rubric.dimensions}}
+def whole_scores(value: Mapping[str, Any], rubric: Rubric) -> dict[str, int | bool]:
+    """Scores as whole numbers, and flags; only for values without problems."""
+    scores = {one.name: int(value[one.name]) for one in rubric.dimensions}
+    return scores | {one.name: bool(value[one.name]) for one in rubric.flags}
 
 
 def told(value: Any) -> str:

@@ -33,7 +33,8 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
     """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst."""
     columns = store.columns(header.id)
     judged = bool(header.suite.get("judge"))
-    summary = summarise(columns, header.suite, store.judgements(header.id) if judged else None)
+    judgements = store.judgements(header.id) if judged else None
+    summary = summarise(columns, header.suite, judgements, store.certainties(header.id))
     decision = decide(summary, header.suite, state=header.state, suspect=header.suspect)
     worst = [sample for sample, _ in store.some_samples(header.id, order="score", limit=_LOOKED_THROUGH * _N_WORST)]
     counted = [sample for sample in worst if not _set_aside(sample, summary) and (sample.score or 0) < 1][:_N_WORST]

@@ -9,11 +9,21 @@ from typing import Any
 from markupsafe import Markup
 
 from steelyard.analysis.model import Estimate
-from steelyard.report import criteria_tables, error_tables, figures, judged_tables, judged_wording, tables, wording
+from steelyard.report import (
+    confidence_tables,
+    criteria_tables,
+    error_tables,
+    figures,
+    judged_tables,
+    judged_wording,
+    tables,
+    wording,
+)
 from steelyard.report.html_page import VERDICT_SIGNS, asset, environment, policy
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.outlines import Palette, box_of, drawings
 from steelyard.report.pictures import Picture, load_pictures
+from steelyard.report.reliability import drawing
 from steelyard.report.safe_text import as_text, laid_out, one_line, shortened
 from steelyard.report.taxonomy import code_of
 
@@ -109,6 +119,8 @@ def _render(report: Report, gallery: Gallery, longest: int) -> str:
             pictured=any(detail.pictures for detail in report.details),
             errors=error_tables,
             judged=judged_tables,
+            confident=confidence_tables,
+            reliability=drawing,
             said=judged_wording.said,
             computed_scores=_computed_scores(report),
             ballot_name=judged_wording.ballot_name,

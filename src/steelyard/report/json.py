@@ -20,6 +20,7 @@ from steelyard.analysis.model import (
 from steelyard.records import RunHeader
 from steelyard.release.model import GateResult
 from steelyard.report import error_tables, wording
+from steelyard.report.confidence_json import confidence_data
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.taxonomy import code_of
 from steelyard.store.base import Found, Spending
@@ -82,6 +83,7 @@ def _whole(report: Report) -> dict[str, Any]:
         ],
         "modes": {name: _mode(figure) for name, figure in summary.modes.items()},
         "judge": None if summary.judge is None else _judge(summary.judge, report.spending),
+        "confidence": None if summary.confidence is None else confidence_data(summary.confidence),
         "failures": dict(summary.failures),
         "rungs": dict(summary.rungs),
         "tokens_in": _maybe(summary.tokens_in),
@@ -109,7 +111,8 @@ def _run(report: Report) -> dict[str, Any]:
         "state": header.state.value,
         "n_planned": header.n_planned,
         "target": header.target,
-        "options": header.options,
+        # What was kept of a foreign snapshot is there to be written again, not to be read.
+        "options": {name: value for name, value in header.options.items() if name != "kept"},
         "strict": wording.is_strict(header),
         "rescored_from": header.rescored_from,
         "signature": header.signature,
@@ -181,6 +184,8 @@ def _item(found: Found) -> dict[str, Any]:
         "component": finding.component,
         "gain": _number(finding.gain),
         "box": finding.box,
+        "span": finding.span,
+        "section": finding.section or None,
     }
 
 
@@ -223,6 +228,7 @@ def _judge(figures: JudgeFigures, spending: Spending | None) -> dict[str, Any]:
         "rungs": dict(figures.rungs),
         "broken_rules": _estimate(figures.broken_rules),
         "made_up_quotes": _estimate(figures.made_up_quotes),
+        "contradictions": _estimate(figures.contradictions),
         "failed": _estimate(figures.failed),
         "dimensions": {
             name: {

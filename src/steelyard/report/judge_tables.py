@@ -212,6 +212,8 @@ def behaviour(card: JudgeCard) -> Table:
         ("too few reasons", itself.too_few_reasons),
         ("failed", itself.failed),
     ]
+    if itself.contradictions.n:
+        named.insert(-1, ("complained of what is not so", itself.contradictions))
     if itself.disagreement.n:
         named.append(("texts with ballots far apart", itself.disagreement))
     named += [(f"read: {rung.replace('_', ' ')}", share) for rung, share in itself.rungs.items() if rung != "failed"]

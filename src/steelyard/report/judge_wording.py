@@ -15,6 +15,7 @@ _TOLD = {
     "RULE_BROKEN": "a broken rule",
     "UNPROVEN": "an unproven score",
     "TOO_FEW_REASONS": "too few reasons",
+    "CONTRADICTION": "a complaint that is wrong",
     "VIOLATION": "an answer that could not be used",
     "DISAGREEMENT": "a disagreement",
     "FAILED": "no reading",

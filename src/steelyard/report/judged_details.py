@@ -81,7 +81,11 @@ def _marks(said: Judgement | Ballot, names: Sequence[str]) -> tuple[Marked, ...]
 
 
 def _ballot(ballot: Ballot, names: Sequence[str]) -> BallotDetail:
-    others = [(name, value) for name, value in ballot.reply.items() if name not in names and value not in (None, "")]
+    others = [
+        (name, value)
+        for name, value in ballot.reply.items()
+        if name not in names and value not in (None, "") and not _holds_the_marks(value, names)
+    ]
     return BallotDetail(
         member=ballot.member,
         repeat=ballot.repeat,
@@ -92,6 +96,11 @@ def _ballot(ballot: Ballot, names: Sequence[str]) -> BallotDetail:
         remarks=_remarks(ballot.remarks),
         told=clipped(ballot.told, _LONGEST_SAID),
     )
+
+
+def _holds_the_marks(value: Any, names: Sequence[str]) -> bool:
+    """True for the field of an answer that the scores stand in: they are shown as marks already."""
+    return isinstance(value, dict) and bool(value) and set(value) <= set(names)
 
 
 def _said(value: Any) -> str:

@@ -9,7 +9,7 @@ from steelyard.report.tables import Column, Kind, Table
 from steelyard.store.base import Spending
 
 _RATE = "rate"
-_SHOWN_ALWAYS = ("RULE_BROKEN", "MADE_UP_QUOTE")
+_SHOWN_ALWAYS = ("RULE_BROKEN", "MADE_UP_QUOTE", "CONTRADICTION")
 
 
 def dimensions(report: Report) -> Table:
@@ -62,6 +62,8 @@ def judge(report: Report) -> list[tuple[str, str]]:
         ("Made-up quotes", _share(found.made_up_quotes)),
         ("Failed", _share(found.failed)),
     ]
+    if found.contradictions.n:
+        rows.insert(-1, ("Contradicted by the answer", _share(found.contradictions)))
     others = [f"{code} {count:,}" for code, count in found.remarks.items() if code not in _SHOWN_ALWAYS]
     if others:
         of = figures.counted(found.broken_rules.n, "ballot")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.report import criteria_tables, error_tables, figures, judged_tables, judged_wording, tables, wording
+from steelyard.report import (
+    confidence_tables,
+    criteria_tables,
+    error_tables,
+    figures,
+    judged_tables,
+    judged_wording,
+    tables,
+    wording,
+)
 from steelyard.report.markdown_layout import MOST_ROWS, SIGNS, facts, folded, quoted, safe, table_parts
 from steelyard.report.model import JudgementDetail, Report, SampleDetail
 from steelyard.report.safe_text import as_text
@@ -41,7 +50,10 @@ def _parts(report: Report) -> Iterator[str]:
     yield from table_parts(tables.priorities(report))
     yield from table_parts(judged_tables.dimensions(report))
     yield from table_parts(judged_tables.flags(report))
-    yield folded("Figures", [_overall(report), *_judge(report), *_bands(report), *_tables(report)])
+    yield from table_parts(confidence_tables.buckets(report))
+    yield folded(
+        "Figures", [_overall(report), *_judge(report), *_confidence(report), *_bands(report), *_tables(report)]
+    )
 
 
 def _tables(report: Report) -> Iterator[str]:
@@ -66,6 +78,14 @@ def _judge(report: Report) -> Iterator[str]:
     rows = judged_tables.judge(report)
     if rows:
         yield facts("Judge", rows)
+
+
+def _confidence(report: Report) -> Iterator[str]:
+    rows = confidence_tables.confidence(report)
+    if rows:
+        yield facts("Confidence", rows)
+        yield from table_parts(confidence_tables.bins(report))
+        yield from table_parts(confidence_tables.labels(report))
 
 
 def _bands(report: Report) -> Iterator[str]:

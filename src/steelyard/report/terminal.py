@@ -11,7 +11,7 @@ from rich.text import Text
 
 from steelyard.analysis.model import Estimate
 from steelyard.records import Verdict
-from steelyard.report import criteria_tables, error_tables, figures, judged_tables, tables, wording
+from steelyard.report import confidence_tables, criteria_tables, error_tables, figures, judged_tables, tables, wording
 from steelyard.report.model import Report
 from steelyard.report.safe_text import clipped
 from steelyard.report.tables import Table
@@ -56,6 +56,7 @@ class _View(Layout):
         yield from self.table(error_tables.measures(self.report))
         yield from self.fitting(*error_tables.measures_by_variant(self.report))
         yield from self.table(error_tables.errors(self.report))
+        yield from self.confidence()
         yield from self.table(tables.patterns(self.report))
         yield from self.table(tables.priorities(self.report))
         yield from self.table(tables.worst(self.report))
@@ -98,6 +99,11 @@ class _View(Layout):
 
     def judge(self) -> Iterator[RenderableType]:
         yield from self.facts("Judge", judged_tables.judge(self.report))
+
+    def confidence(self) -> Iterator[RenderableType]:
+        yield from self.facts("Confidence", confidence_tables.confidence(self.report))
+        for table in (confidence_tables.buckets, confidence_tables.labels):
+            yield from self.table(table(self.report))
 
     def bands(self) -> Iterator[RenderableType]:
         shares = self.report.summary.overall.bands

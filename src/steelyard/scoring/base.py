@@ -41,6 +41,8 @@ class Measure:
     numerator: str
     denominator: str
     about: str
+    better: str = ""
+    """`higher` or `lower`, for comparisons; "" when that is not for the scorer to say."""
 
 
 @dataclass(slots=True)
@@ -189,6 +191,10 @@ class Scorer(BaseModel):
     def everything(self, cases: Sequence[Case]) -> Any:  # noqa: ARG002 - for those that override it
         """An answer that holds what is true of any of these cases, for `audit` of scorers of sets; None for others."""
         return None
+
+    def blankets(self, case: Case) -> Mapping[str, Any]:  # noqa: ARG002 - for those that override it
+        """Answers that lie over all of the case's question, by name, for `audit` of scorers that look for places."""
+        return {}
 
     def widest(self) -> Any:
         """An answer that covers everything, for `audit` of scorers that weigh ranges; None for all others."""

@@ -175,9 +175,20 @@ class Weigher:
             passed=self._passed(score) if not flagged or self._pass_at is None else False,
             band=self._band(score),
             scores=weighed.scores + scores,
-            findings=weighed.findings + findings + judgement.findings,
+            findings=weighed.findings + findings + tuple([self._complaint(one) for one in judgement.findings]),
+            # A truth knows better than a judge what is right.
+            certainties=weighed.certainties or judgement.certainties,
             to_judge=None,
         )
+
+    def _complaint(self, finding: Finding) -> Finding:
+        """What the judge names, as severe as the suite says unless the judge says otherwise."""
+        if finding.code not in self._order:
+            raise ValueError(
+                f"the check of the judge gave the finding code {finding.code!r}, which the suite's findings do not list"
+            )
+        severity = self._severity[finding.code]
+        return replace(finding, severity=severity) if finding.severity == "error" else finding
 
     def _malformed(self, text: str, case: Case, problems: Sequence[str]) -> Weighed:
         finding = Finding(

@@ -12,6 +12,8 @@ from steelyard.suite.case import Case
 if TYPE_CHECKING:
     import numpy as np
 
+    from steelyard.store.contents import Contents
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -82,6 +84,32 @@ class Spending:
 
 
 @dataclass(slots=True)
+class Certainties:
+    """Every claim of a run's answers that came with a confidence, as columns, in the order of the plan.
+
+    Nothing is judged here: the claims of inconclusive samples are among them, and confidences are as they came.
+    """
+
+    sample: np.ndarray
+    """The position of its sample in `Columns`."""
+    confidence: np.ndarray
+    """NaN where none was stated, or one that is no number."""
+    right: np.ndarray
+    """Whether the claim is right."""
+    stated: np.ndarray
+    """False where the claim came without a confidence."""
+    label: np.ndarray
+    """Codes into `labels`."""
+    labels: list[str]
+    """What kinds of things were claimed; "" is none."""
+
+    @property
+    def n(self) -> int:
+        """How many claims there are."""
+        return len(self.confidence)
+
+
+@dataclass(slots=True)
 class Columns:
     """A run's samples as columns, in the order they were planned; memory is bounded by numbers, not by answers.
 
@@ -121,6 +149,10 @@ class Columns:
     """Codes into `finding_components`."""
     finding_components: list[str] = field(default_factory=list)
     finding_gain: np.ndarray = field(default_factory=lambda: _empty())
+    finding_section: np.ndarray = field(default_factory=lambda: _empty())
+    """Codes into `finding_sections`."""
+    finding_sections: list[str] = field(default_factory=list)
+    """Named regions of texts; "" is of findings that are in none."""
     counts: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     """Component name to the name of a count to its values; NaN where nothing was counted."""
     latency: np.ndarray = field(default_factory=lambda: _empty())
@@ -203,6 +235,14 @@ class Store(Protocol):
         ...
 
     def columns(self, run_id: str) -> Columns: ...
+
+    def certainties(self, run_id: str) -> Certainties:
+        """What the run's answers claimed with a confidence; nothing, and nothing is read, where they claimed none."""
+        ...
+
+    def contents(self, run_id: str) -> Contents:
+        """Which cases the run's samples asked and what was taken for what in them, as digests beside `columns`."""
+        ...
 
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         """Every judged sample, without the answers and the calls, in the order they were planned, streamed."""

@@ -6,7 +6,7 @@ import json
 import operator
 import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import Any, overload
 
@@ -36,7 +36,7 @@ FROM attempts WHERE run = ? ORDER BY seq
 """
 _MEASURED = ("latency", "tokens_in", "tokens_out", "cost")
 _N_FINDINGS = "SELECT count(*) FROM findings WHERE run = ?"
-_FINDINGS = "SELECT seq, code, component, gain FROM findings WHERE run = ? ORDER BY seq, position"
+_FINDINGS = "SELECT seq, code, component, gain, section FROM findings WHERE run = ? ORDER BY seq, position"
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? ORDER BY seq, position"
 
 _WHOLE = (np.int8, np.int16, np.int32, np.int64)
@@ -94,6 +94,12 @@ class _PackedTexts(Sequence[str]):
 
     def __len__(self) -> int:
         return len(self._packed) * self._EACH + len(self._loose)
+
+    def __iter__(self) -> Iterator[str]:
+        # One by one each pack would be unpacked 500 times.
+        for packed in self._packed:
+            yield from map(from_stored, zlib.decompress(packed).decode().split("\0"))
+        yield from map(from_stored, self._loose)
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -243,15 +249,17 @@ def _tags(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
 
 
 def _findings(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
-    """Positions of samples, and of each finding in them the code, the component and the gain."""
+    """Positions of samples, and of each finding in them the code, the component, the gain and the section."""
     n = session.execute(_N_FINDINGS, (run,))[0][0]
-    places, codes, components, gain = array("I"), _Listing(), _Listing(), _Column(n, _REAL)
+    places, codes, components, sections = array("I"), _Listing(), _Listing(), _Listing()
+    gain = _Column(n, _REAL)
     for rows in session.stream(_FINDINGS, (run,), PIECE):
-        seqs, code, component, gains = zip(*rows, strict=True)
+        seqs, code, component, gains, section = zip(*rows, strict=True)
         gain.put(slice(len(places), len(places) + len(rows)), np.array(gains))
         places.frombytes(_positions(seq, seqs))
         codes.take(code)
         components.take(component)
+        sections.take(section)
     return {
         "finding_sample": np.asarray(places),
         "finding_code": codes.codes(),
@@ -259,6 +267,8 @@ def _findings(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
         "finding_component": components.codes(),
         "finding_components": components.names.texts,
         "finding_gain": gain.values,
+        "finding_section": sections.codes(),
+        "finding_sections": sections.names.texts,
     }
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from steelyard.records import Attempt, Ballot, Failure, JudgeCall, Judgement, Mode, Remark
+from steelyard.records import Attempt, Ballot, Failure, Finding, JudgeCall, Judgement, Mode, Remark
+from steelyard.store.finding_form import finding_data, finding_from
 from steelyard.store.text import to_json
 
 
@@ -57,6 +58,7 @@ def judgement_data(judgement: Judgement) -> dict[str, Any]:
         "bound": _numbers(judgement.bound),
         "bound_by": dict(judgement.bound_by),
         "remarks": _remarks_data(judgement.remarks),
+        "findings": [finding_data(finding) for finding in judgement.findings],
         "metrics": dict(judgement.metrics),
         "told": judgement.told,
     }
@@ -70,6 +72,7 @@ def judgement_from(data: dict[str, Any], calls: Sequence[JudgeCall] = ()) -> Jud
         "mode": _mode(data["mode"]),
         "ballots": tuple(_ballot_from(ballot) for ballot in data["ballots"]),
         "remarks": _remarks_from(data),
+        "findings": _findings_from(data),
         "calls": tuple(calls),
     }
     return Judgement(**(data | changed))
@@ -97,6 +100,7 @@ def _ballot_data(ballot: Ballot) -> dict[str, Any]:
         "bound": _numbers(ballot.bound),
         "bound_by": dict(ballot.bound_by),
         "remarks": _remarks_data(ballot.remarks),
+        "findings": [finding_data(finding) for finding in ballot.findings],
         "reply": dict(ballot.reply),
         "told": ballot.told,
     }
@@ -110,7 +114,8 @@ def _ballot_data(ballot: Ballot) -> dict[str, Any]:
 
 
 def _ballot_from(data: dict[str, Any]) -> Ballot:
-    return Ballot(**(data | {"mode": _mode(data["mode"]), "remarks": _remarks_from(data)}))
+    changed = {"mode": _mode(data["mode"]), "remarks": _remarks_from(data), "findings": _findings_from(data)}
+    return Ballot(**(data | changed))
 
 
 def _remarks_data(remarks: Sequence[Remark]) -> list[dict[str, str]]:
@@ -119,6 +124,10 @@ def _remarks_data(remarks: Sequence[Remark]) -> list[dict[str, str]]:
 
 def _remarks_from(data: dict[str, Any]) -> tuple[Remark, ...]:
     return tuple(Remark(**remark) for remark in data.get("remarks", ()))
+
+
+def _findings_from(data: dict[str, Any]) -> tuple[Finding, ...]:
+    return tuple(finding_from(finding) for finding in data.get("findings", ()))
 
 
 def _mode(name: str | None) -> Mode | None:

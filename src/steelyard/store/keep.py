@@ -12,6 +12,7 @@ from steelyard.store.rows import (
     ANSWER_COLUMNS,
     ATTEMPT_COLUMNS,
     CALL_COLUMNS,
+    CERTAINTY_COLUMNS,
     JUDGEMENT_COLUMNS,
     SAMPLE_COLUMNS,
     TAG_COLUMNS,
@@ -130,3 +131,4 @@ def _insert(session: Session, batch: Batch) -> None:
     session.insert("findings", FINDING_COLUMNS, batch.findings)
     session.insert("tags", TAG_COLUMNS, batch.tags)
     session.insert("judgements", JUDGEMENT_COLUMNS, batch.judgements)
+    session.insert("certainties", CERTAINTY_COLUMNS, batch.certainties)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.records import Finding, Judgement, Outcome, Sample
+from steelyard.records import Certainty, Finding, Judgement, Outcome, Sample
 from steelyard.store.base import Found
+from steelyard.store.certainties import certainties_from
 from steelyard.store.database import Row, Session, in_pieces, placeholders
 from steelyard.store.judged import judgement_stored
 from steelyard.store.rows import ATTEMPT_COLUMNS, SAMPLE_COLUMNS, attempt_from, case_from, sample_from
@@ -37,6 +38,8 @@ ORDER BY f.seq, f.position LIMIT ?
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
 _IN_ORDER = " ORDER BY seq, position"
 _HAS_JUDGE = "SELECT 1 FROM judgements WHERE run = ? LIMIT 1"
+_HAS_CLAIMS = "SELECT 1 FROM certainties WHERE run = ? LIMIT 1"
+_CLAIMS = "SELECT seq, content FROM certainties WHERE run = ? AND seq IN "
 _JUDGEMENTS = """
 SELECT j.seq, j.content, c.content FROM judgements j
 LEFT JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq WHERE j.run = ? AND j.seq IN
@@ -103,13 +106,17 @@ def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sam
     if session.execute(_HAS_JUDGE, (run,)):
         for seq, content, calls in session.execute(_JUDGEMENTS + marks, (run, *seqs)):
             judgements[seq] = judgement_stored(content, calls)
+    claims: dict[int, tuple[Certainty, ...]] = {}
+    if session.execute(_HAS_CLAIMS, (run,)):
+        for seq, content in session.execute(_CLAIMS + marks, (run, *seqs)):
+            claims[seq] = certainties_from(content)
     layouts = layouts_of(session, run)
     cases: dict[str, Case] = {}
     complete = []
     for row in rows:
         seq, text, content = row[1], row[-2], row[-1]
         attempt = attempt_from(row[_N_SAMPLE:-2], text)
-        more = (findings.get(seq, ()), tags.get(seq, ()), judgements.get(seq))
+        more = (findings.get(seq, ()), tags.get(seq, ()), judgements.get(seq), claims.get(seq, ()))
         sample = sample_from(row[:_N_SAMPLE], attempt, layouts.__getitem__, *more)
         if sample.case_hash not in cases:
             cases[sample.case_hash] = case_from(content)

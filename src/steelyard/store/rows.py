@@ -7,7 +7,19 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from steelyard.records import Attempt, Failure, Finding, Judgement, Outcome, RunHeader, RunState, Sample, Verdict
+from steelyard.records import (
+    Attempt,
+    Certainty,
+    Failure,
+    Finding,
+    Judgement,
+    Outcome,
+    RunHeader,
+    RunState,
+    Sample,
+    Verdict,
+)
+from steelyard.store.certainties import certainties_text
 from steelyard.store.judged import calls_text, judgement_text
 from steelyard.store.text import from_stored, to_json, to_stored
 from steelyard.store.weighed import (
@@ -38,6 +50,7 @@ ATTEMPT_COLUMNS = (
 ANSWER_COLUMNS = ("run", "seq", "text")
 TAG_COLUMNS = ("run", "seq", "position", "tag")
 CALL_COLUMNS = ("run", "seq", "content")
+CERTAINTY_COLUMNS = ("run", "seq", "content")
 JUDGEMENT_COLUMNS = ("run", "seq", "judge_run", "content")
 
 
@@ -123,6 +136,7 @@ class Batch:
     tags: list[Row] = field(default_factory=list)
     judge_calls: list[Row] = field(default_factory=list)
     judgements: list[Row] = field(default_factory=list)
+    certainties: list[Row] = field(default_factory=list)
 
     def add(self, run: int, owners: tuple[int, int], seq: int, sample: Sample, case_hash: str, layout: int) -> None:
         """Lay one sample out; its attempt and the calls of its judge only when this run is the owner of them."""
@@ -158,6 +172,8 @@ class Batch:
             self.findings.append((run, seq, position, *finding_values(finding)))
         for position, tag in enumerate(sample.tags):
             self.tags.append((run, seq, position, to_stored(tag)))
+        if sample.certainties:
+            self.certainties.append((run, seq, certainties_text(sample.certainties)))
         if sample.judgement is not None:
             self._add_judgement(run, judge_run, seq, sample.judgement)
 
@@ -215,6 +231,7 @@ def sample_from(
     findings: Sequence[Finding],
     tags: Sequence[str],
     judgement: Judgement | None,
+    certainties: Sequence[Certainty],
 ) -> Sample:
     """The sample back from SAMPLE_COLUMNS and the rows that belong to it."""
     (_run, seq, case_id, variant, repeat, case_hash, _attempt_run, outcome, score, passed, band, *rest) = row
@@ -231,6 +248,7 @@ def sample_from(
         scores=scores_from(layouts(layout), scores, details),
         findings=tuple(findings),
         marks=marks_from(marks),
+        certainties=tuple(certainties),
         rung=rung,
         judgement=judgement,
         category=stored_or_none(category),

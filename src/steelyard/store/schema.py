@@ -108,11 +108,24 @@ def m004_judgements(execute: Executes, dialect: Dialect) -> None:
     _guard(execute, dialect, _guarded(_JUDGE_TABLES, against_additions="judgements"))
 
 
+def m005_spans_and_certainties(execute: Executes, dialect: Dialect) -> None:
+    """Findings know their place in the text; samples keep what their answers claimed with a confidence."""
+    execute(f"ALTER TABLE findings ADD COLUMN span_start {dialect.big}")
+    execute(f"ALTER TABLE findings ADD COLUMN span_end {dialect.big}")
+    execute("ALTER TABLE findings ADD COLUMN section TEXT NOT NULL DEFAULT ''")
+    execute("DROP INDEX findings_in_order")
+    execute("CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code, component, gain, section)")
+    # A table of its own, as judgements have: samples without claims are read as fast as ever.
+    execute(_CERTAINTIES_SQL.format(big=dialect.big))
+    _guard(execute, dialect, _guarded(("certainties",), against_additions="certainties"))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_runs_and_samples,
     m002_ended_runs_stay,
     m003_places_and_gains,
     m004_judgements,
+    m005_spans_and_certainties,
 )
 
 _FIRST_TABLES = """
@@ -254,6 +267,15 @@ CREATE TABLE journal (
     PRIMARY KEY (run, key)
 )
 """
+
+_CERTAINTIES_SQL = """
+CREATE TABLE certainties (
+    run INTEGER NOT NULL,
+    seq {big} NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, seq),
+    FOREIGN KEY (run, seq) REFERENCES samples (run, seq)
+)"""
 
 _REFUSE = "BEGIN SELECT RAISE(ABORT, 'the run has ended and cannot be changed'); END"
 _SQLITE_RUN_GUARDS = [

@@ -27,7 +27,7 @@ def write_snapshot(store: SqlStore, run_id: str, path: str | Path) -> None:
     with store.database.reading() as session:
         header = find_run(session, run_id, store.place)
         run = _number(session, header)
-        with _whole_file(Path(path)) as file:
+        with whole_file(Path(path)) as file:
             file.write(f'{{"format":"{FORMAT}",\n"version":{VERSION},\n"run":')
             file.write(_written(run_data(header), digest))
             for name, records in (("cases", _cases(session, run)), ("samples", _samples(session, run))):
@@ -102,7 +102,7 @@ def _digest_of_stored(session: Session, run_id: str) -> str | None:
 
 
 @contextmanager
-def _whole_file(path: Path) -> Iterator[TextIO]:
+def whole_file(path: Path) -> Iterator[TextIO]:
     """A file that takes its name only when it is complete and on the disk."""
     target = Path(os.path.realpath(path))
     # A device or pipe cannot be replaced by a finished file: it is written to as it is.

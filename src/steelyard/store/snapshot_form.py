@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from math import isfinite
 from typing import Any
 
 from steelyard.records import (
-    Finding,
+    Certainty,
     Judgement,
     Mark,
     Outcome,
@@ -17,13 +18,16 @@ from steelyard.records import (
     Score,
     Verdict,
 )
+from steelyard.store.finding_form import finding_data, finding_from
 from steelyard.store.judged import attempt_data, attempt_from, call_data, call_from, judgement_data, judgement_from
 
+_IN_WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 FORMAT = "steelyard-snapshot"
-VERSION = 3
-"""2 added counts of scores, component, gain and box of findings, and marks; 3 added judgement. Each may be left out."""
+VERSION = 4
+"""2 added counts of scores, component, gain and box of findings, and marks; 3 added judgement; 4 added span and section
+of findings, findings of judgements and their ballots, and certainties. Each may be left out."""
 
 
 class ContentDigest:
@@ -76,6 +80,7 @@ def run_from(data: dict[str, Any]) -> RunHeader:
 def sample_data(sample: Sample) -> dict[str, Any]:
     """A sample with its attempt as plain data."""
     marks = [{"box": list(mark.box), "text": mark.text} for mark in sample.marks]
+    claims = [_certainty_data(certainty) for certainty in sample.certainties]
     return {
         "position": sample.position,
         "case": sample.case_id,
@@ -91,8 +96,9 @@ def sample_data(sample: Sample) -> dict[str, Any]:
         "tags": list(sample.tags),
         "rung": sample.rung,
         "scores": [_score_data(score) for score in sample.scores],
-        "findings": [_finding_data(finding) for finding in sample.findings],
+        "findings": [finding_data(finding) for finding in sample.findings],
         **({"marks": marks} if marks else {}),
+        **({"certainties": claims} if claims else {}),
         **({} if sample.judgement is None else {"judgement": _judgement_data(sample.judgement)}),
         "attempt": attempt_data(sample.attempt),
     }
@@ -110,8 +116,9 @@ def sample_from(data: dict[str, Any]) -> Sample:
         passed=data["passed"],
         band=data["band"],
         scores=tuple(Score(**score) for score in data["scores"]),
-        findings=tuple(_finding_from(finding) for finding in data["findings"]),
+        findings=tuple(finding_from(finding) for finding in data["findings"]),
         marks=tuple(Mark(tuple(mark["box"]), mark["text"]) for mark in data.get("marks", ())),
+        certainties=tuple(_certainty_from(claim) for claim in data.get("certainties", ())),
         rung=data["rung"],
         judgement=None if "judgement" not in data else _judgement_from(data["judgement"]),
         category=data["category"],
@@ -135,27 +142,16 @@ def _score_data(score: Score) -> dict[str, Any]:
     return data
 
 
-def _finding_data(finding: Finding) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "code": finding.code,
-        "severity": finding.severity,
-        "place": finding.place,
-        "expected": finding.expected,
-        "got": finding.got,
-        "evidence": finding.evidence,
-    }
-    if finding.component:
-        data["component"] = finding.component
-    if finding.gain:
-        data["gain"] = finding.gain
-    if finding.box is not None:
-        data["box"] = list(finding.box)
-    return data
+def _certainty_data(claim: Certainty) -> dict[str, Any]:
+    confidence = claim.confidence
+    # JSON has no word for a number that is not finite; in words it can be told from one that never came.
+    told = confidence if confidence is None or isfinite(confidence) else _IN_WORDS[str(confidence)]
+    return {"confidence": told, "right": claim.right, **({"label": claim.label} if claim.label else {})}
 
 
-def _finding_from(data: dict[str, Any]) -> Finding:
-    box = data.get("box")
-    return Finding(**(data | {"box": None if box is None else tuple(box)}))
+def _certainty_from(data: dict[str, Any]) -> Certainty:
+    confidence = data["confidence"]
+    return Certainty(None if confidence is None else float(confidence), data["right"], data.get("label", ""))
 
 
 def _judgement_data(judgement: Judgement) -> dict[str, Any]:

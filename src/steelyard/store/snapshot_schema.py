@@ -28,6 +28,14 @@ _BOX: Schema = {
     "maxItems": 4,
 }
 
+_SPAN: Schema = {
+    "description": "First character of the case's text and the one after the last, counted in code points.",
+    "type": "array",
+    "items": {"type": "integer", "minimum": 0, "maximum": MOST_COUNTED},
+    "minItems": 2,
+    "maxItems": 2,
+}
+
 
 def _or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
@@ -114,11 +122,24 @@ _FINDING = _record(
         "component": _TEXT,
         "gain": _NUMBER,
         "box": _BOX,
+        "span": _SPAN,
+        "section": _TEXT,
     },
-    optional=("component", "gain", "box"),
-    about="One typed error. gain is what its component, as a share of its scale, would rise by were it mended.",
+    optional=("component", "gain", "box", "span", "section"),
+    about="One typed error. gain is what its component, as a share of its scale, would rise by were it mended; section "
+    "the named region of the text that it begins in.",
 )
 _MARK = _record({"box": _BOX, "text": _TEXT}, about="Something that was found right, and where on the picture.")
+_CERTAINTY = _record(
+    {
+        "confidence": {"anyOf": [_NUMBER, {"enum": ["NaN", "Infinity", "-Infinity", None]}]},
+        "right": {"type": "boolean"},
+        "label": _TEXT,
+    },
+    optional=("label",),
+    about="One thing that the answer claimed, how sure it was (as it came, not clamped; null when it did not say) and "
+    "whether it was right.",
+)
 _ATTEMPT = _record(
     {
         "text": _or_null(_TEXT),
@@ -148,6 +169,7 @@ _SAID = {
     "bound_by": {"type": "object", "additionalProperties": _TEXT},
     "remarks": _REMARKS,
     "told": _TEXT,
+    "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
 }
 _BALLOT = _record(
     {"member": _TEXT, "repeat": _COUNT, "mode": _MODE, "rung": _TEXT, **_SAID, "reply": _OBJECT},
@@ -195,10 +217,11 @@ _SAMPLE = _record(
         "scores": {"type": "array", "items": {"$ref": "#/$defs/score"}},
         "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
         "marks": {"type": "array", "items": {"$ref": "#/$defs/mark"}},
+        "certainties": {"type": "array", "items": {"$ref": "#/$defs/certainty"}},
         "judgement": {"$ref": "#/$defs/judgement"},
         "attempt": {"$ref": "#/$defs/attempt"},
     },
-    optional=("marks", "judgement"),
+    optional=("marks", "certainties", "judgement"),
     about="One attempt with what it weighed. case and case_hash name one of the cases.",
 )
 
@@ -225,6 +248,7 @@ SCHEMA: Schema = {
         "score": _SCORE,
         "finding": _FINDING,
         "mark": _MARK,
+        "certainty": _CERTAINTY,
         "judgement": _JUDGEMENT,
         "ballot": _BALLOT,
         "call": _CALL,

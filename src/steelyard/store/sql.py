@@ -9,8 +9,10 @@ from typing import Any
 
 from steelyard.errors import StoreError
 from steelyard.records import RunHeader, RunState, Sample
-from steelyard.store.base import Columns, Found, JudgedSample, Spending
+from steelyard.store.base import Certainties, Columns, Found, JudgedSample, Spending
+from steelyard.store.certainties import read_certainties
 from steelyard.store.columns import read_columns
+from steelyard.store.contents import Contents, read_contents
 from steelyard.store.database import Database, Duplicate, Session, in_pieces
 from steelyard.store.ids import find_run, list_runs, run_not_found
 from steelyard.store.journal import entries_of, forget_entries, keep_entries
@@ -173,6 +175,15 @@ class SqlStore:
             run = self._number(session, run_id)
             suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
             return read_columns(session, run, json.loads(suite))
+
+    def certainties(self, run_id: str) -> Certainties:
+        with self.database.reading() as session:
+            return read_certainties(session, self._number(session, run_id))
+
+    def contents(self, run_id: str) -> Contents:
+        with self.database.reading() as session:
+            run = self._number(session, run_id)
+        return read_contents(self.database.reading, run)
 
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         with self.database.reading() as session:

@@ -8,7 +8,7 @@ from math import isfinite
 from operator import index
 from typing import Any
 
-from steelyard.records import Box, Finding, Mark, Score
+from steelyard.records import Box, Finding, Mark, Score, Span
 from steelyard.store.text import from_stored, to_json, to_stored
 
 Row = tuple[Any, ...]
@@ -17,7 +17,7 @@ Layout = tuple[tuple[str, float, tuple[str, ...]], ...]
 
 FINDING_COLUMNS = (
     *("run", "seq", "position", "code", "severity", "place", "expected", "got", "evidence"),
-    *("component", "gain", "box"),
+    *("component", "gain", "box", "span_start", "span_end", "section"),
 )
 MOST_COUNTED = 2**53
 """The largest count: a column of numbers holds every whole number up to here exactly."""
@@ -103,12 +103,14 @@ def finding_values(finding: Finding) -> Row:
         to_stored(finding.component),
         float(finding.gain) if isfinite(finding.gain) else 0.0,
         None if finding.box is None else _box_text(finding.box),
+        *((None, None) if finding.span is None else whole_span(finding.span) or (None, None)),
+        to_stored(finding.section),
     )
 
 
 def finding_from(row: Row) -> Finding:
     """The finding back from FINDING_COLUMNS without run, seq and position."""
-    code, severity, place, expected, got, evidence, component, gain, box = row
+    code, severity, place, expected, got, evidence, component, gain, box, start, end, section = row
     return Finding(
         code=from_stored(code),
         place=from_stored(place),
@@ -119,12 +121,14 @@ def finding_from(row: Row) -> Finding:
         component=from_stored(component),
         gain=gain,
         box=None if box is None else tuple(json.loads(box)),
+        span=None if start is None or end is None else (start, end),
+        section=from_stored(section),
     )
 
 
 def marks_text(marks: Iterable[Mark]) -> str | None:
     """Each mark as its four numbers and its text; None when there are none. A mark without a place is left out."""
-    found = [(*box, mark.text) for mark in marks if (box := _finite_box(mark.box))]
+    found = [(*box, mark.text) for mark in marks if (box := finite_box(mark.box))]
     return to_json(found) if found else None
 
 
@@ -134,11 +138,17 @@ def marks_from(text: str | None) -> tuple[Mark, ...]:
 
 
 def _box_text(box: Box) -> str | None:
-    found = _finite_box(box)
+    found = finite_box(box)
     return None if found is None else to_json(found)
 
 
-def _finite_box(box: Box) -> Box | None:
+def whole_span(span: Span) -> Span | None:
+    """The span in plain whole numbers from 0 up, or None when it is none: then it is nowhere in the text."""
+    start, end = map(_whole_or_none, span)
+    return None if start is None or end is None else (start, end)
+
+
+def finite_box(box: Box) -> Box | None:
     """The box in plain numbers, or None when one of them is none: then it is nowhere on the picture."""
     left, top, right, bottom = map(float, box)
     # A sum of numbers is finite only when each of them is.

@@ -9,6 +9,7 @@ from steelyard.suite.answer_shape import build_answer
 from steelyard.suite.bounds import Bounds
 from steelyard.suite.case_files import build_source
 from steelyard.suite.components import build_components
+from steelyard.suite.confidence import build_confidence
 from steelyard.suite.criteria import check_criteria
 from steelyard.suite.declared_judges import self_judged
 from steelyard.suite.declared_targets import build_target, prompts_of
@@ -30,6 +31,7 @@ from steelyard.suite.model import (
     Threshold,
     Variant,
 )
+from steelyard.suite.own_code import own_code
 from steelyard.suite.redaction import RedactedCases, build_redactor
 from steelyard.suite.shares import passing, share
 from steelyard.suite.spelling import found, listed, meant
@@ -56,6 +58,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     if judge is not None and (wrong := self_judged(target, judge, variants)):
         draft.tell(wrong, ("judge",))
     redactor = build_redactor(raw.get("redact"), draft)
+    confidence = build_confidence(raw.get("confidence"), draft)
     source = build_source(raw.get("cases"), draft)
     survey = survey_cases(source, components, draft, judge, redactor) if source is not None else CaseSurvey()
     for component in components:
@@ -68,6 +71,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     tell_idle_codes(part, known, draft)
     _check_gates(raw.get("gates"), known, draft)
     check_criteria(raw.get("criteria"), known, draft)
+    snapshots = own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write"))
     prompts = prompts_of(target, ("target",), draft) | variant_prompts
     draft.finish()
     if part is None or target is None or source is None:
@@ -98,7 +102,9 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         targets=targets,
         version=part.version,
         judge=judge,
+        confidence=confidence,
         redactor=redactor,
+        snapshots=snapshots,
     )
 
 

@@ -61,6 +61,11 @@ class Case:
         """The case as the system under test may see it."""
         return replace(self, expected=None)
 
+    @property
+    def question(self) -> str:
+        """A short name of what is asked: an answer to one case is an answer to another with the same question."""
+        return digest([self.input, [attachment.digest or attachment.place for attachment in self.attachments]])
+
     def as_data(self) -> dict[str, Any]:
         """The case as plain JSON-able data, the form that is stored."""
         return {

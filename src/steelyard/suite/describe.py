@@ -27,6 +27,7 @@ def describe(suite: SuiteModel) -> dict[str, Any]:
         "max_inconclusive": suite.limits.max_inconclusive,
         "answer": {"format": suite.answer.format, "schema": suite.answer.schema, "repair": suite.answer.repair},
         "judge": None if suite.judge is None else describe_judge(suite.judge),
+        "confidence": None if suite.confidence is None else suite.confidence.as_data(),
     }
 
 
@@ -60,6 +61,7 @@ def describe_component(component: Component) -> dict[str, Any]:
         "strict": bool(getattr(component.scorer, "strict", False)),
         "measures": {
             name: {"numerator": measure.numerator, "denominator": measure.denominator, "about": measure.about}
+            | ({"better": measure.better} if getattr(measure, "better", "") else {})
             for name, measure in getattr(component.scorer, "measures", {}).items()
         },
     }

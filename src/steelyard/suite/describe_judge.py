@@ -64,6 +64,7 @@ def describe_judge(judge: JudgeModel) -> dict[str, Any]:
         "rules": [rule.text for rule in judge.rules],
         "reasons": {"in": judge.reasons, "at_least": judge.fewest_reasons} if judge.reasons else None,
         "evidence": None if judge.evidence is None else _evidence(judge),
+        "check": None if judge.check is None else place_of(judge.check),
         "of": judge.of,
         "repeats": judge.repeats,
         "combine": judge.combine,
@@ -121,25 +122,39 @@ def _member(member: JudgeSpec) -> dict[str, Any]:
 
 _READ_BY = ("rules", "reasons", "evidence", "combine", "flags", "disagreement")
 """The parts of a judge that are applied to what it said; the others are what it was asked."""
-_NO_PART = ("health", "members", "labels", "mode")
+_NO_PART = ("check", "health", "members", "labels", "mode")
 
 
 def judge_asked(judge: JudgeModel, folder: Path) -> dict[str, Any]:
     """Everything that can change what a judge says: rubric, prompts, response, and who it is, without its keys."""
     described = {key: value for key, value in describe_judge(judge).items() if key not in (*_READ_BY, *_NO_PART)}
-    return described | {
-        "system": judge.system,
-        "user": judge.user,
-        # The order of fields is the order in which a model writes them.
-        "response": [judge.response, _order(judge.response)],
-        "members": [_identity(member, folder) for member in judge.members],
-    }
+    # A judge without one of these has the name that it had before there were any.
+    later = {key: value for key, value in (("scores_in", judge.scores_in), ("shown", judge.shown)) if value}
+    return (
+        described
+        | later
+        | {
+            "system": judge.system,
+            "user": judge.user,
+            # The order of fields is the order in which a model writes them.
+            "response": [judge.response, _order(judge.response)],
+            "members": [_identity(member, folder) for member in judge.members],
+        }
+    )
 
 
-def judge_read(judge: JudgeModel) -> dict[str, Any]:
+def judge_read(judge: JudgeModel, folder: Path) -> dict[str, Any]:
     """Everything that can change what is made of what a judge said."""
     described = describe_judge(judge)
-    return {key: described[key] for key in _READ_BY} | {"rubric": described["rubric"]}
+    read = {key: described[key] for key in _READ_BY} | {"rubric": described["rubric"]}
+    # A judge without a check has the name that it had before there were checks.
+    return read if judge.check is None else read | {"check": _code(judge.check, folder, "judge.check")}
+
+
+def _code(function: Any, folder: Path, what: str) -> dict[str, Any]:
+    """A function by its place and its source."""
+    found = find_callable(function, folder, what) if isinstance(function, str) else function
+    return {"function": place_of(function), "source": source_digest(found)}
 
 
 def _order(schema: Any) -> Any:
@@ -151,8 +166,7 @@ def _order(schema: Any) -> Any:
 def _identity(member: JudgeSpec, folder: Path) -> dict[str, Any]:
     settings = member.settings
     if member.kind == "python":
-        function = find_callable(settings, folder, "judge") if isinstance(settings, str) else settings
-        return {"kind": "python", "function": place_of(settings), "source": source_digest(function)}
+        return {"kind": "python"} | _code(settings, folder, "judge")
     if callable(identity := getattr(settings, "identity", None)):
         return dict(identity())
     if isinstance(settings, BaseModel):

@@ -17,6 +17,8 @@ _PASS_SCHEMA = {
     ]
 }
 
+PLACE_SCHEMA = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", "examples": ["my_module:Name"]}
+
 
 def _pass_rule(value: Any) -> Any:
     passing(value)
@@ -140,6 +142,9 @@ class SuitePart(_Part):
     redact: Anything = Field(
         default=None, description="Which personal data is taken out of whatever is stored or sent; left out, none."
     )
+    confidence: Anything = Field(
+        default=None, description="How confidences in answers are looked at: buckets, and what a claim is worth."
+    )
     findings: dict[str, FindingPart] = Field(default={}, description="The taxonomy: what each code of a finding means.")
     bands: dict[str, Share] = Field(default={}, description="Ratings by the score they start at, the lowest at 0.")
     pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")
@@ -151,3 +156,6 @@ class SuitePart(_Part):
     repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")
     limits: LimitsPart = Field(default=LimitsPart(), description="Limits of a run.")
     audit: AuditPart = Field(default=AuditPart(), description="What `audit` allows.")
+    snapshots: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
+        default=None, description="Snapshots in a shape of your own, module:Name, for `import` and `export` --suite."
+    )

@@ -26,7 +26,8 @@ class HealthMetric:
     correlation without its sign."""
     about: str
     needs: str = ""
-    """What the judge must have, so that there is such a figure: labels, rules, evidence, or several dimensions."""
+    """What the judge must have, so that there is such a figure: labels, rules, evidence, a check, or several
+    dimensions."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -53,6 +54,7 @@ HEALTH: dict[str, HealthMetric] = {
         HealthMetric("broken_rules", "share", "ballots that broke a binding rule", "rules"),
         HealthMetric("made_up_quotes", "share", "ballots with a quote that is not in the text", "evidence"),
         HealthMetric("unproven", "share", "ballots with a high score without a quote", "evidence"),
+        HealthMetric("contradictions", "share", "ballots with a complaint that the answer shows to be wrong", "check"),
         HealthMetric("failed", "share", "ballots without a reading"),
         HealthMetric("strict", "share", "ballots that came in the shape asked for, at once"),
         HealthMetric("basic", "share", "ballots of which only the scores could be read"),
@@ -67,6 +69,7 @@ _LACKS = {
     "labels": "the judge has no labels: say where they are, as in labels: expected.labels",
     "rules": "the judge has no binding rules",
     "evidence": "the judge owes no evidence",
+    "check": "the judge's complaints are not checked: write check: module:function",
     "dimensions": "the rubric has a single dimension",
 }
 
@@ -114,6 +117,7 @@ def lacking(threshold: HealthThreshold, judge: JudgeModel) -> str | None:
         "labels": bool(judge.labels),
         "rules": bool(judge.rules),
         "evidence": judge.evidence is not None,
+        "check": judge.check is not None,
         "dimensions": len(judge.rubric.dimensions) > 1,
     }
     needs = HEALTH[threshold.pattern].needs

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from steelyard.suite.file import Anything, Label
+from steelyard.suite.file import PLACE_SCHEMA, Anything, Label
 
 
 def _keys_as_text(value: Any) -> Any:
@@ -97,10 +97,21 @@ class JudgePart(_Part):
         default=None,
         description="JSON Schema of the judge's answer: a file, or written here; left out, made from the rubric.",
     )
+    scores_in: str = Field(
+        default="", description="The field of the judge's answer that holds scores and flags; left out, its top."
+    )
+    shown: str | TextFilePart = Field(
+        default="",
+        description="Template of how what is judged is shown to a model, which speaks of `part`; or {file: PATH}.",
+    )
     reasons: ReasonsPart | None = Field(default=None, description="Which reasons it gives before its scores.")
     evidence: EvidencePart | None = Field(default=None, description="Which quotes it owes.")
     bind: list[str] = Field(
         default=[], description="Rules that are applied in code: when a.coverage < 90 % then tone <= 3."
+    )
+    check: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
+        default=None,
+        description="A function of your own, module:function, that holds the judge's complaints against the answer.",
     )
     by: str | list[str] | None = Field(default=None, description="Who judges: a name of `judges`, or several.")
     judges: dict[str, Anything] = Field(min_length=1, description="All who can judge, by name.")

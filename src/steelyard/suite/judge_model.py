@@ -102,6 +102,10 @@ class JudgeModel:
     user: str = ""
     response: dict[str, Any] = field(default_factory=dict)
     """JSON Schema of an answer: reasons come before scores."""
+    scores_in: str = ""
+    """The field of the answer that holds the scores and flags; "" when they stand at its top."""
+    shown: str = ""
+    """Template of how what is judged is shown to a model; "" when it is shown as it is."""
     reasons: str = ""
     """The field of the answer that lists reasons or weaknesses; "" when none is asked for."""
     fewest_reasons: int = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jsonschema_rs
@@ -19,7 +21,23 @@ _PLACE: Place = ("judge", "response")
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
-def response_schema(rubric: Rubric, reasons: str = REASONS, evidence: Evidence | None = None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Where in its answer a judge puts what it owes; "" and None for what is not asked for."""
+
+    scores_in: str = ""
+    """The field that holds scores and flags; "" is the top."""
+    reasons: str = REASONS
+    evidence: Evidence | None = None
+
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """The key of the suite file and the path, for each of the two that may be a path."""
+        return ("reasons", self.reasons), ("evidence", self.evidence.place if self.evidence else "")
+
+
+def response_schema(
+    rubric: Rubric, reasons: str = REASONS, evidence: Evidence | None = None, scores_in: str = ""
+) -> dict[str, Any]:
     """The schema of an answer: reasons first, then evidence by dimension, then each score and flag; all are asked for.
 
     A model writes the fields in this order, so that it has said why before it says how good.
@@ -31,40 +49,50 @@ def response_schema(rubric: Rubric, reasons: str = REASONS, evidence: Evidence |
         quotes = dict.fromkeys(evidence.dimensions, _TEXTS)
         about = "Quotes from the text, by the dimension they prove."
         properties[evidence.place] = {**_closed(quotes), "description": about}
+    scores: dict[str, Any] = {}
     for dimension in rubric.dimensions:
         score = {"type": "integer", "minimum": rubric.low, "maximum": rubric.high}
-        properties[dimension.name] = score | ({"description": dimension.about} if dimension.about else {})
+        scores[dimension.name] = score | ({"description": dimension.about} if dimension.about else {})
     for flag in rubric.flags:
-        properties[flag.name] = {"type": "boolean"} | ({"description": flag.about} if flag.about else {})
-    return _closed(properties)
+        scores[flag.name] = {"type": "boolean"} | ({"description": flag.about} if flag.about else {})
+    return _closed(properties | ({scores_in: _closed(scores)} if scores_in else scores))
 
 
-def build_response(given: Any, rubric: Rubric, reasons: str, evidence: Evidence | None, draft: Draft) -> dict[str, Any]:
+def build_response(given: Any, rubric: Rubric, owed: Owed, draft: Draft) -> dict[str, Any]:
     """The schema that the suite gives, or one made from the rubric; everything wrong with it is noted."""
     if given is None:
-        _check_own_names(rubric, reasons, evidence, draft)
-        return response_schema(rubric, reasons, evidence)
+        _check_own_names(rubric, owed, draft)
+        return response_schema(rubric, owed.reasons, owed.evidence, owed.scores_in)
     schema = read_schema(given, _PLACE, draft)
     if schema is None:
         return {}
-    properties = schema.get("properties")
-    names = list(properties) if isinstance(properties, dict) else []
+    properties = _properties(schema)
+    holder = _properties(properties.get(owed.scores_in)) if owed.scores_in else properties
+    where = f" in {owed.scores_in}" if owed.scores_in else ""
     for name in rubric.names:
-        if name not in names:
-            draft.tell(f"judge.response has no field {name!r}, which the rubric asks for{meant(name, names)}", _PLACE)
-    for key, place in (("reasons", reasons), ("evidence", evidence.place if evidence else "")):
+        if name not in holder:
+            hint = meant(name, list(holder))
+            draft.tell(f"judge.response has no field {name!r}{where}, which the rubric asks for{hint}", _PLACE)
+    names = list(properties)
+    for key, place in owed.places():
         if place and (first := split_path(place)[0]) not in names:
             hint = meant(first, names) or f"; there are: {listed(names)}"
             draft.tell(f"judge.{key}.in: the response has no field {first!r}{hint}", ("judge", key, "in"))
-    _check_order(names, rubric, reasons, draft)
-    _check_scale(schema, rubric, draft)
+    _check_order(names, (owed.scores_in,) if owed.scores_in else rubric.names, owed.reasons, draft)
+    _check_scale(schema, holder, rubric, draft)
     return schema
 
 
-def _check_own_names(rubric: Rubric, reasons: str, evidence: Evidence | None, draft: Draft) -> None:
+def _properties(schema: Any) -> dict[str, Any]:
+    """The fields of an object by name; none when the schema lists none."""
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    return fields if isinstance(fields, dict) else {}
+
+
+def _check_own_names(rubric: Rubric, owed: Owed, draft: Draft) -> None:
     """Tell of fields of a made schema that would stand for two things."""
-    taken = list(rubric.names)
-    for key, name in (("reasons", reasons), ("evidence", evidence.place if evidence else "")):
+    taken = [owed.scores_in] if owed.scores_in else list(rubric.names)
+    for key, name in owed.places():
         if name and len(split_path(name)) > 1:
             draft.tell(f"judge.{key}.in: without a response of your own, {name!r} must be one name", ("judge", key))
         if name in taken:
@@ -73,16 +101,15 @@ def _check_own_names(rubric: Rubric, reasons: str, evidence: Evidence | None, dr
         taken.append(name)
 
 
-def _check_order(names: list[str], rubric: Rubric, reasons: str, draft: Draft) -> None:
-    scores = [name for name in names if name in rubric.names]
+def _check_order(names: list[str], of_scores: Sequence[str], reasons: str, draft: Draft) -> None:
+    scores = [name for name in names if name in of_scores]
     first = split_path(reasons)[0] if reasons else ""
     if first in names and scores and names.index(first) > names.index(scores[0]):
         draft.tell(f"judge.response: reasons come before scores: put {first} before {scores[0]}", _PLACE)
 
 
-def _check_scale(schema: dict[str, Any], rubric: Rubric, draft: Draft) -> None:
+def _check_scale(schema: dict[str, Any], properties: dict[str, Any], rubric: Rubric, draft: Draft) -> None:
     """Tell of a dimension whose field refuses a score of the rubric's scale: no judge could ever give it."""
-    properties = schema["properties"] if isinstance(schema.get("properties"), dict) else {}
     shared: dict[str, Any] = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
     for dimension in rubric.dimensions:
         field = properties.get(dimension.name)

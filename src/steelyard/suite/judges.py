@@ -11,15 +11,16 @@ from steelyard.suite.draft import Draft
 from steelyard.suite.health import lacking, parse_health
 from steelyard.suite.judge_file import JudgePart
 from steelyard.suite.judge_model import BindingRule, Evidence, JudgeModel, Rubric
-from steelyard.suite.judge_response import REASONS, build_response
+from steelyard.suite.judge_response import REASONS, Owed, build_response
 from steelyard.suite.labels import check_path
 from steelyard.suite.model import AnswerShape, Component
+from steelyard.suite.own_code import own_code
 from steelyard.suite.paths import compile_path, split_path
 from steelyard.suite.problems import Place
 from steelyard.suite.rubric import build_rubric
 from steelyard.suite.rules import parse_rule
 from steelyard.suite.spelling import found, listed, meant
-from steelyard.suite.templates import JUDGE_NAMES, compile_template
+from steelyard.suite.templates import JUDGE_NAMES, SHOWN_NAMES, compile_template
 
 _AT: Place = ("judge",)
 
@@ -43,23 +44,26 @@ def build_judge(
     declared = list(raw["judges"]) if isinstance(raw.get("judges"), dict) else []
     members = choose(raw.get("by"), specs, declared, draft)
     system, user = (_template(raw.get(key), (*_AT, key), draft) for key in ("system", "user"))
+    shown = _template(raw.get("shown"), (*_AT, "shown"), draft, SHOWN_NAMES)
     _check_paths(raw, answer, draft)
     if rubric is None:
         return None
     reasons, fewest = _reasons(raw)
     evidence = _evidence(raw.get("evidence"), rubric, draft)
-    response = build_response(raw.get("response"), rubric, reasons, evidence, draft)
+    response = build_response(raw.get("response"), rubric, Owed(_scores_in(raw), reasons, evidence), draft)
     rules = _rules(raw.get("bind"), rubric, _metrics(components, names), draft)
     judge = JudgeModel(
         rubric=rubric,
         members=members,
         system=system,
         user=user,
+        shown=shown,
         response=response,
         reasons=reasons,
         fewest_reasons=fewest,
         rules=rules,
         evidence=evidence,
+        check=own_code(raw.get("check"), (*_AT, "check"), draft),
         judges=specs,
         **_options(part),
     )
@@ -81,18 +85,19 @@ def _options(part: JudgePart | None) -> dict[str, Any]:
         "ask_again",
         "allow_self",
         "labels",
+        "scores_in",
     )
     return {name: getattr(part, name) for name in plain} | {"health": tuple(part.health)}
 
 
-def _template(raw: Any, place: Place, draft: Draft) -> str:
+def _template(raw: Any, place: Place, draft: Draft, names: tuple[str, ...] = JUDGE_NAMES) -> str:
     """The text of a template, with a note when it does not compile."""
     file = raw.get("file") if isinstance(raw, dict) else None
     text = draft.text(file, place) if isinstance(file, str) else raw
     if not isinstance(text, str):
         return ""
     try:
-        compile_template(text, where=file or draft.located.file or "the template", names=JUDGE_NAMES)
+        compile_template(text, where=file or draft.located.file or "the template", names=names)
     except SuiteError as error:
         if file is None:
             for mistake in error.mistakes:
@@ -120,6 +125,11 @@ def _check_paths(raw: dict[str, Any], answer: AnswerShape, draft: Draft) -> None
                 split_path(place)
             except ValueError as error:
                 draft.tell(f"judge.{key}.in: {error}", (*_AT, key, "in"))
+
+
+def _scores_in(raw: dict[str, Any]) -> str:
+    given = raw.get("scores_in")
+    return given if isinstance(given, str) else ""
 
 
 def _reasons(raw: dict[str, Any]) -> tuple[str, int]:

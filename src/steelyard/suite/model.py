@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.suite.case import Case
+from steelyard.suite.confidence import ConfidenceRules
 from steelyard.suite.judge_model import JudgeModel
 
 
@@ -181,5 +182,9 @@ class SuiteModel:
     """The suite's own version, when it declares one."""
     judge: JudgeModel | None = None
     """None for a suite that only computes."""
+    confidence: ConfidenceRules | None = None
+    """How confidences in answers are looked at; None, and the usual buckets hold."""
     redactor: Any = None
     """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
+    snapshots: Any = None
+    """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""

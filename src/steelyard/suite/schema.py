@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from steelyard import registry
 from steelyard.importing import PLACE
+from steelyard.suite.confidence import ConfidencePart
 from steelyard.suite.conversions import CONVERSIONS
 from steelyard.suite.file import CasesPart, ComponentPart, SuitePart
 from steelyard.suite.judge_file import JudgePart, RubricPart
@@ -37,7 +38,15 @@ def suite_schema() -> dict[str, Any]:
     scorers = {name: registry.find("scorers", name) for name in registry.names("scorers")}
     targets = {name: registry.find("targets", name).Settings for name in registry.names("targets")}
     chat = registry.find("judges", "chat")
-    parts: list[type[BaseModel]] = [SuitePart, CasesPart, ComponentPart, JudgePart, RubricPart, RedactPart]
+    parts: list[type[BaseModel]] = [
+        SuitePart,
+        CasesPart,
+        ComponentPart,
+        JudgePart,
+        RubricPart,
+        RedactPart,
+        ConfidencePart,
+    ]
     models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), chat]
     unique = list(dict.fromkeys(models))
     refs, collected = models_json_schema([(model, "validation") for model in unique], by_alias=True)
@@ -53,7 +62,7 @@ def suite_schema() -> dict[str, Any]:
     definitions[_name(ref[CasesPart])]["properties"]["map"] = _map()
     _fill_judge(definitions[_name(ref[JudgePart])]["properties"], ref[RubricPart])
     _fill(suite["properties"], ref[CasesPart])
-    for name, part in (("judge", JudgePart), ("redact", RedactPart)):
+    for name, part in (("judge", JudgePart), ("redact", RedactPart), ("confidence", ConfidencePart)):
         suite["properties"][name] = {"description": suite["properties"][name]["description"], **ref[part]}
     suite["required"] += ["cases", "target"]
     scored = {"required": ["score"], "properties": {"score": {"minProperties": 1}}}

@@ -29,7 +29,7 @@ def signature(
         "prompts": prompts or digest(_prompts(suite)),
         "schema": digest([suite.answer.format, suite.answer.schema, suite.answer.repair]),
         "judge": "" if suite.judge is None else judge or digest(judge_asked(suite.judge, suite.folder)),
-        "rules": "" if suite.judge is None else digest(judge_read(suite.judge)),
+        "rules": "" if suite.judge is None else digest(judge_read(suite.judge, suite.folder)),
         "target": digest({name: value for name, value in target_identity.items() if name != "prompts"}),
     }
     kind = str(target_identity.get("kind", suite.target.kind))

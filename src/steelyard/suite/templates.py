@@ -24,6 +24,8 @@ NAMES = ("case", "input", "variant", "repeat")
 """What a template of a prompt, body or argument may speak of."""
 JUDGE_NAMES = ("case", "input", "expected", "text", "metrics", "rubric", "shortened")
 """What a template of a judge may speak of."""
+SHOWN_NAMES = ("part",)
+"""What a template of how something is shown to a judge may speak of."""
 
 
 def _as_json(value: Any, indent: int | None = None) -> str:

@@ -1,0 +1,110 @@
+"""What changed from one run to another, and whether that is more than noise."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+
+from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Pairs, SectionChange, Why
+from steelyard.analysis.compare_wording import headline
+from steelyard.analysis.compared_cases import common_cases
+from steelyard.analysis.compared_figures import Cut, judged
+from steelyard.analysis.compared_findings import Findings
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.compared_slices import cuts, slices
+from steelyard.analysis.instruments import compare_instruments
+from steelyard.analysis.pairing import Lists, Pairing, pair
+from steelyard.analysis.pieces import Array
+from steelyard.analysis.shared_figures import SharedFigures
+from steelyard.records import Verdict
+
+METHOD = (
+    "samples paired by case, variant and repeat, and repeats and variants of a case count as one; 95 % intervals of the"
+    " paired difference: Student t over cases, Bonett and Price for rates of single samples; p-values: exact McNemar,"
+    " all sign patterns up to 12 cases, else t, adjusted for the figures of one table (Holm), the primary metric alone"
+)
+_NO_READING = (Why.NO_READING, Why.NO_READING_IN_A, Why.NO_READING_IN_B)
+
+
+def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparison:
+    """Everything that changed from A to B.
+
+    When the instrument is another one nothing is better or worse, unless a verdict is asked for `anyway`: then samples
+    whose truth has changed are compared too. Two kinds of judges are never compared.
+    """
+    cases = common_cases(a, b)
+    instruments = compare_instruments(a, b, cases, anyway=anyway)
+    pairing = pair(a, b, cases, anyway=anyway)
+    lists = Lists(a, b, pairing).all()
+    reasons = _hindrances(a, b, instruments, lists)
+    hindered = bool(reasons) and not anyway
+    findings = Findings(a, b, pairing)
+    figures = SharedFigures(a, b, pairing, findings)
+    groups = cuts(a, b, pairing)
+    main, components = figures.headline(), figures.components()
+    metrics = judged(
+        [groups[""].changes(figure)[0] for figure in chain(main, components, figures.others())],
+        hindered=hindered,
+        primary=figures.primary,
+    )
+    sections = _sections(figures, findings, groups[""], hindered=hindered)
+    moves = _moves(a, b, pairing)
+    return Comparison(
+        a=a.header,
+        b=b.header,
+        instruments=instruments,
+        headline=headline(_of_headline(metrics), lists, reasons, anyway=anyway),
+        pairs=lists,
+        metrics=tuple(metrics),
+        slices={
+            factor: slices(factor, cut, [*main, *components], moves, pairing.case, hindered=hindered)
+            for factor, cut in groups.items()
+            if factor
+        },
+        codes=findings.by_code(),
+        confusions=findings.confusions(),
+        sections=sections,
+        not_compared=tuple(figures.not_compared) + _without_contents(a, b),
+        method=METHOD,
+    )
+
+
+def _of_headline(metrics: list[MetricChange]) -> list[MetricChange]:
+    return [change for change in metrics if change.group == "headline"]
+
+
+def _sections(
+    figures: SharedFigures, findings: Findings, everything: Cut, *, hindered: bool
+) -> tuple[SectionChange, ...]:
+    by_name = figures.sections()
+    rates = judged([everything.changes(figure)[0] for figure in by_name.values()], hindered=hindered)
+    return tuple(findings.section_change(name, rate) for name, rate in zip(by_name, rates, strict=True))
+
+
+def _moves(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> tuple[Array, Array]:
+    """Marks the pairs that were fixed, and those that were broken."""
+    if not (a.passes and b.passes):
+        nothing = np.zeros(len(pairing), dtype=bool)
+        return nothing, nothing
+    before, after = a.table.passed()[pairing.first], b.table.passed()[pairing.second]
+    return after > before, after < before
+
+
+def _hindrances(a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs: Pairs) -> list[str]:
+    """Why a difference would not be the system's, or not be one at all."""
+    found = [change.sentence for change in instruments.hinders]
+    for name, run in (("A", a), ("B", b)):
+        if run.header.verdict is Verdict.INVALID:
+            why = f" ({run.header.suspect[0]})" if run.header.suspect else ""
+            found.append(f"run {name} is INVALID{why}")
+    silent = sum(each.count for why, each in pairs.not_comparable.items() if why in _NO_READING)
+    asked = pairs.comparable + silent
+    allowed = sum(float(run.suite.get("max_inconclusive", 0.05)) for run in (a, b))
+    if silent > allowed * asked:
+        found.append(f"{silent} of {asked} pairs have no reading on one side: what is missing is seldom so by chance")
+    return found
+
+
+def _without_contents(a: ComparedRun, b: ComparedRun) -> tuple[str, ...]:
+    return () if a.contents is not None and b.contents is not None else ("confusions: a run does not hold its texts",)

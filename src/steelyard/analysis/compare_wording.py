@@ -1,0 +1,98 @@
+"""The answer of a comparison in words: better, worse, the same or nobody can tell, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.analysis.compare_model import Headline, MetricChange, Moved, Pairs
+from steelyard.analysis.paired_tests import FEWEST_TO_SHOW
+
+_NAMES = {"pass_rate": "pass rate", "average": "average score"}
+_SURE = ((0.001, "very sure"), (0.01, "sure"), (1.0, "fairly sure"))
+
+
+def headline(
+    metrics: Sequence[MetricChange], pairs: Pairs, hindered_by: Sequence[str], *, anyway: bool = False
+) -> Headline:
+    """The answer; `metrics` are those of the headline, the one that decides first."""
+    main = metrics[0]
+    hindered = () if anyway else tuple(hindered_by)
+    verdict = _verdict(metrics, hindered)
+    return Headline(
+        verdict=verdict,
+        sentence=_sentence(verdict, metrics, pairs, hindered),
+        how_sure=_how_sure(verdict, main, hindered),
+        metric=main.name,
+        smallest=_smallest(main),
+        hindered_by=hindered,
+        in_spite_of=tuple(hindered_by) if anyway else (),
+    )
+
+
+def _verdict(metrics: Sequence[MetricChange], hindered: Sequence[str]) -> Moved:
+    if hindered:
+        return Moved.CANNOT_TELL
+    main = metrics[0]
+    if main.verdict is Moved.SAME and any(each.verdict is not Moved.SAME for each in metrics):
+        return Moved.CANNOT_TELL
+    return main.verdict
+
+
+def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, hindered: Sequence[str]) -> str:
+    main = metrics[0]
+    if not pairs.comparable:
+        return "cannot tell: no sample of A can be compared with one of B"
+    if verdict is Moved.SAME:
+        return f"no change: {_told(main)}, the same in every pair"
+    if verdict is not Moved.CANNOT_TELL:
+        return f"B is {verdict}: {_told(main)}"
+    if hindered:
+        return f"cannot tell: {hindered[0]}"
+    if main.verdict is Moved.SAME:
+        # No sample changed sides, yet scores moved.
+        return f"cannot tell whether B is better: {_told(main)}; {'; '.join(_told(each) for each in metrics[1:])}"
+    return f"cannot tell whether B is better: {_told(main)}"
+
+
+def _told(change: MetricChange) -> str:
+    name = _NAMES.get(change.name, change.name)
+    before, after, by = change.a.value, change.b.value, change.difference
+    if before is None or after is None or by.value is None:
+        return f"{name} n/a"
+    interval = "" if by.low is None or by.high is None else f" [{_points(by.low):+.1f}, {_points(by.high):+.1f}]"
+    cases = f"{by.n} case{'' if by.n == 1 else 's'}"
+    return f"{name} {100 * before:.1f} % -> {100 * after:.1f} % ({_points(by.value):+.1f} points{interval}, {cases})"
+
+
+def _points(share: float) -> float:
+    return round(100 * share, 1) + 0.0
+
+
+def _how_sure(verdict: Moved, main: MetricChange, hindered: Sequence[str]) -> str:
+    if hindered:
+        return "not at all: " + "; ".join(hindered)
+    if main.p is None:
+        return "not at all: " + ("one case shows no spread" if main.difference.n else "nothing can be compared")
+    if verdict is Moved.SAME:
+        return "the same answers weigh the same; that says nothing about answers that may come"
+    if verdict is Moved.CANNOT_TELL:
+        if main.difference.n < FEWEST_TO_SHOW:
+            return f"not sure: {main.difference.n} cases are too few to show anything, {FEWEST_TO_SHOW} are the fewest"
+        return f"not sure: chance alone shows as large a difference in {_in_words(main.p)} comparisons"
+    word = next(word for below, word in _SURE if main.p <= below)
+    return f"{word}: chance alone shows as large a difference in {_in_words(main.p)} comparisons"
+
+
+def _in_words(p: float) -> str:
+    if p < 0.001:
+        return "fewer than 1 of 1,000"
+    if p < 0.1:
+        return f"{max(1, round(1000 * p))} of 1,000"
+    return f"{round(100 * p)} of 100"
+
+
+def _smallest(main: MetricChange) -> str:
+    n = main.difference.n
+    if main.smallest is None:
+        return f"{n} cases could not have shown any difference" if 0 < n < FEWEST_TO_SHOW else ""
+    return f"a true difference of {_points(main.smallest):.1f} points would be shown by {n} cases 4 times of 5"

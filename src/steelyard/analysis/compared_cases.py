@@ -1,0 +1,109 @@
+"""Which cases two runs have in common, and which of them ask another question or have another truth."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.pieces import Array
+from steelyard.suite.case import Case, digest
+
+_PAGE = 500
+SAME, QUESTION, TRUTH = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonCases:
+    """The cases of two runs side by side."""
+
+    of_b: Array
+    """For each case of B its code in A; -1 when A has no such case."""
+    only_a: Array
+    """Codes of the cases that only A has."""
+    only_b: Array
+    state: Array
+    """For each case of A: SAME, QUESTION or TRUTH, whichever differs first."""
+    known: bool
+    """False when a run does not say what its cases are, so that nothing is known of their changes."""
+    regrouped: Array
+    """Codes in A of the cases of which only category, difficulty, tags or the like differ."""
+
+    def of_state(self, state: int) -> Array:
+        """Codes in A of the cases in that state."""
+        return np.flatnonzero(self.state == state)
+
+
+def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
+    """The cases of two runs, matched by id."""
+    of_b = _matched(a.columns.case_ids, b.columns.case_ids)
+    in_both = np.zeros(len(a.columns.case_ids), dtype=bool)
+    in_both[of_b[of_b >= 0]] = True
+    state = np.full(len(in_both), SAME, dtype=np.int8)
+    regrouped: list[int] = []
+    known = a.contents is not None and b.contents is not None
+    if known:
+        changed = _changed(a, b, of_b)
+        for code, before, after in _both(a, b, changed):
+            state[code] = _state(before, after)
+            if state[code] == SAME:
+                regrouped.append(code)
+    return CommonCases(
+        of_b, np.flatnonzero(~in_both), np.flatnonzero(of_b < 0), state, known, np.array(regrouped, dtype=int)
+    )
+
+
+def names(ids: Sequence[str], codes: Iterable[int], most: int) -> tuple[str, ...]:
+    """The ids of the first few codes."""
+    return tuple(ids[int(code)] for _, code in zip(range(most), codes, strict=False))
+
+
+def _matched(before: Sequence[str], after: Sequence[str]) -> Array:
+    """For each of the later ids its place among the earlier ones, or -1."""
+    if len(before) == len(after) and all(map(operator.eq, before, after)):
+        return np.arange(len(after))
+    known, wanted = _fingerprints(before), _fingerprints(after)
+    if not len(known):
+        return np.full(len(wanted), -1)
+    order = np.argsort(known, kind="stable")
+    at = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+    return np.where(known[at] == wanted, at, -1)
+
+
+def _fingerprints(ids: Iterable[str]) -> Array:
+    """A 64-bit number for each id: a million of them are 8 million bytes."""
+    digests = (hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in ids)
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
+
+
+def _hash_by_case(run: ComparedRun) -> Array:
+    hashes = np.zeros(len(run.columns.case_ids), dtype=np.uint64)
+    if run.contents is not None:
+        hashes[run.columns.case] = run.contents.case_hash
+    return hashes
+
+
+def _changed(a: ComparedRun, b: ComparedRun, of_b: Array) -> Array:
+    """Codes in A of the cases of both runs that are not the same in all."""
+    before, after = _hash_by_case(a), _hash_by_case(b)
+    common = np.flatnonzero(of_b >= 0)
+    return np.sort(of_b[common[before[of_b[common]] != after[common]]])
+
+
+def _both(a: ComparedRun, b: ComparedRun, codes: Array) -> Iterator[tuple[int, Case, Case]]:
+    if a.contents is None or b.contents is None:
+        return
+    for start in range(0, len(codes), _PAGE):
+        page = {a.columns.case_ids[code]: code for code in codes[start : start + _PAGE].tolist()}
+        before, after = a.contents.cases(list(page)), b.contents.cases(list(page))
+        yield from ((code, before[name], after[name]) for name, code in page.items())
+
+
+def _state(before: Case, after: Case) -> int:
+    if before.question != after.question:
+        return QUESTION
+    return SAME if digest(before.expected) == digest(after.expected) else TRUTH

@@ -1,0 +1,185 @@
+"""The findings of comparable samples on either side: codes, confusions and sections, over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.compare_model import CodeChange, Confusion, Confusions, MetricChange, SectionChange, Standing
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.pairing import Pairing
+from steelyard.analysis.pieces import Array, distinct, translated
+from steelyard.store.contents import Confused
+
+MOST_CONFUSIONS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The findings of one run that are in comparable samples."""
+
+    run: ComparedRun
+    pair: Array
+    """Which pair each is in."""
+    code: Array
+    """Codes into the names that both runs share."""
+    section: Array | None
+    confusion: Array
+    """Places of the run's confusions that are in comparable samples."""
+
+    def per_pair(self, mask: Array, n: int) -> Array:
+        """How many of the marked ones each pair has."""
+        return np.bincount(self.pair[mask], minlength=n).astype(float)
+
+
+class Findings:
+    """The findings of two runs in their comparable samples, under names that both share."""
+
+    def __init__(self, a: ComparedRun, b: ComparedRun, pairing: Pairing) -> None:
+        self.n = len(pairing)
+        self.codes = sorted({*a.columns.finding_codes, *b.columns.finding_codes})
+        self.sections = _shared_sections(a, b)
+        """Names of sections; None when a run has findings and does not say where in the text they are."""
+        self.a = _found(a, pairing.first, self.codes, self.sections)
+        self.b = _found(b, pairing.second, self.codes, self.sections)
+
+    def by_code(self, mask_a: Array | None = None, mask_b: Array | None = None) -> tuple[CodeChange, ...]:
+        """Every code that was found on either side, what moved most first."""
+        before, in_before = _tally(self.a, mask_a, len(self.codes))
+        after, in_after = _tally(self.b, mask_b, len(self.codes))
+        changes = [
+            CodeChange(
+                code, int(before[i]), int(after[i]), int(in_before[i]), int(in_after[i]), standing(before[i], after[i])
+            )
+            for i, code in enumerate(self.codes)
+            if before[i] or after[i]
+        ]
+        return tuple(sorted(changes, key=lambda each: (-abs(each.b - each.a), each.code)))
+
+    def of_code(self, code: str) -> tuple[Array, Array]:
+        """How many findings of a code each pair has in A and in B."""
+        number = self.codes.index(code)
+        return self.a.per_pair(self.a.code == number, self.n), self.b.per_pair(self.b.code == number, self.n)
+
+    def total(self) -> tuple[Array, Array]:
+        """How many findings each pair has in A and in B."""
+        return self.a.per_pair(self.a.code >= 0, self.n), self.b.per_pair(self.b.code >= 0, self.n)
+
+    def of_section(self, section: str) -> tuple[Array, Array]:
+        """How many findings each pair has in a section, in A and in B."""
+        here_a, here_b = self._in_section(section)
+        return self.a.per_pair(here_a, self.n), self.b.per_pair(here_b, self.n)
+
+    def section_change(self, section: str, rate: MetricChange) -> SectionChange:
+        """What was found in a section; `rate` is the change of its findings a sample."""
+        here_a, here_b = self._in_section(section)
+        return SectionChange(section, int(here_a.sum()), int(here_b.sum()), rate, self.by_code(here_a, here_b))
+
+    def _in_section(self, section: str) -> tuple[Array, Array]:
+        number = (self.sections or []).index(section)
+        return np.asarray(self.a.section == number), np.asarray(self.b.section == number)
+
+    def confusions(self) -> Confusions:
+        """Everything that was taken for something else, counted over all comparable samples."""
+        keys_a, n_a, at_a = _confused(self.a)
+        keys_b, n_b, at_b = _confused(self.b)
+        keys = np.union1d(keys_a, keys_b)
+        before, after = np.zeros(len(keys), dtype=int), np.zeros(len(keys), dtype=int)
+        place_a, place_b = np.full(len(keys), -1), np.full(len(keys), -1)
+        for own, n, at, total, place in ((keys_a, n_a, at_a, before, place_a), (keys_b, n_b, at_b, after, place_b)):
+            where = np.searchsorted(keys, own)
+            total[where], place[where] = n, at
+        stands = np.array([_RANK[standing(x, y)] for x, y in zip(before, after, strict=True)], dtype=int)
+        chosen = np.lexsort((keys, -np.abs(after - before), stands))[:MOST_CONFUSIONS]
+        listed = self._named(chosen, place_a, place_b, before, after)
+        counts = np.bincount(stands, minlength=len(_RANK))
+        return Confusions(
+            n=len(keys),
+            counts={each: int(counts[rank]) for each, rank in _RANK.items() if counts[rank]},
+            listed=tuple(sorted(listed, key=_place_in_list)),
+        )
+
+    def _named(self, chosen: Array, place_a: Array, place_b: Array, before: Array, after: Array) -> list[Confusion]:
+        in_a = place_a[chosen] >= 0
+        texts = dict(zip(chosen[in_a].tolist(), _texts(self.a, place_a[chosen[in_a]]), strict=True))
+        texts |= zip(chosen[~in_a].tolist(), _texts(self.b, place_b[chosen[~in_a]]), strict=True)
+        found = []
+        for i in chosen.tolist():
+            code, expected, got = texts[i]
+            n_a, n_b = int(before[i]), int(after[i])
+            found.append(Confusion(code, expected, got, n_a, n_b, standing(n_a, n_b)))
+        return found
+
+
+_RANK = {each: rank for rank, each in enumerate(Standing)}
+
+
+def _place_in_list(confusion: Confusion) -> tuple[int, int, str, str, str]:
+    moved = abs(confusion.b - confusion.a)
+    return _RANK[confusion.standing], -moved, confusion.code, confusion.expected, confusion.got
+
+
+def standing(before: float, after: float) -> Standing:
+    """Whether something that was found so often in A and in B is new, resolved, more, fewer or the same."""
+    if before == after:
+        return Standing.SAME
+    if before == 0:
+        return Standing.NEW
+    if after == 0:
+        return Standing.RESOLVED
+    return Standing.MORE if after > before else Standing.FEWER
+
+
+def _shared_sections(a: ComparedRun, b: ComparedRun) -> list[str] | None:
+    named = [_names_sections(run) for run in (a, b)]
+    if not any(named):
+        return []
+    if any(not named[i] and len(run.columns.finding_sample) for i, run in enumerate((a, b))):
+        return None
+    return sorted({*a.columns.finding_sections, *b.columns.finding_sections})
+
+
+def _names_sections(run: ComparedRun) -> bool:
+    columns = run.columns
+    return len(columns.finding_section) == len(columns.finding_sample) and any(columns.finding_sections)
+
+
+def _found(run: ComparedRun, positions: Array, codes: Sequence[str], sections: Sequence[str] | None) -> Found:
+    columns, contents = run.columns, run.contents
+    pair_of = np.full(columns.n + 1, -1)
+    pair_of[positions] = np.arange(len(positions))
+    pair = pair_of[columns.finding_sample.astype(int)]
+    place = np.flatnonzero(pair >= 0)
+    code = _shared(columns.finding_code, columns.finding_codes, codes, place)
+    section = None if not sections else _shared(columns.finding_section, columns.finding_sections, sections, place)
+    confused = np.empty(0, int) if contents is None else np.flatnonzero(pair_of[contents.confusion_sample] >= 0)
+    return Found(run, pair[place], code, section, confused)
+
+
+def _shared(own: Array, names: Sequence[str], shared: Sequence[str], place: Array) -> Array:
+    if not len(place):
+        return np.empty(0, dtype=int)
+    rank = {name: i for i, name in enumerate(shared)}
+    return translated(own[place], [rank[name] for name in names]).astype(int)
+
+
+def _tally(found: Found, mask: Array | None, n_codes: int) -> tuple[Array, Array]:
+    """For each code, how many findings there are and in how many samples."""
+    code, pair = (found.code, found.pair) if mask is None else (found.code[mask], found.pair[mask])
+    once, _ = distinct(pair * max(1, n_codes) + code)
+    return np.bincount(code, minlength=n_codes), np.bincount(once % max(1, n_codes), minlength=n_codes)
+
+
+def _confused(found: Found) -> tuple[Array, Array, Array]:
+    """The digests of what was confused, how often each occurs, and where each stands first."""
+    contents = found.run.contents
+    if contents is None:
+        return np.empty(0, dtype=np.uint64), np.empty(0, dtype=int), np.empty(0, dtype=int)
+    keys, first, n = np.unique(contents.confusion[found.confusion], return_index=True, return_counts=True)
+    return keys, n, found.confusion[first]
+
+
+def _texts(found: Found, places: Array) -> list[Confused]:
+    return [] if found.run.contents is None else found.run.contents.confused(places.tolist())

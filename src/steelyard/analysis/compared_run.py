@@ -1,0 +1,48 @@
+"""One side of a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from steelyard.analysis.table import Table
+from steelyard.records import RunHeader
+from steelyard.store.base import Columns, Store
+from steelyard.store.contents import Contents
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A run with everything a comparison looks at; without `contents` nobody knows its questions, truth or texts."""
+
+    header: RunHeader
+    columns: Columns
+    contents: Contents | None = None
+
+    @property
+    def suite(self) -> dict[str, Any]:
+        """The suite as the run's header describes it."""
+        return self.header.suite
+
+    @cached_property
+    def table(self) -> Table:
+        """The run's columns under the rules on what counts as what."""
+        return Table(self.columns, self.suite)
+
+    @property
+    def passes(self) -> bool:
+        """Whether the suite says when a sample passes."""
+        return bool(self.suite.get("passing"))
+
+    @property
+    def mode(self) -> str | None:
+        """The kind of judge whose readings count; None without a judge."""
+        judge = self.suite.get("judge")
+        return judge.get("mode") if judge else None
+
+
+def read_run(store: Store, name: str) -> ComparedRun:
+    """A run of the store, ready to be compared."""
+    header = store.run(name)
+    return ComparedRun(header, store.columns(header.id), store.contents(header.id))

@@ -1,0 +1,108 @@
+"""Comparable pairs cut by category, difficulty, variant and tag, and what changed in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.analysis.compare_model import MetricChange, SliceChange
+from steelyard.analysis.compared_figures import Cut, Figure, judged
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.paired_tests import case_starts
+from steelyard.analysis.pairing import Pairing
+from steelyard.analysis.pieces import Array, translated
+from steelyard.analysis.table import cut
+from steelyard.store.base import Columns
+from steelyard.suite.gates import NONE
+
+DIFFERS = "(differs)"
+"""The group of pairs that A and B put into different ones."""
+
+
+def cuts(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> dict[str, Cut]:
+    """The groups of every factor that the pairs have; `""` is all of them."""
+    first, second = a.columns, b.columns
+    variant = (first.variant[pairing.first], first.variants)
+    category = _agreed(first.category, first.categories, second.category, second.categories, pairing)
+    difficulty = _agreed(first.difficulty, first.difficulties, second.difficulty, second.difficulties, pairing)
+    tag_sample, tag, tags = _shared_tags(first, second, pairing)
+    paired = replace(
+        first,
+        n=len(pairing),
+        case=pairing.case,
+        case_ids=[""] * pairing.n_cases,
+        variant=variant[0],
+        variants=variant[1],
+        category=category[0],
+        categories=category[1],
+        difficulty=difficulty[0],
+        difficulties=difficulty[1],
+        tag_sample=tag_sample,
+        tag=tag,
+        tags=tags,
+    )
+    return {factor: Cut(groups, pairing.case) for factor, groups in cut(paired, a.suite, 0).items()}
+
+
+def slices(
+    factor: str, cut: Cut, figures: Sequence[Figure], moves: tuple[Array, Array], case: Array, *, hindered: bool
+) -> tuple[SliceChange, ...]:
+    """What changed in each group of a factor; `moves` marks the pairs that were fixed and those that were broken.
+
+    The figure that comes first is tested over all groups as one table, the others as another.
+    """
+    names = [figure.name for figure in figures]
+    by_figure = [cut.changes(figure) for figure in figures]
+    main = judged(by_figure[0], hindered=hindered) if by_figure else []
+    rest = judged([change for changes in by_figure[1:] for change in changes], hindered=hindered)
+    fixed, broken = moves
+    found = []
+    for g, rows in enumerate(cut.rows):
+        mine: list[MetricChange] = [main[g]] + [rest[i * len(cut.rows) + g] for i in range(len(names) - 1)]
+        found.append(
+            SliceChange(
+                factor=factor,
+                name=cut.groups.names[g],
+                n=len(rows),
+                n_cases=len(case_starts(case[rows])),
+                fixed=int(fixed[rows].sum()),
+                broken=int(broken[rows].sum()),
+                metrics=tuple(mine),
+            )
+        )
+    return tuple(found)
+
+
+def _agreed(
+    codes_a: Array, names_a: list[str], codes_b: Array, names_b: list[str], pairing: Pairing
+) -> tuple[Array, list[str]]:
+    """The group of each pair; one of its own for pairs that the two runs put into different ones."""
+    names = sorted({*names_a, *names_b})
+    place = {name: i for i, name in enumerate(names)}
+    one = _translated(codes_a, [place[name] for name in names_a])[pairing.first]
+    other = _translated(codes_b, [place[name] for name in names_b])[pairing.second]
+    return np.where(one == other, one, len(names)).astype(int), [*names, DIFFERS if names else NONE]
+
+
+def _translated(codes: Array, to: list[int]) -> Array:
+    return translated(codes, to).astype(int)
+
+
+def _shared_tags(a: Columns, b: Columns, pairing: Pairing) -> tuple[Array, Array, list[str]]:
+    """Pairs and the tags that they have in both runs, in the order of the pairs."""
+    names = sorted({*a.tags} & {*b.tags})
+    place = {name: i for i, name in enumerate(names)}
+    both = []
+    for columns, positions in ((a, pairing.first), (b, pairing.second)):
+        pair_of = np.full(columns.n + 1, -1)
+        pair_of[positions] = np.arange(len(positions))
+        if not len(columns.tag):
+            return np.empty(0, dtype=int), np.empty(0, dtype=int), []
+        pair = pair_of[columns.tag_sample.astype(int)]
+        tag = _translated(columns.tag, [place.get(name, -1) for name in columns.tags])
+        here = (pair >= 0) & (tag >= 0)
+        both.append(pair[here] * max(1, len(names)) + tag[here])
+    shared = np.intersect1d(both[0], both[1])
+    return shared // max(1, len(names)), shared % max(1, len(names)), names

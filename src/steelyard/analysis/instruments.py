@@ -1,0 +1,187 @@
+"""What differs between how two runs were made, in words, and what that means for comparing them.
+
+Target, model and prompts are what one compares. Another judge, other rules or other scorers are another scale: the
+change may be theirs. Another truth or question touches single cases, which are set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.analysis.compare_model import MOST_LISTED, InstrumentChange, Instruments, Part
+from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases, names
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.records import RunState
+from steelyard.suite.gates import NONE
+
+_SCALES = {
+    "judge": "the judge is another: readings of A and B are not on one scale",
+    "rules": "what is made of the judge's words is another: its rules, checks or rubric differ",
+    "scorers": "the scorers are others: a change may be theirs",
+    "schema": "the shape asked of answers is another, and so what counts as malformed",
+}
+_MOST_NAMED = 5
+
+
+def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> Instruments:
+    """Everything that differs, what hinders a verdict first; `anyway` says that no case is set aside for its truth."""
+    found = [*_suites(a, b), *_scales(a, b), *_cases(a, b, cases), *_changed_cases(a, cases, anyway=anyway)]
+    found += [*_subjects(a, b), *_settings(a, b)]
+    order = (Part.SCALE, Part.SUBJECT, Part.NOTED)
+    found.sort(key=lambda change: order.index(change.means))
+    return Instruments(tuple(found), _several(found))
+
+
+def _suites(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    before, after = a.header.suite_name, b.header.suite_name
+    if before != after:
+        told = f"these are runs of different suites: {before} and {after}"
+        yield InstrumentChange("suite", Part.SCALE, told, before, after)
+
+
+def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    for part, sentence in _SCALES.items():
+        before, after = (_signed(run, part) for run in (a, b))
+        if before == after:
+            continue
+        if before is None or after is None:
+            silent = "A" if before is None else "B"
+            told = f"run {silent} does not say which {part} it was weighed with: nobody can tell whether it is the same"
+        elif part in ("judge", "rules") and not (before and after):
+            told = f"only {'A' if before else 'B'} has a judge: readings of A and B are not on one scale"
+        else:
+            told = sentence + _more(part, a, b)
+        harmless = part == "schema" and not _malformed(a, b)
+        means = Part.NOTED if harmless else Part.SCALE
+        yield InstrumentChange(part, means, told, *_judges(part, a, b, before, after))
+
+
+def _signed(run: ComparedRun, part: str) -> str | None:
+    """The hash of a part of the instrument; "" for what the suite has none of, None when the run does not say."""
+    signature = run.header.signature
+    if part in signature:
+        return str(signature[part] or "")
+    # Runs of before there were judges had none.
+    return "" if part in ("judge", "rules") and not run.suite.get("judge") else None
+
+
+def _judges(part: str, a: ComparedRun, b: ComparedRun, before: str | None, after: str | None) -> tuple[str, str]:
+    named = [_members(run) for run in (a, b)]
+    if part == "judge" and named[0] != named[1] and all(named):
+        return named[0], named[1]
+    return (before or "")[:8], (after or "")[:8]
+
+
+def _members(run: ComparedRun) -> str:
+    members = (run.suite.get("judge") or {}).get("members") or ()
+    return ", ".join(str(each.get("model") or each.get("function") or each.get("name")) for each in members)
+
+
+def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
+    """What is known beyond the hash: who judges, or how strictly it was weighed."""
+    judges = [_members(run) for run in (a, b)]
+    if part == "judge" and judges[0] != judges[1]:
+        return f" ({judges[0]} -> {judges[1]})"
+    if part != "scorers":
+        return ""
+    strict = [bool(run.header.options.get("strict")) for run in (a, b)]
+    if strict[0] == strict[1]:
+        return ""
+    return f" ({'A' if strict[0] else 'B'} was weighed with strict rules, the other was not)"
+
+
+def _malformed(a: ComparedRun, b: ComparedRun) -> bool:
+    return bool(a.table.malformed.any() or b.table.malformed.any())
+
+
+def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[InstrumentChange]:
+    lonely = [(cases.only_a, a, "A"), (cases.only_b, b, "B")]
+    if len(cases.only_a) or len(cases.only_b):
+        told = " and ".join(f"{_n_cases(len(codes))} only in {name}" for codes, _, name in lonely if len(codes))
+        ids = tuple(one for codes, run, _ in lonely for one in names(run.columns.case_ids, codes.tolist(), MOST_LISTED))
+        n = len(cases.only_a) + len(cases.only_b)
+        yield InstrumentChange(
+            "cases", Part.NOTED, f"the set of cases is another: {told}; set aside", cases=ids[:MOST_LISTED], n_cases=n
+        )
+    if not cases.known:
+        yield from _unknown_cases(a, b)
+
+
+def _changed_cases(a: ComparedRun, cases: CommonCases, *, anyway: bool) -> Iterator[InstrumentChange]:
+    believed = (Part.SCALE, "") if anyway else (Part.NOTED, "; set aside")
+    for part, codes, what, (means, done) in (
+        ("questions", cases.of_state(QUESTION), "the question of", (Part.NOTED, "; set aside")),
+        ("truth", cases.of_state(TRUTH), "the truth of", believed),
+        ("groups", cases.regrouped, "category, tags or the like of", (Part.NOTED, "")),
+    ):
+        if len(codes):
+            ids = names(a.columns.case_ids, codes.tolist(), MOST_LISTED)
+            told = f"{what} {_n_cases(len(codes))} changed: {_listed(ids, len(codes))}{done}"
+            yield InstrumentChange(part, means, told, cases=ids, n_cases=len(codes))
+
+
+def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    for part, sentence in (
+        ("cases", "the cases are others, and nobody can tell which questions changed"),
+        ("truth", "the truth is another, and nobody can tell of which cases"),
+    ):
+        before, after = (_signed(run, part) for run in (a, b))
+        if before != after:
+            yield InstrumentChange(part, Part.SCALE, sentence, (before or "")[:8], (after or "")[:8])
+
+
+def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    before, after = (str(run.header.signature.get("model") or "") for run in (a, b))
+    another_model = before != after
+    if another_model:
+        told = f"the model is another: {before or 'none named'} -> {after or 'none named'}"
+        yield InstrumentChange("model", Part.SUBJECT, told, before, after)
+    if _signed(a, "prompts") != _signed(b, "prompts"):
+        yield _hashed("prompts", "the prompts or variants are others", a, b)
+    settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
+    if settings[0] != settings[1]:
+        keys = sorted(k for k in {*settings[0], *settings[1]} if settings[0].get(k) != settings[1].get(k))
+        yield _hashed("target", f"the target is another: {', '.join(keys)}", a, b)
+    elif _signed(a, "target") != _signed(b, "target") and not another_model:
+        yield _hashed("target", "the target is another", a, b)
+
+
+def _hashed(part: str, sentence: str, a: ComparedRun, b: ComparedRun) -> InstrumentChange:
+    before, after = ((_signed(run, part) or "")[:8] for run in (a, b))
+    return InstrumentChange(part, Part.SUBJECT, sentence, before, after)
+
+
+def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    before, after = (str(run.suite.get("repeats") or 1) for run in (a, b))
+    if before != after:
+        yield InstrumentChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
+    before, after = (", ".join(name or NONE for name in run.suite.get("variants") or ()) for run in (a, b))
+    if before != after:
+        yield InstrumentChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
+    before, after = (run.header.version for run in (a, b))
+    if before != after:
+        told = f"made with different versions of Steelyard: {before or 'unknown'} and {after or 'unknown'}"
+        yield InstrumentChange("version", Part.NOTED, told, before, after)
+    for name, run in (("A", a), ("B", b)):
+        if run.header.state is not RunState.ENDED:
+            told = f"run {name} has not ended: {run.columns.n} of {run.header.n_planned} samples"
+            yield InstrumentChange("state", Part.NOTED, told)
+
+
+def _several(changes: list[InstrumentChange]) -> str:
+    parts = [change.part for change in changes if change.means is Part.SUBJECT]
+    if not parts:
+        return ""
+    parts += [change.part for change in changes if change.part in ("repeats", "variants")]
+    if len(parts) < 2:
+        return ""
+    return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: nobody can tell which of them did it"
+
+
+def _n_cases(n: int) -> str:
+    return f"{n} case{'' if n == 1 else 's'}"
+
+
+def _listed(ids: tuple[str, ...], n: int) -> str:
+    shown = ", ".join(ids[:_MOST_NAMED])
+    return shown if n <= _MOST_NAMED else f"{shown} and {n - _MOST_NAMED} more"

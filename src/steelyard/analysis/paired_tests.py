@@ -1,0 +1,210 @@
+"""Whether a difference between two runs is more than noise: paired estimates, intervals and p-values.
+
+The unit is the case: repeats and variants of one case are alike and stand for one. Few cases are tested exactly (all
+ways in which the signs could have fallen), many by Student's t. What cannot be bounded is None, never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.estimates import settled
+from steelyard.analysis.intervals import Z, incomplete_beta, student, t_quantile, t_two_sided
+from steelyard.analysis.pieces import Array
+
+SIGNIFICANT = 0.05
+NO_CHANGE = 1e-12
+"""A difference that is only rounding."""
+_POWER = 0.8416212335729143
+"""The 80 % point of the normal distribution."""
+_EXACT_UP_TO = 12
+"""Cases for which all sign patterns are tried: 4,096 at most."""
+FEWEST_TO_SHOW = 6
+"""With fewer cases, even if all agree, the sign test stays above 5 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A paired difference (second minus first) over cases; None for what is undefined."""
+
+    difference: float | None
+    n_cases: int
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    smallest: float | None = None
+    """The smallest true difference that would be shown 4 times of 5."""
+    test: str = ""
+
+
+def least_p(n: int) -> float:
+    """The p-value of the sign test when all `n` cases agree: few cases cannot prove more, however alike they are."""
+    return min(1.0, 2 * 0.5**n)
+
+
+def sign_test(one: int, other: int) -> float:
+    """The exact two-sided p-value of `one` against `other` when both are equally likely (McNemar's exact test)."""
+    n, fewer = one + other, min(one, other)
+    if one == other:
+        return 1.0
+    return min(1.0, 2 * incomplete_beta(n - fewer, fewer + 1, 0.5))
+
+
+def sign_flips(sums: Array) -> float:
+    """The exact p-value of a sum when the sign of each of its few parts could as well have been the other."""
+    reached = abs(float(sums.sum()))
+    totals = np.zeros(1)
+    for part in sums:
+        totals = np.concatenate((totals + part, totals - part))
+    # What rounding leaves between equal sums must not tell them apart.
+    enough = reached - NO_CHANGE * max(1.0, float(np.abs(sums).sum()))
+    return float((np.abs(totals) >= enough).mean())
+
+
+def paired_mean(sums: Array, sizes: Array, widest: float = math.inf) -> Paired:
+    """The mean difference from its sum and number of pairs in each case; `widest` is the largest there can be."""
+    present = sizes > 0
+    sums, sizes = sums[present], sizes[present]
+    n, cases = float(sizes.sum()), len(sums)
+    if cases == 0:
+        return Paired(None, 0)
+    mean = settled(float(sums.sum()) / n)
+    if cases < 2:
+        return Paired(mean, cases)
+    error = _error((sums - mean * sizes) / n)
+    if cases <= _EXACT_UP_TO:
+        return _with_interval(mean, cases, error, sign_flips(sums), widest, "exact sign flips")
+    p = least_p(cases) if error == 0 and abs(mean) > NO_CHANGE else _t_test(mean, error, cases)
+    return _with_interval(mean, cases, error, p, widest, "paired t")
+
+
+def paired_rate(first: Array, second: Array) -> Paired:
+    """The difference of two rates over single samples: exact McNemar test, interval of Bonett and Price (2012)."""
+    n = len(first)
+    gained, lost = int((second > first).sum()), int((second < first).sum())
+    if n == 0:
+        return Paired(None, 0)
+    value = settled((gained - lost) / n)
+    if n < 2:
+        return Paired(value, n)
+    up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
+    half = Z * math.sqrt((up + down - (up - down) ** 2) / (n + 2))
+    low, high = _cut(up - down - half, up - down + half, value, 1.0)
+    spread = math.sqrt(max(0.0, (gained + lost) / n - value * value) / (n - 1))
+    smallest = max(_smallest(spread, n) or 0.0, FEWEST_TO_SHOW / n)
+    shown = smallest if n >= FEWEST_TO_SHOW and smallest <= 1 else None
+    return Paired(value, n, low, high, sign_test(gained, lost), shown, "exact McNemar")
+
+
+def paired_ratio(first: tuple[Array, Array], second: tuple[Array, Array]) -> Paired:
+    """The difference of two ratios of sums, each given as numerators and denominators by case.
+
+    The spread is that of the residuals of both ratios in the same case, by the linearisation of `measures`.
+    """
+    present = (first[1] > 0) | (second[1] > 0) | (first[0] > 0) | (second[0] > 0)
+    cases = int(present.sum())
+    parts = []
+    for above, below in (first, second):
+        total = float(below.sum())
+        if total <= 0:
+            return Paired(None, cases)
+        ratio = float(above.sum()) / total
+        parts.append((ratio, (above - ratio * below)[present] / total))
+    value = settled(parts[1][0] - parts[0][0])
+    if cases < 2:
+        return Paired(value, cases)
+    error = _error(parts[1][1] - parts[0][1])
+    p = least_p(cases) if error == 0 and abs(value) > NO_CHANGE else _t_test(value, error, cases)
+    return _with_interval(value, cases, error, p, math.inf, "ratio of sums")
+
+
+def paired_quantile(first: Array, second: Array, case: Array, point: float) -> Paired:
+    """The difference of a quantile between paired samples; `case` is sorted.
+
+    Woodruff's way: how many values lie below a quantile is a rate, whose spread over cases is carried back to the
+    values by their density around it.
+    """
+    starts = case_starts(case)
+    cases, n = len(starts), len(case)
+    if cases == 0:
+        return Paired(None, 0)
+    influences, values = [], []
+    for column in (first, second):
+        value = float(np.quantile(column, point))
+        width = _inverse_density(column, point)
+        values.append(value)
+        beyond = (column > value) - (1 - point)
+        influences.append(None if width is None else np.add.reduceat(beyond, starts) * width / n)
+    value = settled(values[1] - values[0])
+    before, after = influences
+    if not np.any(first != second):
+        return Paired(0.0, cases, p=1.0 if cases > 1 else None, test="quantile")
+    if before is None or after is None or cases < FEWEST_TO_SHOW:
+        return Paired(value, cases)
+    error = _error(after - before)
+    if error == 0:
+        return Paired(value, cases)
+    return _with_interval(value, cases, error, _t_test(value, error, cases), math.inf, "quantile")
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Each p-value as one of all that were looked at (Holm, 1979); those that are undefined count for nothing."""
+    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, i) in enumerate(known):
+        largest = max(largest, min(1.0, (len(known) - rank) * p))
+        adjusted[i] = largest
+    return adjusted
+
+
+def case_starts(case: Array) -> Array:
+    """Where each case begins in a sorted column of cases."""
+    if not len(case):
+        return np.empty(0, dtype=int)
+    return np.flatnonzero(np.concatenate(([True], case[1:] != case[:-1])))
+
+
+def _error(influences: Array) -> float:
+    """The standard error from what each case adds to the figure; 0 when that is only rounding."""
+    cases = len(influences)
+    error = math.sqrt(cases / (cases - 1) * float((influences**2).sum()))
+    return error if error > NO_CHANGE else 0.0
+
+
+def _t_test(value: float, error: float, cases: int) -> float:
+    if abs(value) <= NO_CHANGE:
+        return 1.0
+    return max(t_two_sided(value / error, cases - 1), least_p(cases))
+
+
+def _with_interval(value: float, cases: int, error: float, p: float, widest: float, test: str) -> Paired:
+    smallest = _smallest(error, cases)
+    shown = smallest if smallest is not None and smallest <= widest else None
+    bounds = student(value, error, cases - 1)
+    if bounds is None:
+        return Paired(value, cases, p=p, smallest=shown, test=test)
+    return Paired(value, cases, *_cut(*bounds, value, widest), p, shown, test)
+
+
+def _smallest(error: float, cases: int) -> float | None:
+    if error == 0 or cases < FEWEST_TO_SHOW:
+        return None
+    return settled((t_quantile(cases - 1) + _POWER) * error)
+
+
+def _cut(low: float, high: float, value: float, widest: float) -> tuple[float, float]:
+    return max(-widest, min(low, value)), min(widest, max(high, value))
+
+
+def _inverse_density(column: Array, point: float) -> float | None:
+    """How far values are apart around a quantile, by unit of rank; None when there are too few to tell."""
+    reach = Z * math.sqrt(point * (1 - point) / len(column))
+    if point - reach <= 0 or point + reach >= 1:
+        return None
+    low, high = np.quantile(column, [point - reach, point + reach])
+    return float(high - low) / (2 * reach)

@@ -1,0 +1,125 @@
+"""`steelyard compare`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.shared_options import as_json, store_url
+
+if TYPE_CHECKING:
+    from steelyard.analysis.compare_model import Comparison
+    from steelyard.analysis.compared_run import ComparedRun
+    from steelyard.store.sql import SqlStore
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_WORSE, _NO_READING, _CANNOT_TELL = 1, 3, 4
+
+
+@click.command("compare")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--anyway", is_flag=True, help="Give a verdict although the instrument or the truth is another.")
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the comparison as Markdown, too.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@store_url
+@as_json
+def command(
+    a: str, b: str, anyway: bool, markdown: Path | None, html: Path | None, store_url: str | None, as_json: bool
+) -> None:
+    """Say what changed from one run to another, and how sure that is.
+
+    A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1) or snapshot files (.json), which are
+    not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4 when nobody can tell, 3 when
+    a run is INVALID or no sample of A can be compared with one of B.
+    """
+    from steelyard.analysis.compare import compare
+
+    with ExitStack() as closing:
+        sides = _Sides(store_url, closing)
+        comparison = compare(sides.read(a), sides.read(b), anyway=anyway)
+    _write(comparison, markdown, html)
+    _show(comparison, as_json=as_json)
+    sys.exit(exit_code(comparison))
+
+
+def exit_code(comparison: Comparison) -> int:
+    """What the command ends with; an INVALID run is no reading, whatever was asked for."""
+    from steelyard.analysis.compare_model import Moved
+    from steelyard.records import Verdict
+
+    invalid = Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict)
+    if invalid or not comparison.pairs.comparable:
+        return _NO_READING
+    verdict = comparison.headline.verdict
+    if verdict in (Moved.BETTER, Moved.SAME):
+        return 0
+    return _WORSE if verdict is Moved.WORSE else _CANNOT_TELL
+
+
+class _Sides:
+    """Finds runs in the store, which is opened when one is asked for, and reads snapshots into stores of their own."""
+
+    def __init__(self, store_url: str | None, closing: ExitStack) -> None:
+        self._url, self._closing = store_url, closing
+        self._store: SqlStore | None = None
+
+    def read(self, name: str) -> ComparedRun:
+        from steelyard.analysis.compared_run import read_run
+
+        if name.lower().endswith(".json"):
+            store, run = self._snapshot(Path(name))
+            return read_run(store, run)
+        return read_run(self._opened(), name)
+
+    def _opened(self) -> SqlStore:
+        from steelyard.store.open import open_store
+
+        if self._store is None:
+            self._store = open_store(self._url, create=False)
+            self._closing.callback(self._store.close)
+        return self._store
+
+    def _snapshot(self, file: Path) -> tuple[SqlStore, str]:
+        from tempfile import TemporaryDirectory
+
+        from steelyard.errors import UserMistake
+        from steelyard.store.open import open_store
+        from steelyard.store.snapshot import read_snapshot
+
+        if not file.is_file():
+            raise UserMistake(f"there is no snapshot at {file}")
+        folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-compare-"))
+        store = open_store(str(Path(folder) / "snapshot.db"))
+        self._closing.callback(store.close)
+        return store, read_snapshot(store, file)
+
+
+def _write(comparison: Comparison, markdown: Path | None, html: Path | None) -> None:
+    from steelyard.report.write import write_text
+
+    if markdown is not None:
+        from steelyard.report.compare_markdown import comparison_to_markdown
+
+        write_text(markdown, comparison_to_markdown(comparison))
+    if html is not None:
+        from steelyard.report.compare_html import comparison_to_html
+
+        write_text(html, comparison_to_html(comparison))
+
+
+def _show(comparison: Comparison, *, as_json: bool) -> None:
+    from steelyard.cli.show import console, print_json
+
+    if as_json:
+        from steelyard.report.compare_json import comparison_to_json
+
+        print_json(comparison_to_json(comparison))
+        return
+    from steelyard.report.compare_terminal import print_comparison
+
+    print_comparison(comparison, console())

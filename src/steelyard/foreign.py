@@ -1,0 +1,256 @@
+"""Snapshots that another tool wrote: brought into the store by the format of a suite, and written again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from steelyard import __version__
+from steelyard.engine.health import Health
+from steelyard.engine.options import RunOptions
+from steelyard.engine.sample import Weighing
+from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UserMistake
+from steelyard.importing import find_callable, place_of
+from steelyard.judging.complaints import complaint_check
+from steelyard.judging.reading import JudgeReader
+from steelyard.recordings import RecordedRun, RecordedSample, SnapshotFormat
+from steelyard.records import Attempt, Failure, Mode, RunHeader, RunState, Sample
+from steelyard.scoring.weigh import Weigher
+from steelyard.store.base import Store
+from steelyard.store.snapshot import whole_file
+from steelyard.suite.case import Case, digest
+from steelyard.suite.cases import ListCases
+from steelyard.suite.describe import describe
+from steelyard.suite.describe_judge import RecordedJudge
+from steelyard.suite.draft import Draft
+from steelyard.suite.judge_model import JudgeSpec
+from steelyard.suite.located import Located
+from steelyard.suite.model import SuiteModel, Variant
+from steelyard.suite.signature import signature
+from steelyard.suite.survey import survey_cases
+from steelyard.weighing import finish
+
+_CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of a foreign snapshot."""
+
+    header: RunHeader
+    differences: tuple[str, ...]
+    """Where its own summary does not fit its records."""
+    is_new: bool
+    """False when the store held it already."""
+
+
+def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
+    """Bring a snapshot in the suite's own format into the store, weighed by the suite as it is now.
+
+    Importing the same again changes nothing. SnapshotError when the file is no such snapshot.
+    """
+    form = format_of(suite)
+    document = _document(path)
+    recorded = _read(form, document, suite, path)
+    measured = _without_persons(recorded, suite)
+    suite = _as_recorded(suite, measured)
+    header = _header(suite, measured, form, digest(document), path)
+    known = _known(store, header.id)
+    if known is not None and known.state is RunState.ENDED:
+        return Imported(known, measured.differences, is_new=False)
+    samples, cases = _weighed(suite, measured)
+    header = _in_main_mode(header, samples)
+    if known is None:
+        store.create_run(header)
+    return Imported(_kept(store, header, samples, cases), measured.differences, is_new=True)
+
+
+def _known(store: Store, run_id: str) -> RunHeader | None:
+    try:
+        header = store.run(run_id)
+    except RunNotFound:
+        return None
+    return header if header.id == run_id else None
+
+
+def export_foreign(suite: SuiteModel, store: Store, header: RunHeader, path: Path) -> None:
+    """Write a run as a snapshot in the suite's own format, which appears whole or not at all."""
+    form = format_of(suite)
+    if header.suite_name != suite.name:
+        raise UserMistake(f"run {header.id} weighed suite {header.suite_name}, not {suite.name}")
+    document = form.write(header, store.samples(header.id))
+    with whole_file(path) as file:
+        file.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def format_of(suite: SuiteModel) -> SnapshotFormat:
+    """The suite's own format of snapshots; UserMistake when it has none."""
+    declared = suite.snapshots
+    if declared is None:
+        raise UserMistake(f"the suite {suite.name} has no snapshots of its own: write snapshots: module:Name into it")
+    found = find_callable(declared, suite.folder, "snapshots") if isinstance(declared, str) else declared
+    form: SnapshotFormat = found() if isinstance(found, type) else found
+    return form
+
+
+def _document(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_no_number)
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        told = str(error) if type(error) in (json.JSONDecodeError, ValueError) else "it is no JSON text"
+        raise SnapshotError(f"{path} is not a snapshot: {told}. Nothing was imported") from None
+    except OSError as error:
+        raise SnapshotError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"it holds {name}, which is no number")
+
+
+def _read(form: SnapshotFormat, document: Any, suite: SuiteModel, path: Path) -> RecordedRun:
+    try:
+        recorded = form.read(document)
+    except UserMistake as error:
+        raise SnapshotError(f"{path} is not a snapshot of suite {suite.name}: {error}. Nothing was imported") from error
+    except Exception as error:  # a suite's own code may break in any way
+        told = f"{type(error).__name__}: {error}"
+        raise SnapshotError(f"{path} cannot be read by suite {suite.name}: {told}. Nothing was imported") from error
+    if not recorded.samples:
+        raise SnapshotError(f"{path} holds no samples. Nothing was imported")
+    cases = {sample.case.id: sample.case for sample in recorded.samples}
+    if twins := [one.case.id for one in recorded.samples if one.case != cases[one.case.id]]:
+        raise SnapshotError(f"{path}: two different cases have the id {twins[0]!r}. Nothing was imported")
+    return recorded
+
+
+def _without_persons(recorded: RecordedRun, suite: SuiteModel) -> RecordedRun:
+    """The same without personal data, when the suite takes it out; whatever was only kept is then dropped."""
+    redact = suite.redactor
+    if redact is None:
+        return recorded
+    samples = []
+    for sample in recorded.samples:
+        case = redact.case(sample.case)
+        said = None if sample.reply is None else json.loads(redact.text(json.dumps(sample.reply), case))
+        answer = None if sample.answer is None else redact.text(sample.answer, case)
+        told = {name: redact.text(getattr(sample, name), case) for name in ("failure", "judge_failure")}
+        samples.append(replace(sample, case=case, answer=answer, reply=said, kept=None, **told))
+    return replace(recorded, samples=samples, kept=None)
+
+
+def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
+    """The suite with the cases of the recording, judged by whoever judged then.
+
+    What was answered elsewhere need not fit the suite's schema, and what has no truth is not weighed.
+    """
+    cases = ListCases(suite.folder, list({sample.case.id: sample.case for sample in recorded.samples}.values()))
+    draft = Draft(Located(None, ""), suite.folder)
+    survey = survey_cases(cases, (), draft)
+    if draft.mistakes:
+        raise SuiteError(draft.mistakes)
+    judge = suite.judge
+    if judge is not None:
+        member = JudgeSpec(recorded.judge or "judge", "chat", RecordedJudge(recorded.judge or None, None))
+        judge = replace(judge, members=(member,), repeats=1)
+    return replace(
+        suite,
+        cases=cases,
+        survey=survey,
+        judge=judge,
+        answer=replace(suite.answer, schema=None),
+        components=tuple(replace(one, when_unknown=one.when_unknown or "skip") for one in suite.components),
+        variants=(Variant(),),
+        repeats=max(Counter(sample.case.id for sample in recorded.samples).values()),
+    )
+
+
+def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, document: str, path: Path) -> RunHeader:
+    target = {"kind": "imported", "model": None, **recorded.target}
+    where = place_of(form)
+    # What was asked of the system and of the judge is not known: only whether two snapshots may be of one kind.
+    asked = digest([where, "imported"])
+    judged = digest([where, recorded.judge]) if suite.judge is not None else None
+    n = len(recorded.samples)
+    kept = {"document": recorded.kept, "samples": [sample.kept for sample in recorded.samples]}
+    imported = {"file": path.name, "format": where, "digest": document, "differences": list(recorded.differences)}
+    return RunHeader(
+        id=_run_id(suite.name, recorded.created_at, document),
+        suite_name=suite.name,
+        suite_path=suite.path,
+        created_at=recorded.created_at,
+        signature=signature(suite, target, prompts=asked, judge=judged),
+        target=target,
+        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n},
+        options=RunOptions().as_data() | {"imported": imported, "kept": kept},
+        n_planned=n,
+        version=__version__,
+    )
+
+
+def _run_id(name: str, created_at: float, document: str) -> str:
+    """A name that the same document always gets."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "run"
+    return f"{slug}-{datetime.fromtimestamp(created_at, UTC):%Y%m%d-%H%M%S}-{document[:6]}"
+
+
+def _weighed(suite: SuiteModel, recorded: RecordedRun) -> tuple[list[Sample], list[Case]]:
+    weigher = Weigher(suite)
+    reader = None
+    if suite.judge is not None:
+        reader = JudgeReader(suite.judge, {}, complaint_check(suite.judge, suite.folder))
+    seen: Counter[str] = Counter()
+    samples = []
+    for position, one in enumerate(recorded.samples):
+        sample = _sample(weigher, reader, one, seen[one.case.id], recorded.created_at)
+        sample.position = position
+        seen[one.case.id] += 1
+        samples.append(sample)
+    return samples, [one.case for one in recorded.samples]
+
+
+def _sample(
+    weigher: Weigher, reader: JudgeReader | None, one: RecordedSample, repeat: int, created_at: float
+) -> Sample:
+    failure = None if one.answer is not None else Failure("recorded", one.failure or "no answer was recorded")
+    attempt = Attempt(text=one.answer, latency=one.latency, started_at=created_at, failure=failure)
+    weighing = Weighing(weigher, one.case, "", repeat, attempt)
+    if reader is not None and weighing.to_judge is not None:
+        told = one.judge_failure or "no judgement was recorded"
+        weighing.judge(
+            lambda weighed: reader.recorded(
+                one.reply, weighed.to_judge or "", one.case, weighed.metrics, only_scores=one.only_scores, told=told
+            )
+        )
+    return weighing.sample
+
+
+def _in_main_mode(header: RunHeader, samples: Sequence[Sample]) -> RunHeader:
+    """The header of a run in which no reading is more than its scores: those are then what its figures stand on."""
+    modes = {sample.mode for sample in samples} - {None}
+    if header.suite["judge"] is None or modes != {Mode.BASIC}:
+        return header
+    judge = header.suite["judge"] | {"mode": Mode.BASIC.value}
+    return replace(header, suite=header.suite | {"judge": judge})
+
+
+def _kept(store: Store, header: RunHeader, samples: Sequence[Sample], cases: Sequence[Case]) -> RunHeader:
+    """The header of the run once all of it is in the store; what an import that was killed has left is gone on with."""
+    there = store.done(header.id, [case.id for case in cases])
+    health = Health()
+    for at in range(0, len(samples), _CHUNK):
+        piece = [
+            (sample, case)
+            for sample, case in zip(samples[at : at + _CHUNK], cases[at : at + _CHUNK], strict=True)
+            if sample.key not in there
+        ]
+        if piece:
+            store.add_samples(header.id, [sample for sample, _ in piece], [case for _, case in piece])
+    for sample in samples:
+        health.watch(sample)
+    return finish(store, header, health, finished=True)

@@ -1,0 +1,58 @@
+"""What another tool recorded, as the format of a suite hands it over: the core weighs it and keeps it as a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from steelyard.records import RunHeader, Sample
+from steelyard.suite.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSample:
+    """One question with the answer it got and what a judge said of it then."""
+
+    case: Case
+    answer: str | None = None
+    """The answer as the suite reads it; None when there was none, and `failure` says why."""
+    failure: str = ""
+    latency: float = 0.0
+    """Seconds."""
+    reply: Mapping[str, Any] | None = None
+    """What the judge said, dimensions and flags at the top; None when it gave nothing, and `judge_failure` says why."""
+    judge_failure: str = ""
+    only_scores: bool = False
+    """True when nothing but the scores of the reply can be read."""
+    kept: Any = None
+    """Whatever else was recorded, as plain data: it comes back when the run is written again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """All that was recorded together."""
+
+    samples: Sequence[RecordedSample]
+    created_at: float
+    """Seconds since 1970 (UTC)."""
+    judge: str = ""
+    """The model that judged."""
+    target: Mapping[str, Any] = field(default_factory=dict)
+    """What is known of the system under test."""
+    kept: Any = None
+    """Whatever stood around the samples."""
+    differences: tuple[str, ...] = ()
+    """Where its own summary does not fit its records, a sentence each."""
+
+
+class SnapshotFormat(Protocol):
+    """Snapshots in a shape of a suite's own: `snapshots: module:Name` in the suite file."""
+
+    def read(self, document: Any) -> RecordedRun:
+        """What a document holds; UserMistake when it is no such snapshot."""
+        ...
+
+    def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> Any:
+        """A run as a document; `header.options["kept"]` holds what was kept of the one it came from."""
+        ...

@@ -1,0 +1,106 @@
+"""The figures of a comparison as text: what A and B have, by how much they differ, and what that stands on."""
+
+from __future__ import annotations
+
+from steelyard.analysis.compare_model import MetricChange
+from steelyard.analysis.paired_tests import SIGNIFICANT
+from steelyard.report import figures
+
+_MOST_DIGITS = 4
+_NAMES = {"pass_rate": "pass rate", "average": "average score"}
+
+
+def name(change: MetricChange) -> str:
+    """The figure as gates name it, with its scale where that is not 0 to 1."""
+    known = _NAMES.get(change.name, change.name)
+    if change.unit == "points" and change.scale is not None:
+        return f"{known} ({change.scale[0]:g}..{change.scale[1]:g})"
+    return known
+
+
+def before(change: MetricChange) -> str:
+    """The figure in A."""
+    return _value(change.a.value, change.unit)
+
+
+def after(change: MetricChange) -> str:
+    """The figure in B."""
+    return _value(change.b.value, change.unit)
+
+
+def difference(change: MetricChange) -> str:
+    """B minus A, always with its sign: `+40.0` (percentage points), `-0.25`, `+120 ms`."""
+    return _signed(change.difference.value, change.unit)
+
+
+def interval(change: MetricChange) -> str:
+    """The 95 % interval of the difference: `[+14.3, +57.9]`."""
+    low, high = change.difference.low, change.difference.high
+    if low is None or high is None:
+        return "no interval"
+    return f"[{_signed(low, change.unit)}, {_signed(high, change.unit)}]"
+
+
+def chance(change: MetricChange) -> str:
+    """The adjusted p-value, never rounded onto the line between noise and change: `<0.001`, `0.021`, `0.0496`."""
+    p = change.p_adjusted
+    if p is None:
+        return figures.NOT_AVAILABLE
+    if p < 0.001:
+        return "<0.001"
+    text = f"{p:.3f}"
+    return text if float(text) != SIGNIFICANT or p == SIGNIFICANT else f"{p:.5f}"
+
+
+def base(change: MetricChange) -> str:
+    """What the figure stands on: `20` pairs, `60 (20)` where they are of fewer cases, and what is missing."""
+    pairs, cases = change.a.n, change.difference.n
+    told = f"{pairs:,}" if pairs == cases else f"{pairs:,} ({cases:,})"
+    return f"{told},\n{change.a.n_missing:,} missing" if change.a.n_missing else told
+
+
+def sentence(change: MetricChange) -> str:
+    """One line: `pass rate 50.0 % -> 90.0 % (+40.0 points [+14.3, +57.9], n 20, p 0.021)`."""
+    points = " points" if change.unit == "share" else ""
+    shown = "" if change.difference.low is None else f" {interval(change)}"
+    missing = f", {change.a.n_missing:,} missing" if change.a.n_missing else ""
+    cases = "" if change.a.n == change.difference.n else f" of {figures.counted(change.difference.n, 'case')}"
+    return (
+        f"{name(change)} {before(change)} -> {after(change)} ({difference(change)}{points}{shown},"
+        f" n {change.a.n:,}{cases}{missing}, p {chance(change)})"
+    )
+
+
+def _value(value: float | None, unit: str) -> str:
+    if unit == "share":
+        return figures.in_unit(value, unit)
+    if unit == "seconds":
+        return figures.seconds(value)
+    if unit == "cost":
+        return figures.money(value)
+    return figures.whole(value) if unit == "tokens" else figures.plain(value)
+
+
+def _signed(value: float | None, unit: str) -> str:
+    if value is None:
+        return figures.NOT_AVAILABLE
+    size = abs(value)
+    if unit == "share":
+        text = _enough_digits(round(100 * size, 9), 1)
+    elif unit == "tokens":
+        text = _enough_digits(size, 1)
+    elif unit in ("seconds", "cost"):
+        text = _value(size, unit)
+    else:
+        text = _enough_digits(size, 2)
+    sign = "" if size == 0 or text.strip("0.") == "" else "-" if value < 0 else "+"
+    return sign + text
+
+
+def _enough_digits(size: float, fewest: int) -> str:
+    """With as many digits as it takes not to look like nothing, up to four."""
+    for digits in range(fewest, _MOST_DIGITS + 1):
+        text = f"{size:,.{digits}f}"
+        if size == 0 or float(text.replace(",", "")) != 0:
+            return text
+    return f"{0:.{fewest}f}"

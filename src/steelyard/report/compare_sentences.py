@@ -1,0 +1,221 @@
+"""What a comparison says in words, the same in every view: the answer, how sure, what differs, what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.analysis.compare_model import (
+    CodeChange,
+    Comparison,
+    Confusion,
+    InstrumentChange,
+    MetricChange,
+    Moved,
+    PairLine,
+    PairList,
+    Part,
+    SliceChange,
+    Standing,
+)
+from steelyard.records import RunHeader
+from steelyard.report import compare_figures, figures, wording
+from steelyard.report.safe_text import clipped
+
+SIGNS = {
+    Moved.BETTER.value: "▲",
+    Moved.WORSE.value: "▼",
+    Moved.CHANGED.value: "◆",
+    Moved.CANNOT_TELL.value: "?",
+    Moved.SAME.value: "=",
+}
+"""So that nothing is told by colour alone."""
+MEANINGS = {Part.SCALE: "hinders a verdict", Part.SUBJECT: "is compared", Part.NOTED: "noted"}
+NO_SECTION = "(no section)"
+_MOST_DIFFERENCES = 6
+_MOST_FIGURES = 4
+_MOST_SLICES = 3
+_MOST_NAMED = 3
+_LONGEST_NAME = 40
+_BEYOND_NOISE = (Moved.WORSE, Moved.BETTER, Moved.CHANGED)
+
+
+def title(comparison: Comparison) -> str:
+    """The suite, or both."""
+    names = dict.fromkeys((comparison.a.suite_name, comparison.b.suite_name))
+    return " / ".join(names)
+
+
+def verdict_word(comparison: Comparison) -> str:
+    """BETTER, WORSE, SAME or CANNOT TELL."""
+    return comparison.headline.verdict.value.upper()
+
+
+def runs(comparison: Comparison) -> list[tuple[str, str]]:
+    """Which run is A and which is B, when and of what it was made."""
+    sizes = (comparison.pairs.n_a, comparison.pairs.n_b)
+    sides = zip(("A", "B"), (comparison.a, comparison.b), sizes, strict=True)
+    return [(side, _run(header, size)) for side, header, size in sides]
+
+
+def _run(header: RunHeader, size: int) -> str:
+    verdict = header.verdict.value if header.verdict else ""
+    parts = (header.id, wording.when(header.created_at), wording.target_name(header), figures.counted(size, "sample"))
+    return ", ".join(part for part in (*parts, verdict) if part)
+
+
+def differences(comparison: Comparison) -> list[tuple[Part, str]]:
+    """What differs in how the runs were made, what hinders a verdict first; the first few, and how many more."""
+    changes = comparison.instruments.changes
+    if not changes:
+        return [(Part.NOTED, "nothing is known to differ in how the two runs were made")]
+    found = [(change.means, change.sentence) for change in changes[:_MOST_DIFFERENCES]]
+    if comparison.instruments.several:
+        found.append((Part.SUBJECT, comparison.instruments.several))
+    left_off = len(changes) - _MOST_DIFFERENCES
+    return [*found, (Part.NOTED, f"and {left_off} more, below")] if left_off > 0 else found
+
+
+def needs_table(comparison: Comparison) -> bool:
+    """True when not every difference between the instruments is said at the top."""
+    return len(comparison.instruments.changes) > _MOST_DIFFERENCES
+
+
+def cases_of(change: InstrumentChange) -> str:
+    """The cases that a difference concerns: how many, and the first of them."""
+    return "" if not change.n_cases else f"{change.n_cases:,}: {_named(list(change.cases), change.n_cases, 5)}"
+
+
+def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
+    """How sure the answer is, as label and words; without what its sentence has said already."""
+    headline = comparison.headline
+    rows = [("How sure", "not at all" if headline.hindered_by else headline.how_sure)]
+    rows += [("", reason) for reason in headline.hindered_by[1:]]
+    if headline.hindered_by and comparison.pairs.comparable:
+        rows.append(("", "the figures below are called neither better nor worse; --anyway asks for a verdict"))
+    rows += [("In spite of", reason) for reason in headline.in_spite_of]
+    if headline.smallest:
+        rows.append(("Could show", headline.smallest))
+    return rows
+
+
+def what_moved(comparison: Comparison) -> list[str]:
+    """The counts, then everything that moved beyond noise or is new or resolved, in a few sentences."""
+    found = [counts(comparison), *_figures(comparison), *_slices(comparison), *_codes(comparison)]
+    return [*found, *_confusions(comparison)]
+
+
+def counts(comparison: Comparison) -> str:
+    """How many pairs changed sides, and how many samples have no counterpart."""
+    pairs = comparison.pairs
+    words = ("fixed", "broken", "unchanged") if pairs.by_pass else ("rose", "fell", "level")
+    told = ", ".join(f"{getattr(pairs, word).count:,} {word}" for word in words)
+    base = f"{figures.counted(pairs.comparable, 'comparable pair')} ({figures.counted(pairs.n_cases, 'case')})"
+    return f"{told} of {base}; {pairs.n_not_comparable:,} not comparable"
+
+
+def _figures(comparison: Comparison) -> Iterator[str]:
+    others = [change for change in comparison.metrics if not change.primary]
+    moved = sorted((each for each in others if each.verdict in _BEYOND_NOISE), key=_worst_first)
+    for change in moved[:_MOST_FIGURES]:
+        yield f"{change.verdict}: {compare_figures.sentence(change)}"
+    if len(moved) > _MOST_FIGURES:
+        yield f"and {figures.counted(len(moved) - _MOST_FIGURES, 'more figure')} beyond noise, below"
+    if not moved and others and comparison.headline.verdict is not Moved.SAME:
+        yield f"no other figure moved beyond noise ({len(others)} looked at)"
+
+
+def _slices(comparison: Comparison) -> Iterator[str]:
+    every = [each for found in comparison.slices.values() if len(found) > 1 for each in found]
+    moved = [each for each in every if each.metrics and each.metrics[0].verdict in _BEYOND_NOISE]
+    for each in sorted(moved, key=lambda one: _worst_first(one.metrics[0]))[:_MOST_SLICES]:
+        yield f"{each.metrics[0].verdict} in {slice_name(each)}: {compare_figures.sentence(each.metrics[0])}"
+    if len(moved) > _MOST_SLICES:
+        yield f"and {figures.counted(len(moved) - _MOST_SLICES, 'more group')} beyond noise, below"
+
+
+def _worst_first(change: MetricChange) -> int:
+    return _BEYOND_NOISE.index(change.verdict)
+
+
+def slice_name(each: SliceChange) -> str:
+    """A group with its factor: `category levers`."""
+    return f"{each.factor} {clipped(each.name, _LONGEST_NAME)}"
+
+
+def _codes(comparison: Comparison) -> Iterator[str]:
+    for standing in (Standing.NEW, Standing.RESOLVED):
+        found = [each for each in comparison.codes if each.standing is standing]
+        if found:
+            shown = _some([_code(each) for each in found], len(found), _MOST_NAMED)
+            yield f"{standing} findings, in {comparison.pairs.comparable:,} pairs: {shown}"
+
+
+def _code(each: CodeChange) -> str:
+    return f"{clipped(each.code, _LONGEST_NAME)} {each.a:,} -> {each.b:,}"
+
+
+def _confusions(comparison: Comparison) -> Iterator[str]:
+    found = comparison.confusions
+    if not any(found.counts.get(standing) for standing in (Standing.NEW, Standing.RESOLVED)):
+        return
+    first = [each for each in found.listed if each.standing in (Standing.NEW, Standing.RESOLVED)]
+    yield f"{confusion_counts(comparison)}: {_some([_confusion(each) for each in first], len(first), 2)}"
+
+
+def _confusion(each: Confusion) -> str:
+    expected, got = (clipped(text, _LONGEST_NAME) for text in (each.expected, each.got))
+    return f"{got} for {expected} {each.a:,} -> {each.b:,}"
+
+
+def confusion_counts(comparison: Comparison) -> str:
+    """How many different confusions there are, by what became of them: `12 confusions, 3 new, 2 resolved`."""
+    found = comparison.confusions
+    parts = [f"{found.counts[standing]:,} {standing}" for standing in Standing if found.counts.get(standing)]
+    return ", ".join([figures.counted(found.n, "confusion"), *parts])
+
+
+def pair_lists(comparison: Comparison) -> list[tuple[str, str]]:
+    """Every list with its count and the first few samples in it; the reasons of those that cannot be compared last."""
+    pairs = comparison.pairs
+    rows = [(label, _listed(found, pairs.comparable)) for label, found in comparable_lists(comparison)]
+    rows.append(("Not comparable", f"{pairs.n_not_comparable:,}, no part of any figure"))
+    rows += [(f"  {why}", _first(found)) for why, found in pairs.not_comparable.items()]
+    return rows
+
+
+def comparable_lists(comparison: Comparison) -> list[tuple[str, PairList]]:
+    """The lists of comparable pairs, each with its label."""
+    pairs = comparison.pairs
+    passed = [("Fixed", pairs.fixed), ("Broken", pairs.broken), ("Unchanged", pairs.unchanged)]
+    scored = [("Score rose", pairs.rose), ("Score fell", pairs.fell), ("Score level", pairs.level)]
+    return [*passed, *scored] if pairs.by_pass else scored
+
+
+def _listed(found: PairList, comparable: int) -> str:
+    if not found.count:
+        return f"0 of {comparable:,}"
+    return f"{found.count:,} of {comparable:,}: {_names(found)}"
+
+
+def _first(found: PairList) -> str:
+    return f"{found.count:,}: {_names(found)}"
+
+
+def _names(found: PairList) -> str:
+    return _named([pair_name(line) for line in found.lines], found.count, 4)
+
+
+def pair_name(line: PairLine) -> str:
+    """A sample by its case, with variant and repeat where there are more."""
+    variant = f" [{line.variant}]" if line.variant else ""
+    return f"{line.case_id}{variant}" + (f" #{line.repeat + 1}" if line.repeat else "")
+
+
+def _named(names: list[str], count: int, most: int) -> str:
+    return _some([clipped(name, _LONGEST_NAME) for name in names], count, most)
+
+
+def _some(names: list[str], count: int, most: int) -> str:
+    shown = ", ".join(names[:most])
+    more = count - min(len(names), most)
+    return f"{shown} and {more:,} more" if more > 0 else shown

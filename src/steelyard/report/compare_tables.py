@@ -1,0 +1,232 @@
+"""The tables of a comparison as plain rows of text, before a view escapes and lays them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.analysis.compare_model import Comparison, MetricChange, Moved, PairList, SliceChange, Standing
+from steelyard.report import compare_figures, compare_sentences, figures
+from steelyard.report.tables import Column, Kind, Table
+
+VERDICT = "Verdict"
+"""The title of the columns in which a word of `Moved` stands."""
+_HEADING = ("headline", "components", "flags", "measures", "bands")
+_SPENT = ("latency", "spending")
+_HOW = "difference B minus A, shares in percentage points; p adjusted for the table; n: pairs (of fewer cases)"
+
+
+def main_figures(comparison: Comparison, limit: int) -> Table:
+    """Pass rate, average, components, flags, measures and bands: A, B, difference, interval, p, n and verdict."""
+    changes = [change for change in comparison.metrics if change.group in _HEADING]
+    return _figures("Figures", changes, limit)
+
+
+def spending(comparison: Comparison, limit: int) -> Table:
+    """Latency, tokens and cost, a sample each."""
+    changes = [change for change in comparison.metrics if change.group in _SPENT]
+    return _figures("Latency and cost, a sample", changes, limit)
+
+
+def _figures(title: str, changes: Sequence[MetricChange], limit: int) -> Table:
+    rows = [(compare_figures.name(change), *_cells(change)) for change in changes[:limit]]
+    return Table(title, (Column("Figure", Kind.TEXT), *_COLUMNS), rows, _note(_HOW, len(changes) - len(rows)))
+
+
+_COLUMNS = (
+    Column("A"),
+    Column("B"),
+    Column("Difference"),
+    Column("95 % interval"),
+    Column("p"),
+    Column("n", Kind.STACKED),
+    Column(VERDICT),
+)
+
+
+def _cells(change: MetricChange) -> tuple[str, ...]:
+    return (
+        compare_figures.before(change),
+        compare_figures.after(change),
+        compare_figures.difference(change),
+        compare_figures.interval(change),
+        compare_figures.chance(change),
+        compare_figures.base(change),
+        change.verdict.value,
+    )
+
+
+def _note(told: str, left_off: int) -> str:
+    return f"{told}; {left_off:,} more are not shown" if left_off > 0 else told
+
+
+def narrowed(table: Table) -> Table:
+    """The table with the interval below the difference, for a terminal that has no room for both."""
+    titles = [column.title for column in table.columns]
+    if "Difference" not in titles:
+        return table
+    at = titles.index("Difference")
+    columns = (*table.columns[:at], Column("Difference", Kind.STACKED), *table.columns[at + 2 :])
+    rows = [(*row[:at], f"{row[at]}\n{row[at + 1]}", *row[at + 2 :]) for row in table.rows]
+    return Table(table.title, columns, rows, table.note, table.conclusion)
+
+
+def slices(comparison: Comparison, limit: int) -> list[Table]:
+    """By factor the groups that moved at all, what is beyond noise first; groups that did not are counted."""
+    return [
+        _slices(factor, groups, comparison, limit) for factor, groups in comparison.slices.items() if len(groups) > 1
+    ]
+
+
+def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison, limit: int) -> Table:
+    moved = [(group, change) for group in groups for change in _moved(group)]
+    moved.sort(key=lambda each: _most_first(each[1]))
+    main = comparison.headline.metric
+    rows = []
+    for group, change in moved[:limit]:
+        sides = (f"{group.fixed:,}", f"{group.broken:,}") if comparison.pairs.by_pass else ()
+        told = group.name if change.name == main else f"{group.name}: {compare_figures.name(change)}"
+        rows.append((told, *sides, *_cells(change)))
+    sides_titles = (Column("Fixed"), Column("Broken")) if comparison.pairs.by_pass else ()
+    columns = (Column(factor.capitalize(), Kind.TEXT), *sides_titles, *_COLUMNS)
+    still = len(groups) - len({group.name for group, _ in moved})
+    note = f"{still:,} of {len(groups):,} groups did not move" if still else ""
+    left_off = len(moved) - len(rows)
+    if left_off:
+        note = "; ".join(part for part in (note, f"{left_off:,} more rows are not shown") if part)
+    return Table(f"By {factor}: {_NAMES.get(main, main)}", columns, rows, note)
+
+
+_NAMES = {"pass_rate": "pass rate", "average": "average score"}
+
+
+def _moved(group: SliceChange) -> list[MetricChange]:
+    """The figure that decides, when anything in the group moved; further figures only beyond noise."""
+    if not group.metrics or all(change.verdict is Moved.SAME or not change.a.n for change in group.metrics):
+        return []
+    further = [each for each in group.metrics[1:] if each.verdict in (Moved.BETTER, Moved.WORSE, Moved.CHANGED)]
+    return [group.metrics[0], *further]
+
+
+def _most_first(change: MetricChange) -> tuple[int, float]:
+    order = (Moved.WORSE, Moved.BETTER, Moved.CHANGED, Moved.CANNOT_TELL, Moved.SAME)
+    return order.index(change.verdict), -abs(change.difference.value or 0.0)
+
+
+def unmoved_slices(comparison: Comparison) -> str:
+    """Which factors have groups none of which moved; "" when there is no such factor."""
+    still = [table.title for table in slices(comparison, 1) if not table.rows]
+    return "" if not still else "nothing moved " + ", ".join(title.replace("By ", "by ", 1) for title in still)
+
+
+def codes(comparison: Comparison, limit: int) -> Table:
+    """Every code that was found, what moved most first: findings and samples on either side, noise or not."""
+    by_name = {change.name: change for change in comparison.metrics}
+    rows = []
+    for each in comparison.codes[:limit]:
+        change = by_name.get(f"findings.{each.code}")
+        judged = ("", "") if change is None else (compare_figures.chance(change), change.verdict.value)
+        counted = (f"{each.a:,}", f"{each.b:,}", f"{each.samples_a:,}", f"{each.samples_b:,}")
+        rows.append((each.code, *counted, each.standing.value, *judged))
+    columns = (
+        Column("Code", Kind.TEXT),
+        Column("A"),
+        Column("B"),
+        Column("Samples A"),
+        Column("Samples B"),
+        Column("Change"),
+        Column("p"),
+        Column(VERDICT),
+    )
+    return Table("Findings", columns, rows, _note(_of_pairs(comparison), len(comparison.codes) - len(rows)))
+
+
+def _of_pairs(comparison: Comparison) -> str:
+    return f"in {figures.counted(comparison.pairs.comparable, 'comparable pair')}"
+
+
+def confusions(comparison: Comparison, limit: int) -> Table:
+    """What was taken for what, new ones first, then resolved ones, then those that moved."""
+    found = comparison.confusions
+    moved = [each for each in found.listed if each.standing is not Standing.SAME]
+    rows = [
+        (each.expected, each.got, each.code, f"{each.a:,}", f"{each.b:,}", each.standing.value)
+        for each in moved[:limit]
+    ]
+    columns = (
+        Column("Expected", Kind.TEXT),
+        Column("Got", Kind.TEXT),
+        Column("Code", Kind.TEXT),
+        Column("A"),
+        Column("B"),
+        Column("Change"),
+    )
+    left_off = found.n - found.counts.get(Standing.SAME, 0) - len(rows)
+    note = f"{compare_sentences.confusion_counts(comparison)}, {_of_pairs(comparison)}"
+    return Table("Confusions", columns, rows, _note(note, left_off))
+
+
+def sections(comparison: Comparison, limit: int) -> Table:
+    """Findings a sample in each section of the texts, and how many there are."""
+    rows = [
+        (each.section or compare_sentences.NO_SECTION, f"{each.a:,}", f"{each.b:,}", *_cells(each.rate))
+        for each in comparison.sections[:limit]
+    ]
+    found = (Column("Found A"), Column("Found B"))
+    columns = (Column("Section", Kind.TEXT), *found, *_COLUMNS)
+    note = _note("A, B and difference: findings a sample", len(comparison.sections) - len(rows))
+    return Table("Findings by section", columns, rows, note)
+
+
+def section_codes(comparison: Comparison, limit: int) -> Table:
+    """The codes that moved in each section, by how much."""
+    moved = [
+        (section.section or compare_sentences.NO_SECTION, each)
+        for section in comparison.sections
+        for each in section.codes
+        if each.standing is not Standing.SAME
+    ]
+    moved.sort(key=lambda pair: -abs(pair[1].b - pair[1].a))
+    rows = [(name, each.code, f"{each.a:,}", f"{each.b:,}", each.standing.value) for name, each in moved[:limit]]
+    columns = (Column("Section", Kind.TEXT), Column("Code", Kind.TEXT), Column("A"), Column("B"), Column("Change"))
+    return Table("Codes by section", columns, rows, _note(_of_pairs(comparison), len(moved) - len(rows)))
+
+
+def instruments(comparison: Comparison) -> Table:
+    """Everything that differs in how the runs were made."""
+    rows = [
+        (
+            change.part,
+            compare_sentences.MEANINGS[change.means],
+            change.sentence,
+            change.a,
+            change.b,
+            compare_sentences.cases_of(change),
+        )
+        for change in comparison.instruments.changes
+    ]
+    columns = tuple(Column(title, Kind.TEXT) for title in ("Part", "Means", "What differs", "A", "B", "Cases"))
+    return Table("Instruments", columns, rows)
+
+
+def pair_list(label: str, found: PairList, of: int | None = None) -> Table:
+    """The first samples of a list with their scores."""
+    rows = [
+        (compare_sentences.pair_name(line), figures.percent(line.a), figures.percent(line.b)) for line in found.lines
+    ]
+    told = f"{label}: {found.count:,}" + (f" of {of:,}" if of is not None else "")
+    left_off = found.count - len(rows)
+    note = f"the first {len(rows):,}; {left_off:,} more are not shown" if left_off else ""
+    return Table(told, (Column("Sample", Kind.TEXT), Column("Score in A"), Column("Score in B")), rows, note)
+
+
+def everything(comparison: Comparison, limit: int) -> list[Table]:
+    """All tables of figures in the order in which they are read."""
+    return [
+        main_figures(comparison, limit),
+        *slices(comparison, limit),
+        codes(comparison, limit),
+        confusions(comparison, limit),
+        sections(comparison, limit),
+        section_codes(comparison, limit),
+        spending(comparison, limit),
+    ]

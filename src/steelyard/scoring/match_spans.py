@@ -1,0 +1,248 @@
+"""The scorer for spans of a text: matched one-to-one to the gold spans, and every error named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
+from steelyard.scoring.offsets import OffsetUnit, TextOffsets
+from steelyard.scoring.sections import MAIN, complaint_about, sections_of
+from steelyard.scoring.span_counts import span_counts, span_measures
+from steelyard.scoring.span_faults import Naming, certainties, span_faults
+from steelyard.scoring.span_parameters import Categories, SpanCodes
+from steelyard.scoring.span_reading import Spans, SpansLayout, TextSpan, read_spans
+from steelyard.scoring.span_schemes import Scheme, SpanComparison, compare_spans
+from steelyard.suite.case import Case
+from steelyard.suite.shares import share
+
+Share = Annotated[float, BeforeValidator(share), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})]
+_MOST_PREPARED = 256
+_MOST_KEYS = 10
+_WORD = re.compile(r"\w+")
+_FEW = 3
+
+
+@dataclass(slots=True)
+class _Gold:
+    """The gold spans of one case with its text, read once."""
+
+    source: Any
+    asked: Any
+    text: str
+    spans: Spans
+
+
+class MatchSpans(Scorer):
+    """F1 of the answer's spans against the gold ones: by default, those with the same boundaries and role are right.
+
+    Spans are matched one-to-one whatever their order. Every span that is missed, extra, in the wrong role, too fine,
+    too coarse or a duplicate is an error of its own. Inside, all offsets are in code points.
+    """
+
+    has_strict: ClassVar[bool] = True
+    needs_json: ClassVar[bool] = True
+    case_paths: ClassVar[tuple[str, ...]] = ("text",)
+
+    answer: str | None = Field(default="", description="Where in the answer the shape begins; left out, at its top.")
+    text: str = Field(description="Path to the text that the offsets refer to; it begins at the case.")
+    expected: SpansLayout = Field(description="How the case holds the gold spans; the path of the list begins there.")
+    shape: SpansLayout = Field(default=SpansLayout(), description="How an answer holds its spans.")
+    offsets: OffsetUnit = Field(
+        default="code_points", description="What offsets count: code points, UTF-8 bytes or UTF-16 units."
+    )
+    iou: Share = Field(
+        default=0.5,
+        description="How much two spans must overlap to be a pair, as intersection over union; 0: any overlap.",
+    )
+    value: Scheme = Field(default="strict", description="The scheme whose F1 is the value.")
+    categories: Categories = Field(
+        default=Categories(), description="The categories of roles: a list of names, or names and what ends them."
+    )
+    sections: dict[str, str | tuple[str, ...]] = Field(
+        default={},
+        description="By name of a section, the regular expression that begins it; what is before them all is `main`.",
+    )
+    codes: SpanCodes = Field(default=SpanCodes(), description="The code of each kind of error.")
+    most: int = Field(default=1000, ge=1, le=100_000, description="An answer with more spans than this is malformed.")
+    strict: bool = Field(default=False, description="Take the strict scheme, whatever `value` says.")
+
+    @model_validator(mode="after")
+    def _names_are_told_apart(self) -> Self:
+        if wrong := complaint_about(self.sections):
+            raise ValueError(wrong)
+        return self
+
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:  # type: ignore[override]  # its categories and sections are its own
+        """Ratios of its counts: the usual ones, and those of its categories and sections."""
+        return span_measures(self.categories.names, [MAIN, *self.sections] if self.sections else [])
+
+    @cached_property
+    def _prepared(self) -> dict[str, _Gold]:
+        return {}
+
+    @cached_property
+    def _naming(self) -> Naming:
+        codes = {kind: code for kind, code in self.codes.model_dump().items() if code is not None}
+        before = f"{self.answer}." if self.answer else ""
+        return Naming(codes, lambda index: before + self.shape.place_of(index), self.expected.place_of)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme that the value is of."""
+        return "strict" if self.strict else self.value
+
+    def fault_codes(self) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for kind in SpanCodes.model_fields:
+            if code := getattr(self.codes, kind):
+                found.setdefault(code, SpanCodes.model_fields[kind].description or "")
+        return found
+
+    def truth_paths(self) -> Mapping[str, str]:
+        return {"expected": self.expected.list_path} if self.expected.list_path else {}
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        gold = self._gold(case)
+        if gold is None:
+            return UNKNOWN
+        seen = self.seen(answer)
+        items = self.shape.found(seen)
+        if items is None:
+            return self._misshapen(gold, self._no_list(seen))
+        if len(items) > self.most:
+            return self._misshapen(gold, f"it holds {len(items):,} spans, more than the {self.most:,} that are read")
+        spans = self.placed(items, self.shape, gold.text)
+        return self._reading(compare_spans(gold.spans, spans, iou=self.iou))
+
+    def placed(self, items: Sequence[Any], layout: SpansLayout, text: str) -> Spans:
+        """The spans of a list in their places in the text, each tagged with its section."""
+        sections = sections_of(text, self.sections) if self.sections else None
+        return read_spans(items, text, layout=layout, offsets=self.offsets, sections=sections)
+
+    def _reading(self, found: SpanComparison) -> Reading:
+        return Reading(
+            found.figures(self.scheme).f1 or 0.0,
+            note=self._note(found),
+            faults=tuple(span_faults(found, self.scheme, self._naming)),
+            counts=self._counts(found),
+            certainties=certainties(found, self.categories.of),
+        )
+
+    def _counts(self, found: SpanComparison) -> Mapping[str, int]:
+        return span_counts(found, self.categories.of, self.categories.names, in_sections=bool(self.sections))
+
+    def _note(self, found: SpanComparison) -> str:
+        right = round(found.figures("strict").right)
+        told = [f"{right} of {len(found.gold)} right, {len(found.answer)} answered"]
+        if moved := sum(bool(span.misplaced) for span in found.answer.placed):
+            told.append(f"{moved} with wrong offsets put where their text is")
+        if found.answer.lost:
+            told.append(f"{len(found.answer.lost)} without a place in the text")
+        if self.categories.names:
+            roles = {span.role for span in found.answer.placed if self._outside(span.role)}
+            if roles:
+                few = ", ".join(repr(role) for role in sorted(roles)[:_FEW])
+                told.append(f"roles of no category: {few}" + (", …" if len(roles) > _FEW else ""))
+        return "; ".join(told)
+
+    def _outside(self, role: str) -> bool:
+        return bool(self.categories.names) and self.categories.of(role) not in self.categories.names
+
+    def _misshapen(self, gold: _Gold, why: str) -> Reading:
+        return Reading(0.0, counts=self._nothing(gold), misshapen=why)
+
+    def _no_list(self, seen: Any) -> str:
+        keys = ", ".join(map(str, list(seen)[:_MOST_KEYS])) if isinstance(seen, dict) else ""
+        there = f"the answer has the keys: {keys}" if keys else "the answer is no object with keys"
+        return f"it has no list of spans at {self.shape.spans}; {there}"
+
+    def nothing(self, case: Case) -> Mapping[str, int]:
+        gold = self._gold(case)
+        return {} if gold is None else self._nothing(gold)
+
+    def _nothing(self, gold: _Gold) -> Mapping[str, int]:
+        return self._counts(compare_spans(gold.spans, Spans(), iou=self.iou))
+
+    def truth(self, case: Case) -> Any:
+        gold = self._gold(case)
+        return None if gold is None else self.shape.build(gold.spans.placed, gold.text, self.offsets)
+
+    def everything(self, cases: Sequence[Case]) -> Any:
+        elements: dict[tuple[str, str], Any] = {}
+        for case in cases:
+            if (gold := self._gold(case)) is not None:
+                ruler = TextOffsets(gold.text, self.shape.offsets or self.offsets)
+                for span in gold.spans.placed:
+                    elements.setdefault((span.text, span.role), self.shape.element(span, ruler))
+        return self.shape.document(list(elements.values()))
+
+    def blankets(self, case: Case) -> Mapping[str, Any]:
+        gold = self._gold(case)
+        if gold is None:
+            return {}
+        roles = list(dict.fromkeys(span.role for span in gold.spans.placed))
+        words = [word.span() for word in _WORD.finditer(gold.text)]
+        places = {"whole text": [(0, len(gold.text))], "every word": words}
+        return {
+            name: self.shape.build(
+                [TextSpan(gold.text[start:end], start, end, role) for start, end in found for role in roles],
+                gold.text,
+                self.offsets,
+            )
+            for name, found in places.items()
+        }
+
+    def check(self, case: Case) -> str | None:
+        items = self.expected.found(case)
+        if not items:
+            return None
+        text = self.known(case, "text")
+        if not isinstance(text, str):
+            return f"{self.text} holds no text that the spans could be in"
+        spans = self.placed(items, self.expected, text)
+        if spans.lost:
+            return f"{self.expected.place_of(spans.lost[0].index)}: {spans.lost[0].why}"
+        for span in spans.placed:
+            if wrong := span.misplaced or self._wrong_role(span.role):
+                return f"{self.expected.place_of(span.index)}: {wrong}"
+        return self._told_twice(spans)
+
+    def _wrong_role(self, role: str) -> str:
+        if self.expected.role is not None and not role:
+            return "it has no role"
+        if self._outside(role):
+            return f"its role {role!r} is in none of the categories {', '.join(self.categories.names)}"
+        return ""
+
+    def _told_twice(self, spans: Spans) -> str | None:
+        by_role = sorted(spans.placed, key=lambda span: (span.role, span.start, span.end))
+        for one, other in pairwise(by_role):
+            if one.role == other.role and other.start < one.end:
+                where = self.expected.place_of
+                return f"{where(one.index)} and {where(other.index)} overlap and have one role, {one.role!r}: keep one"
+        return None
+
+    def _gold(self, case: Case) -> _Gold | None:
+        known = self._prepared.get(case.id)
+        # The same objects are the same truth: repeats and variants of a case need not read it again.
+        if known is not None and known.source is case.expected and known.asked is case.input:
+            return known
+        items, text = self.expected.found(case), self.known(case, "text")
+        if not items or not isinstance(text, str):
+            return None
+        spans = self.placed(items, self.expected, text)
+        if not spans.placed:
+            return None
+        if len(self._prepared) >= _MOST_PREPARED:
+            self._prepared.clear()
+        gold = _Gold(case.expected, case.input, text, spans)
+        self._prepared[case.id] = gold
+        return gold

@@ -1,0 +1,203 @@
+"""What the judge says of the spans, held against the spans: what they show to be wrong is counted and not believed.
+
+The judge's answer is the enhanced result: `scores`, `totalScore`, `missedElements`, `falsePositives`,
+`taxonomyErrors`, `granularityErrors`, `categoryScores`, `notes`. Whatever stands the test becomes a finding, and a span
+that is no false positive is one that its confidence was right about. Of a case that has gold spans neither is taken:
+both are found against the gold, and would be counted twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from steelyard import Case, Checked, Finding
+
+from .extracted import Extracted, plain
+from .reasons import REASONS
+from .taxonomy import categories, category_of
+
+SEVERITIES = {"critical": "critical", "important": "major", "minor": "minor"}
+"""How bad a missed element is, in the judge's words and in those of the suite's findings."""
+ISSUES = {"too_fine": "TOO_FINE", "too_coarse": "TOO_COARSE"}
+_DIMENSIONS = ("coverage", "precision", "granularity", "taxonomy", "technicalSpecs")
+
+Record = Mapping[str, Any]
+Look = Callable[[Record, Extracted], tuple[str, Finding | None]]
+"""From one record of a list to what is wrong with it (or ""), and the finding it amounts to."""
+
+
+def check(reply: Record, text: str, case: Case, metrics: Mapping[str, Any]) -> Checked:  # noqa: ARG001 - as it is called
+    """What of the judge's answer bears checking. `text` is the answer's spans as JSON."""
+    spans = json.loads(text)
+    spans = spans.get("spans") if isinstance(spans, dict) else spans
+    prompt, gold = _part(case.input, "text"), _part(case.expected, "spans")
+    extracted = Extracted(_listed(spans), prompt if isinstance(prompt, str) else "", _listed(gold))
+    checked, findings, wrong = hold_against(reply, extracted)
+    if gold:
+        return Checked(checked, (), tuple(wrong))
+    refused = [record["spanIndex"] for record in checked.get("falsePositives", ())]
+    return Checked(checked, tuple(findings), tuple(wrong), extracted.certainties(refused))
+
+
+def hold_against(reply: Record, extracted: Extracted) -> tuple[dict[str, Any], list[Finding], list[str]]:
+    """The answer without what the spans show to be wrong, the findings it amounts to, and what is wrong in words."""
+    kept: dict[str, Any] = dict(reply)
+    findings: list[Finding] = []
+    wrong: list[str] = []
+    for name, look in _LISTS.items():
+        if name in reply:
+            kept[name] = _believed(reply[name], name, look, extracted, findings, wrong)
+    _sum_up(kept, wrong)
+    _category_scores(kept, wrong)
+    return kept, findings, wrong
+
+
+def _believed(
+    records: Any, name: str, look: Look, extracted: Extracted, findings: list[Finding], wrong: list[str]
+) -> list[Any]:
+    if not isinstance(records, list):
+        wrong.append(f"{name} is no list")
+        return []
+    kept = []
+    for at, record in enumerate(records):
+        told, finding = look(record, extracted) if isinstance(record, dict) else ("it is no record", None)
+        if told:
+            wrong.append(f"{name}[{at}]: {told}")
+            continue
+        kept.append(record)
+        if finding is not None:
+            findings.append(finding)
+    return kept
+
+
+def _false_positive(record: Record, extracted: Extracted) -> tuple[str, Finding | None]:
+    told = _pointing(record, extracted)
+    reason = record.get("reason")
+    if not told and reason not in REASONS:
+        told = f"the reason {_quoted(reason)} is none of {', '.join(REASONS)}"
+    if told:
+        return told, None
+    code = "DUPLICATE" if reason == "duplicate" else "FALSE_POSITIVE"
+    return "", extracted.finding(code, record["spanIndex"], evidence=f"{reason}, says the judge")
+
+
+def _taxonomy_error(record: Record, extracted: Extracted) -> tuple[str, Finding | None]:
+    told = _pointing(record, extracted)
+    if told:
+        return told, None
+    index, expected = record["spanIndex"], record.get("expectedRole")
+    role = extracted.role(index)
+    if expected == record.get("assignedRole") or expected == role:
+        return f"the expected role {_quoted(expected)} is the one that was assigned", None
+    if not _is_role(expected):
+        return f"the expected role {_quoted(expected)} is not in the taxonomy", None
+    finding = extracted.finding("WRONG_ROLE", index, expected=expected, got=role)
+    return "", finding
+
+
+def _granularity_error(record: Record, extracted: Extracted) -> tuple[str, Finding | None]:
+    told = _pointing(record, extracted)
+    # Snapshots of the first version call it a reason and suggest nothing.
+    issue, suggestion = record.get("issue", record.get("reason")), record.get("suggestion")
+    if told:
+        return told, None
+    if not isinstance(issue, str) or issue not in ISSUES:
+        return f"the issue {_quoted(issue)} is none of {', '.join(ISSUES)}", None
+    if isinstance(suggestion, str) and plain(suggestion) == plain(extracted.text(record["spanIndex"])):
+        return f"the suggestion {_quoted(suggestion)} is the span as it is", None
+    return "", extracted.finding(ISSUES[issue], record["spanIndex"], expected=suggestion or None)
+
+
+def _missed_element(record: Record, extracted: Extracted) -> tuple[str, Finding | None]:
+    text, role, severity = record.get("text"), record.get("expectedRole"), record.get("severity")
+    if not isinstance(text, str) or not plain(text):
+        return "it has no text", None
+    if not _is_role(role):
+        return f"the expected role {_quoted(role)} is not in the taxonomy", None
+    category = category_of(str(role))
+    if record.get("category", category) != category:
+        return f"the category {_quoted(record['category'])} is not that of the role {_quoted(role)}", None
+    if not isinstance(severity, str) or severity not in SEVERITIES:
+        return f"the severity {_quoted(severity)} is none of {', '.join(SEVERITIES)}", None
+    if not extracted.in_prompt(text):
+        return f"{_quoted(text)} is not in the prompt", None
+    if (span := extracted.holding(text, category)) is not None:
+        return f"{_quoted(text)} was extracted: [{span}] {_quoted(extracted.text(span))}", None
+    return "", extracted.missed(text, str(role), SEVERITIES[severity])
+
+
+def _pointing(record: Record, extracted: Extracted) -> str:
+    """What is wrong with the span that a record points to; "" when nothing is."""
+    index, said, role = record.get("spanIndex"), record.get("text"), record.get("assignedRole")
+    if isinstance(index, bool) or not isinstance(index, int):
+        return f"spanIndex {_quoted(index)} is no whole number"
+    if not 0 <= index < len(extracted):
+        return f"there is no span {index}: there are {len(extracted)}"
+    if said is not None and plain(str(said)) != plain(extracted.text(index)):
+        return f"span {index} is {_quoted(extracted.text(index))}, not {_quoted(said)}"
+    if role is not None and role != extracted.role(index):
+        return f"the role of span {index} is {_quoted(extracted.role(index))}, not {_quoted(role)}"
+    return ""
+
+
+def _sum_up(kept: dict[str, Any], wrong: list[str]) -> None:
+    """Puts the total right, which is the sum of the five scores."""
+    scores = kept.get("scores") if isinstance(kept.get("scores"), dict) else kept
+    given = [scores.get(name) for name in _DIMENSIONS] if isinstance(scores, dict) else []
+    total = kept.get("totalScore")
+    numbers = [one for one in given if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    if total is None or len(numbers) < len(_DIMENSIONS):
+        return
+    if total != sum(numbers):
+        wrong.append(f"totalScore {_quoted(total)} is not the sum of the scores, {sum(numbers)}")
+        kept["totalScore"] = sum(numbers)
+
+
+def _category_scores(kept: dict[str, Any], wrong: list[str]) -> None:
+    """Keeps the scores of categories that there are, on the scale from 1 to 5."""
+    given = kept.get("categoryScores")
+    if not isinstance(given, dict):
+        return
+    good: dict[str, dict[str, Any]] = {}
+    for name, scores in given.items():
+        if name not in categories():
+            wrong.append(f"categoryScores.{name}: there is no such category")
+            continue
+        good[name] = {}
+        for kind, value in scores.items() if isinstance(scores, dict) else ():
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and 1 <= value <= 5:
+                good[name][kind] = value
+            else:
+                wrong.append(f"categoryScores.{name}.{kind}: {_quoted(value)} is not from 1 to 5")
+    kept["categoryScores"] = good
+
+
+def _is_role(role: Any) -> bool:
+    """True for a role of the taxonomy, and for a category alone."""
+    known = categories()
+    if not isinstance(role, str) or (category := known.get(category_of(role))) is None:
+        return False
+    return role == category.name or role in category.roles
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _part(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def _quoted(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:59] + "…"
+
+
+_LISTS: Mapping[str, Look] = {
+    "missedElements": _missed_element,
+    "falsePositives": _false_positive,
+    "taxonomyErrors": _taxonomy_error,
+    "granularityErrors": _granularity_error,
+}

@@ -1,0 +1,48 @@
+"""The sections of a prompt, and the metadata of an evaluation in the seed's shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.spans import MAIN, TextOffsets, sections_of
+
+HEADERS = {
+    "technicalSpecs": r"\s*\*\*(?:TECHNICAL SPECS|Technical Specifications|(?i:technical spec(?:s|ifications)))\b",
+    "alternatives": r"\s*\*\*(?i:alternative|variations\*\*)",
+}
+"""The header that begins each section, with the blank lines before it; `suite.yaml` says the same."""
+SECTIONS = (MAIN, *HEADERS)
+
+
+def sections_in(text: str) -> dict[str, tuple[int, int] | None]:
+    """Where each section is, in code points; None for one that the prompt does not have."""
+    return sections_of(text, HEADERS)
+
+
+def metadata(text: str, spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How long the prompt is, where its sections are and how many spans begin in each, counted in UTF-16 units."""
+    ruler = TextOffsets(text, "utf16")
+    found = {name: _as_utf16(place, ruler) for name, place in sections_in(text).items()}
+    return {
+        "promptLength": ruler.from_code_points(len(text)),
+        "sections": found,
+        "spansBySection": {name: sum(section_of(span, found) == name for span in spans) for name in SECTIONS},
+    }
+
+
+def section_of(span: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
+    """The section that a span says it is in, or that its start is in; the main one when neither tells."""
+    said, start = span.get("section"), span.get("start")
+    if said in SECTIONS:
+        return str(said)
+    for name, place in sections.items():
+        if isinstance(start, int) and place and place["start"] <= start < place["end"]:
+            return name
+    return MAIN
+
+
+def _as_utf16(place: tuple[int, int] | None, ruler: TextOffsets) -> dict[str, int] | None:
+    if place is None:
+        return None
+    return {"start": ruler.from_code_points(place[0]), "end": ruler.from_code_points(place[1])}

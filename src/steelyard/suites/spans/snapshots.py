@@ -1,0 +1,214 @@
+"""Snapshots of the seed's tool: camelCase JSON with one result a prompt, older ones with fewer fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, UserMistake
+
+from .differences import differences
+from .prompt_sections import metadata, section_of
+from .summary import Evaluated, summarise
+
+_ANSWERED = ("spans", "meta")
+"""What the labeller gave; it is kept as its answer, the prompt as the case, all else beside them."""
+_PROMPT = "output"
+_DETAILED = ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors", "categoryScores")
+"""What a judge's result holds besides its scores, since the second version."""
+_FAILED = "judge failed"
+
+
+class Format:
+    """Reads and writes snapshots in the seed's shape; whatever is read is written again as it was."""
+
+    def read(self, document: Any) -> RecordedRun:
+        """The prompts with their spans and what the judge said; zeros with a "Judge failed" note are a failed call."""
+        results = document.get("results") if isinstance(document, dict) else None
+        if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
+            raise UserMistake("it has no list of results")
+        stored = document.get("summary")
+        found: tuple[str, ...] = ()
+        if isinstance(stored, dict):
+            then = [evaluated(result) for result in results]
+            found = tuple(differences(stored, summarise(then), then))
+        return RecordedRun(
+            samples=_samples(results),
+            created_at=_moment(document.get("timestamp")),
+            judge=str(document.get("judgeModel") or ""),
+            target=_pipeline(results),
+            kept=_beside(document, ["results"]),
+            differences=found,
+        )
+
+    def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
+        """The run as such a snapshot: as it was when it was imported, else with a summary of what was checked."""
+        kept = header.options.get("kept") or {}
+        rest: Sequence[Any] = kept.get("samples") or ()
+        if kept.get("document") is not None:
+            results = [_result_then(sample, case, rest[sample.position or 0]) for sample, case in samples]
+            fields = {**kept["document"]["fields"], "results": results}
+            return {name: fields[name] for name in kept["document"]["names"]}
+        written = [_result(sample, case) for sample, case in samples]
+        judge = header.suite.get("judge") or {}
+        members = [str(member.get("model") or member.get("name")) for member in judge.get("members") or ()]
+        return {
+            "timestamp": datetime.fromtimestamp(header.created_at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
+            "promptCount": len(written),
+            "sourceFile": header.suite_name,
+            "judgeModel": ", ".join(members),
+            "results": [result for result, _ in written],
+            "summary": summarise([one for _, one in written]),
+        }
+
+
+def _samples(results: Sequence[dict[str, Any]]) -> list[RecordedSample]:
+    known: dict[str, str] = {}
+    samples = []
+    for at, result in enumerate(results):
+        prompt = _prompt(result)
+        name = str(result.get("promptId") or f"prompt-{at + 1}")
+        # The same prompt again is a repeat; another one under the same name is another case.
+        case_id, n = name, 2
+        while known.setdefault(case_id, prompt) != prompt:
+            case_id, n = f"{name}#{n}", n + 1
+        samples.append(_sample(result, Case(case_id, {"text": prompt})))
+    return samples
+
+
+def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
+    judged, latency, error = result.get("judgeResult"), result.get("latencyMs"), result.get("error")
+    why_failed = _judge_failure(judged)
+    answered = error is None and isinstance(result.get("spans"), list)
+    answer = {name: result[name] for name in _ANSWERED if name in result}
+    return RecordedSample(
+        case=case,
+        answer=json.dumps(answer, ensure_ascii=False) if answered else None,
+        failure="" if answered else str(error or "no spans were recorded"),
+        latency=latency / 1000 if isinstance(latency, (int, float)) else 0.0,
+        reply=None if why_failed else judged,
+        judge_failure=why_failed,
+        only_scores=not _is_detailed(judged),
+        kept=_beside(result, [_PROMPT, *_ANSWERED] if answered else [_PROMPT]),
+    )
+
+
+def _beside(result: Mapping[str, Any], elsewhere: Sequence[str]) -> dict[str, Any]:
+    """The names of all fields, and those fields that are kept nowhere else."""
+    # A prompt that is no text is no prompt, and stays where it was.
+    moved = [name for name in elsewhere if name != _PROMPT or isinstance(result.get(name), str)]
+    return {"names": list(result), "fields": {name: value for name, value in result.items() if name not in moved}}
+
+
+def _result_then(sample: Sample, case: Case, kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The result as it was read."""
+    answer = {} if sample.attempt.text is None else json.loads(sample.attempt.text)
+    fields = {_PROMPT: case.input["text"], **answer, **kept["fields"]}
+    return {name: fields[name] for name in kept["names"]}
+
+
+def _result(sample: Sample, case: Case) -> tuple[dict[str, Any], Evaluated]:
+    """A sample of our own as a result of the seed's tool, and the same for the summary."""
+    prompt = case.input["text"]
+    spans, meta = _answer(sample.attempt.text)
+    about = metadata(prompt, spans)
+    tagged = [{**span, "section": section_of(span, about["sections"])} for span in spans]
+    failure, reply = sample.attempt.failure, _reply(sample)
+    latency = round(sample.attempt.latency * 1000)
+    told = None if failure is None else f"{failure.kind}: {failure.message}"
+    if told is None and reply is None:
+        told = f"Judge failed: {sample.judgement.told if sample.judgement else 'there is no judgement'}"
+    result = {
+        "promptId": case.id,
+        _PROMPT: prompt,
+        "spanCount": len(spans),
+        "spans": tagged,
+        "meta": meta,
+        "judgeResult": reply,
+        "error": told,
+        "latencyMs": latency,
+        "sections": about["sections"],
+        "metadata": about,
+    }
+    return result, Evaluated(prompt, tagged, reply, told is not None, latency, meta, about["sections"])
+
+
+def _answer(text: str | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    try:
+        answer = json.loads(text or "{}")
+    except ValueError:
+        return [], {}
+    spans = answer.get("spans") if isinstance(answer, dict) else None
+    meta = answer.get("meta") if isinstance(answer, dict) else None
+    listed = [span for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
+    return listed, meta if isinstance(meta, dict) else {}
+
+
+def _reply(sample: Sample) -> dict[str, Any] | None:
+    """What the judge said and what bears checking, with the scores as they count; None when it came to nothing."""
+    judgement = sample.judgement
+    if judgement is None or judgement.mode is None:
+        return None
+    ballots = [ballot for ballot in judgement.ballots if ballot.mode is judgement.mode]
+    nearest = min(ballots, key=lambda one: sum(abs(one.bound[name] - judgement.bound[name]) for name in one.bound))
+    scores = dict(judgement.bound)
+    return {**nearest.reply, "scores": scores, "totalScore": sum(scores.values())}
+
+
+def evaluated(result: Mapping[str, Any]) -> Evaluated:
+    """A result as it stands in a snapshot: what the judge said is taken as it is, to redo the seed's own sums."""
+    judged, spans, sections = result.get("judgeResult"), result.get("spans"), result.get("sections")
+    latency = result.get("latencyMs")
+    failed = bool(result.get("error")) or bool(_judge_failure(judged))
+    listed = [span for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
+    prompt = _prompt(result)
+    return Evaluated(
+        prompt=prompt,
+        spans=listed,
+        reply=None if failed else judged,
+        failed=failed,
+        latency=latency if isinstance(latency, (int, float)) else None,
+        meta=result["meta"] if isinstance(result.get("meta"), dict) else {},
+        sections=sections if isinstance(sections, dict) else metadata(prompt, listed)["sections"],
+    )
+
+
+def _prompt(result: Mapping[str, Any]) -> str:
+    return next((text for name in (_PROMPT, "input") if isinstance(text := result.get(name), str)), "")
+
+
+def _judge_failure(judged: Any) -> str:
+    """Why a judge's result is none; "" when it is one. All zeros are what the seed's tool writes for a failed call."""
+    if not isinstance(judged, dict):
+        return "no judgement was recorded"
+    notes = judged.get("notes")
+    scores = judged.get("scores")
+    numbers = list(scores.values()) if isinstance(scores, dict) else []
+    if isinstance(notes, str) and notes.strip().lower().startswith(_FAILED) and not any(numbers):
+        return notes.strip()
+    return "all scores are 0, which is not on the scale" if numbers and not any(numbers) else ""
+
+
+def _is_detailed(judged: Any) -> bool:
+    return isinstance(judged, dict) and all(
+        name in judged and not (isinstance(judged[name], list) and any(isinstance(one, str) for one in judged[name]))
+        for name in _DETAILED
+    )
+
+
+def _moment(timestamp: Any) -> float:
+    """When it was written; the beginning of 1970 for a snapshot that does not say."""
+    try:
+        moment = datetime.fromisoformat(str(timestamp).replace("Z", "+00:00"))
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _pipeline(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Which labeller gave the spans, as far as the results say."""
+    metas = [meta for result in results if isinstance(meta := result.get("meta"), dict)]
+    found = {name: sorted({str(meta[name]) for meta in metas if meta.get(name)}) for name in ("source", "version")}
+    return {name: ", ".join(values) for name, values in found.items() if values}

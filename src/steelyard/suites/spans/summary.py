@@ -1,0 +1,207 @@
+"""The summary of evaluated prompts in the seed's shape: averages, counts and rankings, in camelCase.
+
+A prompt whose judge failed is in no average and no count of diagnostics; it is counted in `errorCount`. Spans and
+latencies of such a prompt are measured all the same, as they do not come from the judge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .confidence import confidence_analysis
+from .cross_check import SEVERITIES
+from .prompt_sections import SECTIONS, section_of
+from .reasons import REASONS
+from .taxonomy import categories
+
+BANDS = {
+    "excellent (23-25)": 23,
+    "good (18-22)": 18,
+    "acceptable (13-17)": 13,
+    "poor (8-12)": 8,
+    "failing (0-7)": 0,
+}
+"""Totals by the least that belongs to each."""
+_TOP = 10
+_EXAMPLES = 3
+_MISSED_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """One prompt with its spans and, unless the judge failed, what the judge said of them."""
+
+    prompt: str
+    spans: Sequence[Mapping[str, Any]]
+    reply: Mapping[str, Any] | None = None
+    """None when the judge failed or the prompt could not be labelled."""
+    failed: bool = False
+    """True when labelling or judging failed."""
+    latency: float | None = None
+    """Milliseconds."""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    sections: Mapping[str, Any] = field(default_factory=dict)
+
+
+def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
+    """All fields of the seed's enhanced summary; an average of nothing is null."""
+    judged = [one for one in evaluated if one.reply is not None]
+    totals = [total for one in judged if (total := total_of(one.reply or {})) is not None]
+    false_positives = [(one, record) for one in judged for record in records(one, "falsePositives")]
+    missed = [record for one in judged for record in records(one, "missedElements")]
+    return {
+        "avgScore": average(totals),
+        "avgSpanCount": average([len(one.spans) for one in evaluated]),
+        "scoreDistribution": {band: sum(_band(total) == band for total in totals) for band in BANDS},
+        "commonMissedElements": _most_common(record["text"] for record in missed),
+        "commonIncorrectExtractions": _most_common(record["text"] for _, record in false_positives),
+        "errorCount": sum(one.failed for one in evaluated),
+        "pipelineSources": _pipelines(evaluated),
+        "spanSources": {
+            kind: sum(_number(one.meta.get(kind)) for one in evaluated) for kind in ("closedVocab", "openVocab", "llm")
+        },
+        "avgCategoryScores": _category_averages(judged),
+        "falsePositiveReasons": {
+            reason: sum(record.get("reason") == reason for _, record in false_positives) for reason in REASONS
+        },
+        "topTaxonomyErrors": _confusions(judged),
+        "topGranularityErrors": _granularity(judged),
+        "errorsBySection": errors_by_section(judged),
+        "confidenceAnalysis": confidence_analysis((one.spans, records(one, "falsePositives")) for one in judged),
+        "falsePositiveExamples": {
+            reason: [record["text"] for _, record in false_positives if record.get("reason") == reason][:_EXAMPLES]
+            for reason in REASONS
+        },
+        "missedBySeverity": {
+            severity: [
+                f"{record['text']} ({record.get('category')})"
+                for record in missed
+                if record.get("severity") == severity
+            ][:_MISSED_EXAMPLES]
+            for severity in SEVERITIES
+        },
+        "latencyStats": _latencies(evaluated),
+        "missedCountsByCategory": dict(Counter(str(record.get("category")) for record in missed)),
+    }
+
+
+def records(one: Evaluated, name: str) -> list[Mapping[str, Any]]:
+    """The records of one list of the judge's answer; a text alone, as the first snapshots have it, is its text."""
+    found = (one.reply or {}).get(name)
+    listed = found if isinstance(found, list) else []
+    written = [{"text": record} if isinstance(record, str) else record for record in listed]
+    return [{"text": "", **record} for record in written if isinstance(record, Mapping)]
+
+
+def total_of(reply: Mapping[str, Any]) -> float | None:
+    """The total of a judge's answer, else the sum of its scores; None when it has neither."""
+    total, scores = reply.get("totalScore"), reply.get("scores")
+    if isinstance(total, (int, float)) and not isinstance(total, bool):
+        return total
+    numbers = [one for one in scores.values() if isinstance(one, (int, float))] if isinstance(scores, dict) else []
+    return sum(numbers) if numbers else None
+
+
+def average(values: Sequence[float], digits: int = 2) -> float | None:
+    """The mean, rounded half up as the seed's tool rounds; None of nothing."""
+    return rounded(sum(values) / len(values), digits) if values else None
+
+
+def rounded(value: float, digits: int = 2) -> float:
+    """The value with so many digits, halves up, a whole number as such."""
+    scale = 10**digits
+    found = math.floor(value * scale + 0.5) / scale
+    return int(found) if found == int(found) else found
+
+
+def errors_by_section(judged: Iterable[Evaluated]) -> dict[str, dict[str, int]]:
+    """False positives and missed elements by section; what is in no place of the prompt counts as main."""
+    counts = {name: {"falsePositives": 0, "missed": 0} for name in SECTIONS}
+    for one in judged:
+        for record in records(one, "falsePositives"):
+            span = _pointed(one, record)
+            counts[section_of(span or {}, one.sections)]["falsePositives"] += 1
+        for record in records(one, "missedElements"):
+            # As the seed's tool: the first place in whatever case, in its own units.
+            before = one.prompt.lower().find(str(record["text"]).lower())
+            start = None if before < 0 else len(one.prompt[:before].encode("utf-16-le")) // 2
+            counts[section_of({"start": start}, one.sections)]["missed"] += 1
+    return counts
+
+
+def _pointed(one: Evaluated, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    index = record.get("spanIndex")
+    return one.spans[index] if isinstance(index, int) and 0 <= index < len(one.spans) else None
+
+
+def _band(total: float) -> str:
+    return next(band for band, least in BANDS.items() if total >= least or least == 0)
+
+
+def _most_common(texts: Iterable[str]) -> list[str]:
+    return [f"{text} ({count}x)" for text, count in Counter(texts).most_common(_TOP)]
+
+
+def _pipelines(evaluated: Sequence[Evaluated]) -> dict[str, int]:
+    counts = {"nlp": 0, "llm": 0, "unknown": 0}
+    for one in evaluated:
+        source = str(one.meta.get("source") or "").lower()
+        counts["llm" if "llm" in source else "nlp" if source else "unknown"] += 1
+    return counts
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+
+
+def _category_averages(judged: Sequence[Evaluated]) -> dict[str, dict[str, float | None]]:
+    given: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for one in judged:
+        scores = (one.reply or {}).get("categoryScores")
+        for name, found in scores.items() if isinstance(scores, dict) else ():
+            for kind, value in found.items() if isinstance(found, dict) else ():
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    given[name, kind].append(value)
+    return {name: {kind: average(given[name, kind]) for kind in ("coverage", "precision")} for name in categories()}
+
+
+def _confusions(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:
+    named = (
+        ((str(record.get("assignedRole")), str(record.get("expectedRole"))), record["text"])
+        for one in judged
+        for record in records(one, "taxonomyErrors")
+    )
+    return [
+        {"assignedRole": assigned, "expectedRole": expected, "count": count, "examples": examples}
+        for (assigned, expected), count, examples in _ranked(named)
+    ]
+
+
+def _granularity(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:
+    named = (
+        (str(record.get("issue", record.get("reason"))), record["text"])
+        for one in judged
+        for record in records(one, "granularityErrors")
+    )
+    return [{"reason": issue, "count": count, "examples": examples} for issue, count, examples in _ranked(named)]
+
+
+def _ranked(named: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, int, list[str]]]:
+    """The ten most frequent names, each with its count and a few texts."""
+    texts: dict[Any, list[str]] = defaultdict(list)
+    for name, text in named:
+        texts[name].append(text)
+    for name in sorted(texts, key=lambda one: -len(texts[one]))[:_TOP]:
+        yield name, len(texts[name]), texts[name][:_EXAMPLES]
+
+
+def _latencies(evaluated: Sequence[Evaluated]) -> dict[str, float | None]:
+    known = sorted(one.latency for one in evaluated if one.latency is not None)
+    at = {
+        f"p{share}": known[min(len(known) * share // 100, len(known) - 1)] if known else None for share in (50, 95, 99)
+    }
+    return {"avg": average(known, 0), **at}

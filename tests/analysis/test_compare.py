@@ -1,0 +1,389 @@
+"""What a comparison of two runs says, on runs made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from parts.columns import Made, suite
+from parts.compared import compared
+from steelyard.analysis.compare import compare
+from steelyard.analysis.compare_model import Moved, Part, Standing, Why
+from steelyard.records import Verdict
+from steelyard.suite.case import Case
+
+
+def metric(comparison, name):
+    return next(each for each in comparison.metrics if each.name == name)
+
+
+def ids(listed):
+    return [line.case_id for line in listed.lines]
+
+
+def passing(n, scores):
+    return [Made(f"c{i:02d}", scores[i]) for i in range(n)]
+
+
+def test_fixed_broken_unchanged_and_how_sure():
+    # Of 20 cases 10 pass in A. 9 of the others are fixed and 1 is broken: exact McNemar 2 x (1 + 10) / 2^10.
+    before = [1.0] * 10 + [0.0] * 10
+    after = [0.0] + [1.0] * 9 + [1.0] * 9 + [0.0]
+    found = compare(compared(passing(20, before)), compared(passing(20, after)))
+    assert ids(found.pairs.broken) == ["c00"]
+    assert ids(found.pairs.fixed) == [f"c{i}" for i in range(10, 19)]
+    assert (found.pairs.fixed.count, found.pairs.broken.count, found.pairs.unchanged.count) == (9, 1, 10)
+    rate = metric(found, "pass_rate")
+    assert (rate.a.value, rate.b.value) == (0.5, 0.9)
+    assert rate.difference.value == pytest.approx(0.4)
+    assert rate.p == rate.p_adjusted == pytest.approx(22 / 1024)
+    assert (rate.primary, rate.verdict, found.headline.verdict) == (True, Moved.BETTER, Moved.BETTER)
+    assert found.headline.sentence.startswith("B is better: pass rate 50.0 % -> 90.0 % (+40.0 points [")
+    assert found.headline.how_sure == "fairly sure: chance alone shows as large a difference in 21 of 1,000 comparisons"
+
+
+def test_failed_calls_are_never_a_change():
+    # As in the lesson: 17 scores "fell", 14 of them because the judge failed in B.
+    before = passing(17, [1.0] * 17)
+    after = [Made(f"c{i:02d}", None, "judge_failed") for i in range(14)] + [
+        Made(f"c{i:02d}", 0.0) for i in range(14, 17)
+    ]
+    found = compare(compared(before), compared(after))
+    assert found.pairs.broken.count == 3
+    assert found.pairs.not_comparable[Why.NO_READING_IN_B].count == 14
+    assert metric(found, "pass_rate").a.n == 3
+    assert found.headline.verdict is Moved.CANNOT_TELL
+    assert found.headline.hindered_by == (
+        "14 of 17 pairs have no reading on one side: what is missing is seldom so by chance",
+    )
+
+
+def test_every_sample_without_a_counterpart_has_one_reason():
+    a = [
+        Made("both", 1.0),
+        Made("gone", 1.0),
+        Made("asked-anew", 1.0),
+        Made("told-anew", 1.0),
+        Made("dead-here", None, "target_failed"),
+        Made("dead-there", 1.0),
+        Made("dead", None, "judge_failed"),
+    ]
+    b = [
+        Made("both", 1.0),
+        Made("new", 1.0),
+        Made("asked-anew", 0.0),
+        Made("told-anew", 0.0),
+        Made("dead-here", 1.0),
+        Made("dead-there", None, "target_failed"),
+        Made("dead", None, "target_failed"),
+        Made("both", 0.0, repeat=1),
+    ]
+    cases = {"asked-anew": Case("asked-anew", input="another"), "told-anew": Case("told-anew", "told-anew", "new")}
+    found = compare(compared(a), compared(b, cases=cases))
+    assert found.pairs.comparable == 1
+    assert {why: ids(listed) for why, listed in found.pairs.not_comparable.items()} == {
+        Why.ONLY_IN_A: ["gone"],
+        Why.ONLY_IN_B: ["both", "new"],
+        Why.CHANGED_QUESTION: ["asked-anew"],
+        Why.CHANGED_TRUTH: ["told-anew"],
+        Why.NO_READING_IN_A: ["dead-here"],
+        Why.NO_READING_IN_B: ["dead-there"],
+        Why.NO_READING: ["dead"],
+    }
+    told = [change.sentence for change in found.instruments.changes]
+    assert told == [
+        "the set of cases is another: 1 case only in A and 1 case only in B; set aside",
+        "the question of 1 case changed: asked-anew; set aside",
+        "the truth of 1 case changed: told-anew; set aside",
+    ]
+
+
+def test_another_judge_hinders_the_verdict_unless_it_is_asked_for_anyway():
+    a, b = compared(passing(10, [0.0] * 10)), compared(passing(10, [1.0] * 10), signature={"judge": "j2"})
+    a = replace(a, header=replace(a.header, signature=a.header.signature | {"judge": "j1"}))
+    found = compare(a, b)
+    assert found.headline.verdict is Moved.CANNOT_TELL
+    assert found.headline.sentence == "cannot tell: the judge is another: readings of A and B are not on one scale"
+    assert metric(found, "pass_rate").verdict is Moved.CANNOT_TELL
+    anyway = compare(a, b, anyway=True)
+    assert anyway.headline.verdict is Moved.BETTER
+    assert anyway.headline.in_spite_of == found.headline.hindered_by
+
+
+def test_a_hindered_verdict_says_nothing_against_the_clock():
+    a = compared([Made(f"c{i}", 0.5, latency=1.0 + i / 100) for i in range(20)])
+    b = compared([Made(f"c{i}", 0.5, latency=2.0 + i / 90) for i in range(20)], signature={"scorers": "s2"})
+    assert metric(compare(a, b), "latency.mean").verdict is Moved.WORSE
+
+
+@pytest.mark.parametrize("part", ["scorers", "rules", "judge"])
+def test_each_part_of_the_scale_is_named(part):
+    found = compare(compared(passing(3, [1.0] * 3)), compared(passing(3, [1.0] * 3), signature={part: "other"}))
+    assert [(change.part, change.means) for change in found.instruments.changes] == [(part, Part.SCALE)]
+
+
+def test_another_schema_hinders_only_where_an_answer_was_malformed():
+    other = {"schema": "a2"}
+    clean = compare(compared(passing(3, [1.0] * 3)), compared(passing(3, [1.0] * 3), signature=other))
+    assert clean.instruments.changes[0].means is Part.NOTED
+    broken = compare(compared([Made("c", 0.0, "malformed")]), compared([Made("c", 1.0)], signature=other))
+    assert broken.instruments.changes[0].means is Part.SCALE
+
+
+def test_what_is_compared_is_named_and_several_at_once_are_said():
+    a = compared(passing(3, [1.0] * 3), described={"repeats": 1})
+    b = compared(
+        passing(3, [1.0] * 3),
+        signature={"model": "n", "prompts": "p2", "target": "x2"},
+        described={"repeats": 3},
+        target={"kind": "http"},
+    )
+    found = compare(a, b)
+    assert [change.part for change in found.instruments.subject] == ["model", "prompts"]
+    assert found.instruments.several == (
+        "model, prompts and repeats changed at once: nobody can tell which of them did it"
+    )
+    assert found.headline.hindered_by == ()
+
+
+def test_an_invalid_run_is_no_side_of_a_comparison():
+    b = compared(passing(9, [1.0] * 9), verdict=Verdict.INVALID, suspect=("all answers are the same",))
+    found = compare(compared(passing(9, [0.0] * 9)), b)
+    assert found.headline.verdict is Moved.CANNOT_TELL
+    assert found.headline.hindered_by == ("run B is INVALID (all answers are the same)",)
+
+
+def test_changed_truth_is_compared_only_anyway():
+    truth = {f"c{i:02d}": Case(f"c{i:02d}", f"c{i:02d}", "relabelled") for i in range(3)}
+    a, b = compared(passing(8, [0.0] * 8)), compared(passing(8, [1.0] * 8), cases=truth)
+    found = compare(a, b)
+    assert found.instruments.changes[0].sentence == "the truth of 3 cases changed: c00, c01, c02; set aside"
+    assert (found.pairs.comparable, found.headline.hindered_by) == (5, ())
+    anyway = compare(a, b, anyway=True)
+    assert anyway.pairs.comparable == 8
+    assert anyway.headline.in_spite_of == ("the truth of 3 cases changed: c00, c01, c02",)
+
+
+def test_without_a_pass_rule_the_average_decides():
+    described = {"passing": None}
+    before = [0.1 * (i % 5) for i in range(15)]
+    a = compared(passing(15, before), described=described)
+    b = compared(passing(15, [score + 0.1 + 0.01 * (i % 3) for i, score in enumerate(before)]), described=described)
+    found = compare(a, b)
+    assert found.headline.metric == "average"
+    assert (found.pairs.by_pass, found.pairs.fixed.count, found.pairs.rose.count) == (False, 0, 15)
+    # mean of 0.10, 0.11, 0.12
+    assert metric(found, "average").difference.value == pytest.approx(0.11)
+    assert found.headline.verdict is Moved.BETTER
+
+
+def test_no_sample_changing_sides_is_not_no_change_when_scores_moved():
+    found = compare(compared(passing(8, [0.8] * 8)), compared(passing(8, [0.9] * 8)))
+    assert metric(found, "pass_rate").verdict is Moved.SAME
+    assert found.headline.verdict is Moved.CANNOT_TELL
+    assert "average score 80.0 % -> 90.0 %" in found.headline.sentence
+
+
+def test_many_looks_do_not_find_noise():
+    # One slice of ten alone would pass for better (6 of 6 fixed: p 2/64 = 0.031); among ten it does not.
+    a = [Made(f"{group}{i}", 0.0, category=group) for group in "abcdefghij" for i in range(6)]
+    b = [Made(f"{group}{i}", 1.0 if group == "a" else 0.0, category=group) for group in "abcdefghij" for i in range(6)]
+    found = compare(compared(a), compared(b))
+    one = next(each for each in found.slices["category"] if each.name == "a")
+    assert (one.n, one.n_cases, one.fixed, one.broken) == (6, 6, 6, 0)
+    rate = one.metrics[0]
+    assert (rate.name, rate.p) == ("pass_rate", pytest.approx(2 / 64))
+    assert rate.p_adjusted == pytest.approx(20 / 64)
+    assert rate.verdict is Moved.CANNOT_TELL
+
+
+def test_lower_is_better_for_findings_and_undeclared_measures_only_change():
+    described = {
+        "components": [
+            {
+                "name": "name",
+                "weight": 1.0,
+                "code": "NAME",
+                "scale": [1.0, 5.0],
+                "measures": {
+                    "recall": {"numerator": "hit", "denominator": "all", "about": "", "better": "higher"},
+                    "odd": {"numerator": "odd", "denominator": "all", "about": ""},
+                },
+            }
+        ]
+    }
+
+    def samples(hit, found):
+        return [
+            Made(
+                f"c{i}",
+                0.5,
+                parts={"name": 3.0 + hit / 4},
+                counts={"name": {"hit": hit + i % 2, "odd": hit + i % 2, "all": 4}},
+                findings=("MISS",) * (found + i % 2),
+            )
+            for i in range(14)
+        ]
+
+    found = compare(compared(samples(1, 2), described=described), compared(samples(3, 0), described=described))
+    assert metric(found, "score.name.recall").difference.value == pytest.approx(0.5)
+    assert metric(found, "score.name.recall").verdict is Moved.BETTER
+    assert metric(found, "score.name.odd").verdict is Moved.CHANGED
+    # Findings a sample: 2.5 -> 0.5.
+    assert metric(found, "findings.MISS").difference.value == pytest.approx(-2.0)
+    assert metric(found, "findings.MISS").verdict is Moved.BETTER
+    points = metric(found, "score.name.points")
+    assert (points.a.value, points.b.value, points.unit, points.scale) == (3.25, 3.75, "points", (1.0, 5.0))
+
+
+def test_codes_confusions_and_sections_are_counted_over_all():
+    a = compared(
+        [Made("c1", 0.5, findings=("ROLE", "ROLE", "MISS")), Made("c2", None, "judge_failed"), Made("c3", 1.0)],
+        confusions=[("style", "shot"), ("style", "shot"), None],
+        sections=["main", "specs", "main"],
+    )
+    b = compared(
+        [Made("c1", 0.5, findings=("ROLE", "ROLE")), Made("c2", 0.5, findings=("MISS",)), Made("c3", 1.0)],
+        confusions=[("style", "shot"), ("shot", "camera"), None],
+        sections=["main", "main", "specs"],
+    )
+    found = compare(a, b)
+    # The finding of c2 is in a sample that A has no reading of.
+    assert [(each.code, each.a, each.b, each.standing) for each in found.codes] == [
+        ("MISS", 1, 0, Standing.RESOLVED),
+        ("ROLE", 2, 2, Standing.SAME),
+    ]
+    assert [(each.expected, each.got, each.a, each.b, each.standing) for each in found.confusions.listed] == [
+        ("shot", "camera", 0, 1, Standing.NEW),
+        ("style", "shot", 2, 1, Standing.FEWER),
+    ]
+    assert found.confusions.counts == {Standing.NEW: 1, Standing.FEWER: 1}
+    assert [(each.section, each.a, each.b) for each in found.sections] == [("main", 2, 2), ("specs", 1, 0)]
+    # Two comparable samples.
+    assert (found.sections[1].rate.a.value, found.sections[1].rate.b.value) == (0.5, 0.0)
+
+
+def test_old_runs_are_compared_by_what_they_have():
+    old = compared(
+        [Made("c", 1.0, findings=("MISS",), parts={"name": 1.0})],
+        contents=False,
+        described={"components": suite()["components"][:1], "bands": []},
+    )
+    old = replace(old, header=replace(old.header, signature={"truth": "t1", "cases": "c1"}))
+    new = compared(
+        [Made("c", 1.0, findings=("MISS",), parts={"name": 0.5, "value": 1.0}, tokens=(5, 6))],
+        confusions=[("x", "y")],
+        sections=["main"],
+    )
+    found = compare(old, new)
+    assert metric(found, "score.name.points").difference.value == -0.5
+    assert found.not_compared == (
+        "component value: only B has it",
+        "bands: A and B draw them differently",
+        "tokens.in: only B has it",
+        "tokens.out: only B has it",
+        "sections: only one run says where in the text its findings are",
+        "confusions: a run does not hold its texts",
+    )
+    assert found.headline.verdict is Moved.CANNOT_TELL
+    assert any("does not say which scorers" in sentence for sentence in found.headline.hindered_by)
+
+
+def test_nothing_in_common_is_not_an_error():
+    found = compare(compared([Made("x", 1.0)]), compared([Made("y", 1.0)]))
+    assert found.headline.sentence == "cannot tell: no sample of A can be compared with one of B"
+    assert (found.headline.verdict, found.pairs.comparable) == (Moved.CANNOT_TELL, 0)
+
+
+def test_an_empty_run_is_not_an_error():
+    found = compare(compared([]), compared([Made("y", 1.0)]))
+    assert found.pairs.not_comparable[Why.ONLY_IN_B].count == 1
+
+
+def test_readings_of_two_kinds_of_judges_are_never_compared():
+    judge = {"rubric": {}, "members": []}
+    a = compared([Made("x", 1.0)], described={"judge": judge | {"mode": "model"}})
+    b = compared([Made("x", 0.0)], described={"judge": judge | {"mode": "rules"}})
+    found = compare(a, b, anyway=True)
+    assert found.pairs.not_comparable[Why.OTHER_MODE].count == 1
+
+
+def test_five_cases_are_too_few_and_it_is_said():
+    found = compare(compared(passing(5, [0.0] * 5)), compared(passing(5, [1.0] * 5)))
+    assert found.headline.verdict is Moved.CANNOT_TELL
+    assert found.headline.how_sure == "not sure: 5 cases are too few to show anything, 6 are the fewest"
+    assert found.headline.smallest == "5 cases could not have shown any difference"
+
+
+def test_another_judge_is_named():
+    def judged(model):
+        member = {"name": "one", "kind": "chat", "model": model, "address": None}
+        return {"judge": {"mode": "model", "rubric": {}, "members": [member]}}
+
+    a = compared([Made("x", 1.0)], described=judged("large"), signature={"judge": "j1"})
+    b = compared([Made("x", 1.0)], described=judged("small"), signature={"judge": "j2"})
+    change = compare(a, b).instruments.changes[0]
+    assert change.sentence == "the judge is another: readings of A and B are not on one scale (large -> small)"
+    assert (change.a, change.b) == ("large", "small")
+
+
+def test_flags_are_better_when_fewer_and_bands_have_their_ends():
+    flag = {
+        "name": "harm",
+        "weight": 0.0,
+        "code": "",
+        "scale": [0, 1],
+        "when_unknown": "skip",
+        "kind": "flag",
+        "measures": {"rate": {"numerator": "flagged", "denominator": "judged", "about": ""}},
+    }
+
+    def samples(flagged, score):
+        return [
+            Made(f"c{i:02d}", score, counts={"harm": {"flagged": int(i < flagged), "judged": 1}}, parts={"harm": 0.0})
+            for i in range(20)
+        ]
+
+    described = {"components": [flag]}
+    found = compare(compared(samples(15, 0.1), described=described), compared(samples(2, 0.9), described=described))
+    rate = metric(found, "score.harm.rate")
+    assert (rate.group, rate.a.value, rate.b.value, rate.verdict) == ("flags", 0.75, 0.1, Moved.BETTER)
+    assert metric(found, "band.Good").verdict is Moved.BETTER
+    assert metric(found, "band.Poor").verdict is Moved.BETTER
+    assert metric(found, "band.Fair").verdict is Moved.SAME
+    assert not any(each.name == "score.harm.points" for each in found.metrics)
+
+
+def test_a_gate_says_which_way_of_a_measure_is_better():
+    part = {
+        "name": "name",
+        "weight": 1.0,
+        "code": "NAME",
+        "scale": [0.0, 1.0],
+        "measures": {"extra": {"numerator": "extra", "denominator": "all", "about": ""}},
+    }
+    described = {"components": [part], "gates": ["score.name.extra <= 10 %", "no gate at all"]}
+
+    def samples(extra):
+        return [Made(f"c{i:02d}", 0.5, counts={"name": {"extra": extra + i % 2, "all": 5}}) for i in range(20)]
+
+    found = compare(compared(samples(3), described=described), compared(samples(0), described=described))
+    assert metric(found, "score.name.extra").verdict is Moved.BETTER
+
+
+def test_repeats_of_a_case_do_not_make_it_surer():
+    # Three cases with 10 repeats each, all fixed: 30 samples are three cases, and three can show nothing.
+    a = [Made(f"c{i}", 0.0, repeat=r) for i in range(3) for r in range(10)]
+    b = [Made(f"c{i}", 1.0, repeat=r) for i in range(3) for r in range(10)]
+    rate = metric(compare(compared(a), compared(b)), "pass_rate")
+    assert (rate.a.n, rate.difference.n, rate.p, rate.verdict) == (30, 3, 0.25, Moved.CANNOT_TELL)
+
+
+def test_a_case_that_moved_to_another_category_is_in_neither():
+    a = compared([Made("x", 1.0, category="one"), Made("y", 1.0, category="one")])
+    cases = {"x": Case("x", "x", "x", category="two")}
+    b = compared([Made("x", 1.0, category="two"), Made("y", 1.0, category="one")], cases=cases)
+    found = compare(a, b)
+    assert {each.name: each.n for each in found.slices["category"]} == {"one": 1, "(differs)": 1}
+    assert found.instruments.changes[0].sentence == "category, tags or the like of 1 case changed: x"

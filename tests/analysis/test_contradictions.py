@@ -1,0 +1,49 @@
+"""How often a judge complains of what is not so, as a figure of the run and of the judge's health."""
+
+from __future__ import annotations
+
+from parts.judged import ballot, judged, judged_suite
+from steelyard.analysis.complaints import complaints_about
+from steelyard.analysis.health_checks import health_value
+from steelyard.analysis.judge_figures import judge_figures
+from steelyard.analysis.judge_health import judge_health
+from steelyard.analysis.rubric import described_rubric
+from steelyard.records import Mode
+
+SAID = {"tone": 3, "overall": 3, "harm": False}
+
+
+def suite(check: str | None = "my:check") -> dict:
+    described = judged_suite()
+    return described | {"judge": described["judge"] | {"check": check}}
+
+
+def samples() -> list:
+    return [
+        judged("a", ballot(SAID, remarks=("CONTRADICTION", "CONTRADICTION"))),
+        judged("b", ballot(SAID)),
+        judged("c", ballot(SAID), ballot(SAID, repeat=1, remarks=("CONTRADICTION",))),
+        judged("d", ballot(SAID, mode=Mode.BASIC, rung="basic")),
+        judged("e", ballot(None)),
+    ]
+
+
+def test_the_share_is_of_ballots_in_the_main_mode_with_at_least_one():
+    # Main mode: a, b, c twice; of these a and one of c. The basic one and the failed one are missing.
+    rubric = described_rubric(suite())
+    assert rubric is not None
+    found = judge_figures(iter(samples()), rubric).contradictions
+    assert (found.value, found.n, found.n_missing) == (0.5, 4, 2)
+
+
+def test_it_is_a_figure_of_the_judges_health_and_worth_a_complaint():
+    health = judge_health(samples(), suite(), {})
+    found = health_value(health, "contradictions")
+    assert (found.value, found.n) == (0.5, 4)
+    assert "complained of what the answer shows to be otherwise in 2 of 4 readings" in complaints_about(health)
+
+
+def test_without_a_check_it_is_not_available():
+    health = judge_health(samples(), suite(None), {})
+    assert health_value(health, "contradictions").value is None
+    assert not any("otherwise" in told for told in health.complaints)

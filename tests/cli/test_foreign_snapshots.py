@@ -1,0 +1,211 @@
+"""`import --suite` and `export --suite`: a team's own snapshots, read by the format that its suite brings along."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from parts.judged_suite import write_judged
+from steelyard import foreign
+from steelyard.cli.group import steelyard
+from steelyard.errors import SteelyardError
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+
+FORMS = '''
+from steelyard import Case, RecordedRun, RecordedSample, UserMistake
+
+
+class Diary:
+    """Texts of a diary with the clarity that somebody gave them."""
+
+    def read(self, document):
+        if not isinstance(document, dict) or "pages" not in document:
+            raise UserMistake("it has no pages")
+        if document.get("broken"):
+            raise KeyError("ink")
+        return RecordedRun(
+            samples=[self._sample(page) for page in document["pages"]],
+            created_at=86400.0,
+            judge=document.get("by", ""),
+            kept={"by": document.get("by"), "pages": len(document["pages"])},
+            differences=("mean: 4, the pages give 3",) if "mean" in document else (),
+        )
+
+    def _sample(self, page):
+        said = page.get("clarity")
+        reply = None if said is None else {"reasons": ["a", "b"], "clarity": said, "harm": False}
+        case = Case(page["day"], {"number": page.get("number", 1)})
+        return RecordedSample(case, page.get("text"), page.get("lost", ""), 0.5, reply, "torn", kept=page)
+
+    def write(self, header, samples):
+        kept = header.options.get("kept") or {"samples": []}
+        return {"run": header.id, "pages": [[case.id, sample.attempt.text, sample.score] for sample, case in samples],
+                "kept": kept["samples"]}
+
+
+class Half:
+    def read(self, document):
+        return None
+'''
+TEXT = "A long day with more than five words in it."
+PAGES = [{"day": "mon", "text": TEXT, "clarity": 5}, {"day": "tue", "text": TEXT, "clarity": 3, "ink": "blue"}]
+
+
+@pytest.fixture
+def run_in(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "my"
+    folder.mkdir()
+    (folder / "forms.py").write_text(FORMS)
+    write_judged(folder, suite={"snapshots": "forms:Diary", "limits": {"max_inconclusive": "50 %"}})
+
+    def invoke(*arguments, code=0):
+        done = CliRunner().invoke(steelyard, [str(one) for one in arguments], prog_name="steelyard")
+        if isinstance(done.exception, SteelyardError):
+            assert done.exception.exit_code == code, str(done.exception)
+            return f"{done.stderr}{done.exception}"
+        assert done.exit_code == code, f"{done.output}{done.exception!r}"
+        return done.stdout
+
+    return invoke
+
+
+def diary(path, pages=PAGES, **more):
+    path.write_text(json.dumps({"pages": pages, "by": "my-model", **more}))
+    return path
+
+
+def test_a_foreign_snapshot_is_weighed_by_the_suite_and_reported_as_any_run(run_in, tmp_path):
+    told = run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
+    assert told.startswith("numbers-19700102-000000-")
+    report = json.loads(run_in("report", "LAST", "--json"))
+    # Clarity 5 and 3 on 1 to 5: 1 and 0.5.
+    assert (report["overall"]["average"]["value"], report["overall"]["average"]["n"]) == (0.75, 2)
+    assert report["judge"]["rungs"] == {"recorded": 2}
+    assert report["run"]["options"]["imported"]["file"] == "d.json"
+    # What is only kept to be written again is in the store and not in the report.
+    assert "kept" not in report["run"]["options"]
+    assert report["run"]["target"]["kind"] == "imported"
+
+
+def test_what_its_summary_says_and_its_records_do_not_is_listed(run_in, tmp_path):
+    told = run_in("import", diary(tmp_path / "d.json", mean=4), "--suite", "my")
+    assert "Where its own summary does not fit its records (1):\n  mean: 4, the pages give 3\n" in told
+    again = json.loads(run_in("import", tmp_path / "d.json", "--suite", "my", "--json"))
+    assert (again["new"], again["differences"]) == (False, ["mean: 4, the pages give 3"])
+
+
+def test_failed_answers_and_judgements_are_inconclusive(run_in, tmp_path):
+    pages = [*PAGES, {"day": "wed", "lost": "in the rain"}, {"day": "thu", "text": TEXT}]
+    run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
+    report = json.loads(run_in("report", "LAST", "--json"))
+    told = {one["case"]: (one["outcome"], one["score"]) for one in report["samples"]}
+    assert told["wed"] == ("target_failed", None)
+    assert told["thu"] == ("judge_failed", None)
+    assert (report["overall"]["average"]["n"], report["overall"]["average"]["n_missing"]) == (2, 2)
+
+
+def test_rules_bind_what_was_judged_elsewhere(run_in, tmp_path):
+    run_in("import", diary(tmp_path / "d.json", [{"day": "mon", "text": "Too short.", "clarity": 5}]), "--suite", "my")
+    report = json.loads(run_in("report", "LAST", "--json"))
+    figures = report["judge"]["dimensions"]["clarity"]
+    assert (figures["raw_mean"]["value"], figures["bound_mean"]["value"]) == (5, 2)
+
+
+def test_a_run_is_written_in_the_suites_own_format(run_in, tmp_path):
+    run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
+    told = run_in("export", "LAST", "out.json", "--suite", "my")
+    assert told.endswith(" written to out.json\n")
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert written["pages"] == [["mon", TEXT, 1.0], ["tue", TEXT, 0.5]]
+    assert written["kept"] == PAGES
+
+
+def test_our_own_snapshot_of_an_imported_run_can_be_imported_elsewhere(run_in, tmp_path):
+    run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
+    run_in("export", "LAST", "own.json")
+    run_in("import", "own.json", "--store", "other.db")
+    run_in("export", "LAST", "out.json", "--suite", "my", "--store", "other.db")
+    assert json.loads((tmp_path / "out.json").read_text())["kept"] == PAGES
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('{"pages": [', "is not a snapshot: Expecting value: line 1 column 12"),
+        ('{"pages": [], "mean": NaN}', "is not a snapshot: it holds NaN, which is no number"),
+        (b"\xff\xfe", "is not a snapshot: it is no JSON text"),
+        ("[]", "is not a snapshot of suite numbers: it has no pages"),
+        ('{"pages": []}', "holds no samples"),
+        ('{"pages": [{"day": "a"}], "broken": 1}', "cannot be read by suite numbers: KeyError: 'ink'"),
+        (
+            '{"pages": [{"day": "a", "number": 1}, {"day": "a", "number": 2}]}',
+            "two different cases have the id 'a'",
+        ),
+    ],
+)
+def test_a_file_that_is_none_is_refused_whole(run_in, tmp_path, content, told):
+    path = tmp_path / "d.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert told in run_in("import", path, "--suite", "my", code=2)
+    assert run_in("runs", "--json").strip() == "[]"
+
+
+def test_a_suite_without_a_format_says_so(run_in, tmp_path):
+    write_judged(tmp_path / "plain")
+    told = run_in("import", diary(tmp_path / "d.json"), "--suite", "plain", code=2)
+    assert "the suite numbers has no snapshots of its own: write snapshots: module:Name into it" in told
+
+
+def test_a_run_of_another_suite_is_not_written(run_in, tmp_path):
+    run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "forms.py").write_text(FORMS)
+    write_judged(folder, suite={"suite": "words", "snapshots": "forms:Diary"})
+    told = run_in("export", "LAST", "out.json", "--suite", "other", code=2)
+    assert "weighed suite numbers, not words" in told
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("forms:Half", "snapshots: forms:Half has no write"),
+        ("forms:Nobody", "forms.py has no 'Nobody'"),
+        ("forms", "snapshots is code of your own, written module:Name"),
+    ],
+)
+def test_a_format_that_is_none_is_a_mistake_of_the_suite(run_in, tmp_path, written, told):
+    write_judged(tmp_path / "my", suite={"snapshots": written})
+    assert told in run_in("import", diary(tmp_path / "d.json"), "--suite", "my", code=2)
+
+
+def test_a_suite_that_redacts_keeps_nothing_beside_what_it_redacted(run_in, tmp_path):
+    write_judged(tmp_path / "my", suite={"snapshots": "forms:Diary", "redact": {"emails": True}})
+    page = {"day": "mon", "text": f"{TEXT} Write to ann@example.org.", "clarity": 3, "from": "ann@example.org"}
+    run_in("import", diary(tmp_path / "d.json", [page]), "--suite", "my")
+    run_in("export", "LAST", "own.json")
+    written = (tmp_path / "own.json").read_text()
+    assert "ann@example.org" not in written
+    assert "[EMAIL]" in written
+
+
+def test_an_import_that_was_killed_is_gone_on_with(run_in, tmp_path, monkeypatch):
+    path = diary(tmp_path / "d.json")
+    monkeypatch.setattr(foreign, "finish", lambda *_, **__: 1 / 0)
+    store, suite = open_store(None), load_suite("my")
+    with pytest.raises(ZeroDivisionError):
+        foreign.import_foreign(suite, store, path)
+    store.close()
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(run_in("import", path, "--suite", "my", "--json"))["new"] is True
+    assert json.loads(run_in("report", "LAST", "--json"))["overall"]["average"]["n"] == 2
+
+
+def test_without_a_suite_a_foreign_file_says_how_it_can_be_read(run_in, tmp_path):
+    told = run_in("import", diary(tmp_path / "d.json"), code=2)
+    assert "is not a Steelyard snapshot" in told
+    assert told.endswith("If another tool wrote it, name the suite that reads it: --suite SUITE")

@@ -1,0 +1,199 @@
+"""Made-up comparisons for the tests of their views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parts.columns import Made
+from parts.compared import compared
+from parts.reports import HOSTILE
+from steelyard.analysis.compare import compare
+from steelyard.analysis.compare_model import Comparison
+from steelyard.records import Verdict
+from steelyard.suite.case import Case
+
+N = 20
+_BEFORE = [1.0] * 10 + [0.0] * 10
+_AFTER = [0.0] + [1.0] * 18 + [0.0]
+
+
+def _samples(scores: list[float], **more: Any) -> list[Made]:
+    """Case k is in category `even` or `odd` and called easy in its first half."""
+    return [
+        Made(
+            f"c{k:02d}",
+            score,
+            category="even" if k % 2 == 0 else "odd",
+            difficulty="easy" if k < N / 2 else "hard",
+            tags=("all",),
+            parts={"name": score, "value": 0.5},
+            **more,
+        )
+        for k, score in enumerate(scores)
+    ]
+
+
+def better(**b: Any) -> Comparison:
+    """10 of 20 pass in A; in B 9 more pass and 1 does not any more: p = 22 / 1024."""
+    return compare(compared(_samples(_BEFORE)), compared(_samples(_AFTER), id="made-2", **b))
+
+
+def worse() -> Comparison:
+    """The same the other way round."""
+    return compare(compared(_samples(_AFTER)), compared(_samples(_BEFORE), id="made-2"))
+
+
+def cannot_tell() -> Comparison:
+    """Of 20 cases one is fixed."""
+    return compare(compared(_samples(_BEFORE)), compared(_samples([1.0] * 11 + [0.0] * 9), id="made-2"))
+
+
+def same() -> Comparison:
+    """A run and itself."""
+    run = compared(_samples(_BEFORE))
+    return compare(run, run)
+
+
+def another_judge(*, anyway: bool = False) -> Comparison:
+    """Better by far, and judged by somebody else."""
+    a = compared(_samples(_BEFORE), signature={"judge": "j1"})
+    b = compared(_samples(_AFTER), id="made-2", signature={"judge": "j2"})
+    return compare(a, b, anyway=anyway)
+
+
+def other_truth() -> Comparison:
+    """The truth of three cases is another."""
+    cases = {f"c{k:02d}": Case(f"c{k:02d}", f"c{k:02d}", "relabelled") for k in range(3)}
+    return better(cases=cases)
+
+
+def inconclusive_in_b() -> Comparison:
+    """14 of 17 have no reading in B; the other three are broken."""
+    a = [Made(f"c{k:02d}", 1.0) for k in range(17)]
+    b = [Made(f"c{k:02d}", None, "judge_failed") for k in range(14)] + [Made(f"c{k}", 0.0) for k in range(14, 17)]
+    return compare(compared(a), compared(b, id="made-2"))
+
+
+def nothing_comparable() -> Comparison:
+    """Two runs of different cases."""
+    return compare(compared([Made("x", 1.0)]), compared([Made("y", 1.0)], id="made-2"))
+
+
+def old_run() -> Comparison:
+    """A has neither components nor latency nor cost, holds no texts, and does not say what it was weighed with."""
+    a = compared(
+        [Made(f"c{k:02d}", score, latency=None) for k, score in enumerate(_BEFORE)],
+        contents=False,
+        signature={"scorers": None},
+    )
+    a.header.signature.pop("scorers")
+    return compare(a, compared(_samples(_AFTER, cost=0.25, tokens=(10, 5)), id="made-2"))
+
+
+def invalid(*, anyway: bool = False) -> Comparison:
+    """B is no reading."""
+    b = compared(_samples(_AFTER), id="made-2", verdict=Verdict.INVALID)
+    return compare(compared(_samples(_BEFORE)), b, anyway=anyway)
+
+
+def no_pass_rule() -> Comparison:
+    """Scores rise by 10, 11 and 12 points, and nobody has said what passes."""
+    scores = [0.1 * (k % 5) for k in range(15)]
+    raised = [score + 0.1 + 0.01 * (k % 3) for k, score in enumerate(scores)]
+    described = {"passing": None}
+    return compare(
+        compared(_samples(scores), described=described), compared(_samples(raised), id="made-2", described=described)
+    )
+
+
+def rich() -> Comparison:
+    """Everything that can move moves: groups, codes, confusions, sections, latency, tokens and cost."""
+    a = [
+        Made(
+            f"case-{k:03d}",
+            0.4 if k % 3 else 0.9,
+            category=("subject", "shot", "style")[k % 3],
+            difficulty="hard",
+            variant=variant,
+            tags=("long",) if k % 2 else (),
+            parts={"name": 0.5 + 0.01 * (k % 7), "value": 0.4},
+            findings=("WRONG_ROLE", "MISSED"),
+            latency=1.2 + k / 100,
+            tokens=(1200 + k, 300 + k),
+            cost=0.0012 + k / 1e6,
+        )
+        for k in range(24)
+        for variant in ("plain", "terse")
+    ]
+    b = [
+        Made(
+            one.case,
+            0.9 if one.category != "style" else 0.3,
+            category=one.category,
+            difficulty="hard",
+            variant=one.variant,
+            tags=one.tags,
+            parts={"name": 0.8, "value": 0.4},
+            findings=("WRONG_ROLE",) if k % 4 else ("TOO_FINE", "WRONG_ROLE"),
+            latency=(one.latency or 0) + 0.3 + k / 1000,
+            tokens=(1100, 290),
+            cost=0.0009,
+        )
+        for k, one in enumerate(a)
+    ]
+    a[5].outcome, a[5].score = "target_failed", None
+    n_b = sum(len(one.findings) for one in b)
+    return compare(
+        compared(
+            a,
+            confusions=[("subject.wardrobe", "style.look"), None] * len(a),
+            sections=["main", "specs"] * len(a),
+            described={"variants": ["plain", "terse"]},
+        ),
+        compared(
+            b,
+            id="made-2",
+            confusions=[("shot.type", "camera.angle") if k % 2 else ("subject.wardrobe", "style.look") for k in range(n_b)],
+            sections=["main" if k % 5 else "alternatives" for k in range(n_b)],
+            described={"variants": ["plain", "terse"]},
+            signature={"model": "n", "target": "x2"},
+        ),
+    )
+
+
+def hostile() -> Comparison:
+    """Every foreign text tries to get out."""
+    text = " ".join(HOSTILE).replace("\ud800", "")
+    a = [Made(f"{text} {k}", 0.0, category=text, tags=(text,), findings=(text,)) for k in range(8)]
+    b = [Made(f"{text} {k}", 1.0, category=text, tags=(text,), findings=("same",)) for k in range(8)]
+    signature = {"model": text, "target": "x2", "text": text}
+    return compare(
+        compared([*a, Made("other", 1.0, category="better")], confusions=[(text, "better")] * 8, sections=[text] * 8),
+        compared(
+            [*b, Made("other", 1.0, category="better")],
+            confusions=[("worse", text)] * 8,
+            sections=["same"] * 8,
+            id=text,
+            signature=signature,
+        ),
+    )
+
+
+ALL = {
+    each.__name__: each
+    for each in (
+        better,
+        worse,
+        cannot_tell,
+        same,
+        another_judge,
+        other_truth,
+        inconclusive_in_b,
+        nothing_comparable,
+        old_run,
+        invalid,
+        no_pass_rule,
+        rich,
+        hostile,
+    )
+}

@@ -1,0 +1,435 @@
+"""The scorer of spans: its value, faults with what mending them gains, counts, certainties and checks."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+import steelyard.spans
+from steelyard.audit.balance import AS_WRITTEN, STRICT, audit
+from steelyard.records import Certainty
+from steelyard.scoring.match_spans import MatchSpans
+from steelyard.spans import TextSpan
+from steelyard.suite.case import Case
+from steelyard.suite.load import load_suite
+
+TEXT = "🦊 A red fox runs through deep snow.\n## Notes\nslow pan, slow motion"
+ROLES = {"red fox": "who.kind", "runs": "does.move", "deep snow": "where.ground", "slow pan": "how.camera"}
+SECTIONS = {"notes": r"(?m)^## Notes"}
+CATEGORIES = ["who", "does", "where", "how"]
+CODES = {
+    "missed": "MISSED",
+    "extra": "FALSE_POSITIVE",
+    "wrong_role": "WRONG_ROLE",
+    "too_fine": "TOO_FINE",
+    "too_coarse": "TOO_COARSE",
+    "duplicate": "DUPLICATE",
+    "misplaced": "MISPLACED",
+}
+
+
+def units(text):
+    """Its length in UTF-16 units."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def span(text, role=None, confidence=None):
+    start = units(TEXT[: TEXT.index(text)])
+    found = {"text": text, "start": start, "end": start + units(text), "role": role or ROLES[text]}
+    return found if confidence is None else found | {"confidence": confidence}
+
+
+GOLD = [span(text) for text in ROLES]
+
+
+def case(gold=None, text=TEXT):
+    return Case("one", input={"text": text}, expected={"spans": GOLD if gold is None else gold})
+
+
+def scorer(**more):
+    given = {"text": "input.text", "expected": {"spans": "expected.spans[]"}, "offsets": "utf16"}
+    return MatchSpans.model_validate(
+        given | {"categories": CATEGORIES, "sections": SECTIONS, "codes": CODES, "iou": 0.5} | more
+    )
+
+
+def read(*spans, gold=None, **more):
+    return scorer(**more).read({"spans": list(spans)}, case(gold))
+
+
+def told(reading):
+    return [(*fault.codes, fault.place, fault.expected, fault.got, fault.section) for fault in reading.faults]
+
+
+def test_the_gold_spans_are_worth_everything_in_any_order():
+    reading = read(*reversed(GOLD))
+    assert (reading.value, reading.faults, reading.misshapen) == (1.0, (), "")
+    assert reading.note == "4 of 4 right, 4 answered"
+
+
+def test_every_kind_of_error_is_a_fault_with_its_place():
+    reading = read(
+        span("red", "who.kind"),  # a piece of "red fox" below the threshold
+        span("runs", "who.kind"),
+        span("deep snow.", "where.ground"),
+        span("through", "does.move"),
+        span("runs", "who.kind"),
+    )
+    assert told(reading) == [
+        ("WRONG_ROLE", "spans[1]", "does.move", "who.kind", "main"),
+        ("TOO_COARSE", "spans[2]", "deep snow", "deep snow.", "main"),
+        ("DUPLICATE", "spans[4]", None, "runs", "main"),
+        ("TOO_FINE", "spans[0]", "red fox", "red", "main"),
+        ("FALSE_POSITIVE", "spans[3]", None, "through", "main"),
+        ("MISSED", "expected.spans[3]", "slow pan", None, "notes"),
+    ]
+    evidence = [fault.evidence for fault in reading.faults]
+    assert evidence == [
+        "'runs'",
+        "where.ground: more than expected.spans[2]",
+        "who.kind: expected.spans[1] has a span already",
+        "who.kind: only a piece of expected.spans[0]",
+        "does.move: not in the truth",
+        "how.camera: not in the answer",
+    ]
+    # In code points: the fox takes one, so "runs" begins at 12 and not at 13.
+    assert reading.faults[0].span == (12, 16)
+    assert reading.faults[-1].span == (TEXT.index("slow pan"), TEXT.index("slow pan") + 8)
+    assert reading.value == 0.0
+
+
+def test_the_value_is_the_f1_of_the_chosen_scheme():
+    spans = [span("red fox"), span("runs", "who.kind"), span("deep snow.", "where.ground"), span("through", "does.x")]
+    # Of 4 gold and 4 answered: strict 1, exact 2, type 2, partial 2 and a half one.
+    values = {scheme: read(*spans, value=scheme).value for scheme in ("strict", "exact", "partial", "type")}
+    assert values == {"strict": 0.25, "exact": 0.5, "partial": 0.625, "type": 0.5}
+    assert read(*spans, value="partial", strict=True).value == 0.25
+
+
+def test_gains_are_worked_out_by_hand():
+    reading = read(span("red fox"), span("runs", "who.kind"), span("deep snow.", "where.ground"), span("through", "x"))
+    gains = {next(iter(fault.codes)): next(iter(fault.codes.values())) for fault in reading.faults}
+    # F1 is 2 of 8. With the role or the boundaries right: 4 of 8. Without the extra: 2 of 7. With the missed: 4 of 9.
+    assert gains == pytest.approx(
+        {
+            "WRONG_ROLE": 4 / 8 - 2 / 8,
+            "TOO_COARSE": 4 / 8 - 2 / 8,
+            "FALSE_POSITIVE": 2 / 7 - 2 / 8,
+            "MISSED": 4 / 9 - 2 / 8,
+        }
+    )
+
+
+def test_mending_the_role_of_a_span_with_wrong_boundaries_gains_nothing_yet():
+    (fault,) = read(*GOLD[1:], span("red fo", "does.move")).faults
+    assert fault.codes == {"WRONG_ROLE": 0.0}
+    assert fault.evidence == "'red fo', for 'red fox'"
+    (fault,) = read(*GOLD[1:], span("red fo", "does.move"), value="type").faults
+    assert fault.codes == {"WRONG_ROLE": 0.25}
+
+
+LONG = "abcdefghijklmnopqrstuvwxyz"
+drawn = st.lists(
+    st.tuples(st.integers(0, 16), st.integers(1, 9), st.sampled_from(["a.x", "a.y", "b"])), min_size=1, max_size=5
+).map(lambda found: [TextSpan(LONG[at : at + n], at, at + n, role) for at, n, role in found])
+
+
+def as_data(spans):
+    return [{"text": one.text, "start": one.start, "end": one.end, "role": one.role} for one in spans]
+
+
+def mended(answer, error, true, role_only):
+    """The answer's spans with one error mended."""
+    rest = [one for at, one in enumerate(answer) if error is None or at != error]
+    if true is None:
+        return rest
+    if role_only:
+        said = answer[error]
+        return [*rest, TextSpan(said.text, said.start, said.end, true.role)]
+    return [*rest, true]
+
+
+@settings(max_examples=60)
+@given(drawn, drawn, st.sampled_from(["strict", "exact", "partial", "type"]), st.sampled_from([0, 0.3, 0.5]))
+def test_a_gain_is_what_mending_the_answer_really_brings(gold, answer, scheme, iou):
+    weigher = MatchSpans(text="input.text", expected={"spans": "expected.spans[]"}, value=scheme, iou=iou)
+    one = Case("one", input={"text": LONG}, expected={"spans": as_data(gold)})
+
+    def value(spans):
+        return weigher.read({"spans": as_data(spans)}, one).value
+
+    before = weigher.read({"spans": as_data(answer)}, one)
+    for fault in before.faults:
+        ((code, gain),) = fault.codes.items()
+        at = None if code == "MISSED" else int(fault.place.removeprefix("spans[").removesuffix("]"))
+        after = [value(mended(answer, at, true, code == "WRONG_ROLE")) for true in candidates(code, fault, gold)]
+        assert any(gain == pytest.approx(one_value - before.value) for one_value in after), (code, gain, after)
+
+
+def candidates(code, fault, gold):
+    """What the span of a fault may be replaced by: its gold span, or nothing."""
+    if code in ("EXTRA", "DUPLICATE"):
+        return [None]
+    if code == "MISSED":
+        return [gold[int(fault.place.removeprefix("expected.spans[").removesuffix("]"))]]
+    if code == "WRONG_ROLE":
+        return [true for true in gold if true.role == fault.expected]
+    return [*(true for true in gold if true.text in fault.expected.split(" | ")), None]
+
+
+@given(drawn, drawn, st.randoms(use_true_random=False))
+def test_the_order_of_spans_and_of_gold_changes_no_count(gold, answer, random):
+    def counts():
+        one = Case("one", input={"text": LONG}, expected={"spans": as_data(gold)})
+        weigher = MatchSpans(
+            text="input.text", expected={"spans": "expected.spans[]"}, categories=["a", "b"], sections={"late": "m"}
+        )
+        return weigher.read({"spans": as_data(answer)}, one).counts
+
+    before = counts()
+    random.shuffle(gold)
+    random.shuffle(answer)
+    assert counts() == before
+
+
+def test_measures_are_ratios_of_sums():
+    weigher = scorer()
+    first = read(span("red fox"), span("runs", "who.kind"), span("through", "far.out")).counts
+    second = read(*GOLD).counts
+    total = {name: first.get(name, 0) + second.get(name, 0) for name in {*first, *second}}
+    ratios = {name: (total[one.numerator], total[one.denominator]) for name, one in weigher.measures.items()}
+    # First: 3 answered, 4 gold, 1 strictly right, 2 with the right boundaries. Second: 4, 4, 4, 4.
+    assert ratios["strict_precision"] == (5, 7)
+    assert ratios["strict_recall"] == (5, 8)
+    assert ratios["strict_f1"] == (10, 15)
+    assert ratios["exact_f1"] == (12, 15)
+    assert ratios["partial_precision"] == (12, 14)
+    assert ratios["type_recall"] == (5, 8)
+    assert ratios["misplaced"] == (0, 7)
+    assert ratios["outside"] == (1, 7)
+    # Of "who": answered 2 and 1, gold 1 and 1, right 1 and 1; of "does": 0 and 1, 1 and 1, 0 and 1.
+    assert (ratios["who_precision"], ratios["who_recall"], ratios["who_f1"]) == ((2, 3), (2, 2), (4, 5))
+    assert (ratios["does_precision"], ratios["does_recall"]) == ((1, 1), (1, 2))
+    # "runs" and "through" are wrong, both in main, of 3 and 3 answered there; "deep snow" and "slow pan" are missed.
+    assert (ratios["main_wrong"], ratios["main_missed"]) == ((2, 6), (1, 6))
+    assert (ratios["notes_wrong"], ratios["notes_missed"]) == ((0, 1), (1, 2))
+    assert total["wrong_role"] == total["extra"] == 1
+    assert total["missed"] == 2
+
+
+def test_a_malformed_answer_counts_all_that_it_should_have_held():
+    weigher = scorer()
+    counts = weigher.nothing(case())
+    assert (counts["gold"], counts["answered"], counts["missed"], counts["spans"]) == (4, 0, 4, 4)
+    assert (counts["who_gold"], counts["in_notes_missed"]) == (1, 1)
+    reading = weigher.read({"elements": []}, case())
+    assert reading.counts == counts
+    assert reading.misshapen == "it has no list of spans at spans[]; the answer has the keys: elements"
+    reading = scorer(most=2).read({"spans": GOLD}, case())
+    assert reading.misshapen == "it holds 4 spans, more than the 2 that are read"
+
+
+def test_an_empty_list_is_no_malformed_answer_and_earns_nothing():
+    reading = read()
+    assert (reading.value, reading.misshapen, len(reading.faults)) == (0.0, "", 4)
+
+
+def test_a_misplaced_span_counts_where_its_text_is_and_is_told():
+    # Offsets in code points where UTF-16 was asked for: one too low.
+    moved = {"text": "red fox", "start": 4, "end": 11, "role": "who.kind", "confidence": 1}
+    reading = read(moved, *GOLD[1:])
+    assert reading.value == 1.0
+    (fault,) = reading.faults
+    assert (fault.codes, fault.place, fault.got) == ({"MISPLACED": 0.0}, "spans[0]", "red fox")
+    assert fault.evidence == "offsets 4 to 11 give ' red fo', not 'red fox'"
+    assert reading.note == "4 of 4 right, 4 answered; 1 with wrong offsets put where their text is"
+    assert (reading.counts["misplaced"], reading.counts["lost"]) == (1, 0)
+    assert reading.certainties == (Certainty(1.0, True, "who"),)
+    silent = read(moved, *GOLD[1:], codes={})
+    assert (silent.value, silent.faults, silent.counts["misplaced"]) == (1.0, (), 1)
+
+
+def test_a_span_without_a_place_is_answered_and_wrong():
+    lost = {"text": "slow", "start": 0, "end": 4, "role": "how.camera", "confidence": 0.9}
+    reading = read(*GOLD, lost)
+    assert reading.value == pytest.approx(8 / 9)
+    (fault,) = reading.faults
+    assert fault.codes == pytest.approx({"MISPLACED": 1 / 9})
+    assert (fault.place, fault.span, fault.section) == ("spans[4]", None, "")
+    assert fault.evidence == "how.camera: offsets 0 to 4 give '🦊 A', not 'slow'; 'slow' is in the text 2 times"
+    assert reading.certainties == (Certainty(0.9, False, "how"),)
+    (fault,) = read(*GOLD, lost, codes={}).faults
+    assert list(fault.codes) == ["EXTRA"]
+    (fault,) = read(*GOLD, {"text": "a whale", "role": "who.kind"}).faults
+    assert (list(fault.codes), fault.evidence) == (["FALSE_POSITIVE"], "who.kind: 'a whale' is not in the text")
+
+
+def test_every_span_with_a_confidence_is_a_certainty():
+    reading = read(
+        span("red fox", confidence=0.9),
+        span("runs", "who.kind", 0.8),
+        span("deep snow.", "where.ground", 0.7),
+        span("through", "does.move", 0.6),
+        span("red fox", confidence=0.2),
+        span("slow pan"),
+    )
+    assert reading.certainties == (
+        Certainty(0.9, True, "who"),
+        Certainty(0.8, False, "who"),
+        Certainty(0.7, False, "where"),
+        Certainty(0.6, False, "does"),
+        Certainty(0.2, False, "who"),
+    )
+
+
+def test_of_two_equal_spans_the_surer_one_is_the_right_one():
+    reading = read(span("red fox", confidence=0.2), span("red fox", confidence=0.9))
+    assert [(one.confidence, one.right) for one in reading.certainties] == [(0.2, False), (0.9, True)]
+
+
+def test_a_role_outside_of_the_categories_is_told():
+    reading = read(span("red fox", "animal.fox"), span("runs", "zoo"))
+    assert reading.note == "0 of 4 right, 2 answered; roles of no category: 'animal.fox', 'zoo'"
+    assert reading.counts["outside"] == 2
+    assert not any(name.startswith(("animal", "zoo")) for name in reading.counts)
+
+
+def test_places_begin_at_the_answers_top():
+    weigher = scorer().at("result")
+    (fault, *_) = weigher.read({"result": {"spans": [span("through", "x")]}}, case()).faults
+    assert fault.place == "result.spans[0]"
+    assert weigher.truth_at(case()).keys() == {"result"}
+
+
+def test_the_truth_is_written_in_the_answers_units():
+    weigher = scorer(shape={"spans": "found[]", "offsets": "bytes", "confidence": None})
+    truth = weigher.truth(case())
+    # The fox takes 4 bytes: it, a space, "A", a space.
+    assert truth["found"][0] == {"text": "red fox", "start": 7, "end": 14, "role": "who.kind"}
+    assert weigher.read(truth, case()).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "complaint"),
+    [
+        ([span("red fox") | {"start": 4}], "expected.spans[0]: offsets 4 to 12 give ' red fox', not 'red fox'"),
+        ([span("runs"), {"text": "slow", "role": "how.x"}], "expected.spans[1]: 'slow' is in the text 2 times"),
+        ([{"text": "runs"}], "expected.spans[0]: it has no role"),
+        (
+            [span("runs", "moves.fast")],
+            "expected.spans[0]: its role 'moves.fast' is in none of the categories who, does, where, how",
+        ),
+        (
+            [span("deep snow"), span("runs"), span("snow", "where.ground")],
+            "expected.spans[0] and expected.spans[2] overlap and have one role, 'where.ground': keep one",
+        ),
+        ([span("runs"), span("runs")], "expected.spans[0] and expected.spans[1] overlap and have one role"),
+    ],
+)
+def test_a_mistake_in_the_gold_spans_is_told(gold, complaint):
+    assert scorer().check(case(gold)).startswith(complaint)
+
+
+def test_gold_spans_of_two_roles_may_overlap_and_a_text_must_be_there():
+    assert scorer().check(case([span("deep snow"), span("snow", "what.else")])) is not None
+    assert scorer(categories=[]).check(case([span("deep snow"), span("snow", "what.else")])) is None
+    assert scorer().check(case()) is None
+    assert scorer().check(case(text=None)) == "input.text holds no text that the spans could be in"
+
+
+def test_a_case_without_gold_spans_is_unknown():
+    assert read(*GOLD, gold=[]).value is None
+    assert scorer().truth(case([])) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"categories": ["strict"]}, "a category cannot be called 'strict'"),
+        ({"categories": ["a", "a"]}, "named twice"),
+        ({"sections": {"main": "x"}}, "a section cannot be called 'main'"),
+        ({"sections": {"a": "("}}, "is not a regular expression"),
+        ({"sections": {"a": "x*"}}, "found in an empty text"),
+        ({"sections": {"a": []}}, "give it a pattern"),
+        ({"iou": 1.5}, "above 1"),
+        ({"offsets": "characters"}, "code_points"),
+        ({"codes": {"missed": "FORMAT"}}, "cannot be the code"),
+    ],
+)
+def test_parameters_that_cannot_be_are_told(given, told):
+    with pytest.raises(ValidationError, match=told):
+        scorer(**given)
+
+
+def test_a_category_may_end_at_another_sign_and_shares_may_be_percentages():
+    weigher = scorer(categories={"names": ["who"], "up_to": "/"}, iou="50 %", sections={})
+    assert weigher.categories.of("who/kind") == "who"
+    assert weigher.iou == 0.5
+    assert "who_f1" in weigher.measures
+    assert not any(name.endswith("_missed") for name in weigher.measures)
+
+
+def test_two_scorers_have_the_measures_of_their_own_categories():
+    assert "who_f1" in scorer().measures
+    assert "who_f1" not in scorer(categories=[]).measures
+    assert "x_f1" in scorer().model_copy(update={"categories": type(scorer().categories)(names=("x",))}).measures
+
+
+def test_covering_everything_earns_next_to_nothing():
+    words = [word for word in TEXT.split() if TEXT.count(word) == 1]
+    everywhere = [span(word, role) for word in words for role in ROLES.values()]
+    # 12 words in 4 roles; only "runs" is a gold span: 2 of 48 + 4.
+    assert len(everywhere) == 48
+    assert read(*everywhere).value == pytest.approx(2 / 52)
+    whole = {"text": TEXT, "start": 0, "end": units(TEXT), "role": "who.kind"}
+    assert read(whole).value == 0.0
+    assert read(*[whole | {"role": role} for role in ROLES.values()], value="type").value == 0.0
+
+
+SUITE = """
+suite: foxes
+cases: cases.json
+target: {python: "labeller:label"}
+answer:
+  schema: {type: object, required: [spans], properties: {spans: {type: array, items: {type: object}}}}
+score:
+  spans:
+    match_spans:
+      text: input.text
+      expected: {spans: "expected.spans[]"}
+      categories: [who, does]
+pass: score >= 75 %
+gates: ["score.spans.strict_f1 >= 50 %", "score.spans.who_recall >= 40 %", "findings.MISSED <= 3"]
+"""
+
+
+def test_a_suite_of_spans_is_audited(tmp_path):
+    names = ["fox", "cat", "dog", "owl", "eel"]
+    cases = []
+    for at, name in enumerate(names):
+        text = f"{'😀' * at}the {name} ran and the moon rose over the quiet hills"
+        start = text.index(name)
+        gold = [
+            {"text": name, "start": start, "end": start + 3, "role": "who.kind"},
+            {"text": "ran", "start": start + 4, "end": start + 7, "role": "does.move"},
+        ]
+        cases.append({"id": name, "input": {"text": text}, "expected": {"spans": gold}})
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    result = audit(load_suite(tmp_path / "suite.yaml"))
+    assert result.complaints == []
+    probes = {(probe.probe, probe.rule): probe for probe in result.probes}
+    assert probes["truth", AS_WRITTEN].average == 1.0
+    assert probes["none", AS_WRITTEN].highest == 0.0
+    # Six different spans are listed (5 names and "ran"), of which two are there: 4 of 6 + 2.
+    assert probes["everything", STRICT].average == pytest.approx(0.5)
+    assert probes["whole text", AS_WRITTEN].highest == 0.0
+    # 11 words in 2 roles, two of them right: 4 of 22 + 2.
+    assert probes["every word", AS_WRITTEN].average == pytest.approx(4 / 24)
+
+
+def test_the_public_module_names_all_that_it_has():
+    assert all(hasattr(steelyard.spans, name) for name in steelyard.spans.__all__)
+    assert len(set(steelyard.spans.__all__)) == len(steelyard.spans.__all__)

@@ -1,0 +1,287 @@
+"""Snapshots of the first team's tool: read, recomputed, and written again as they were."""
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parts.seed_snapshots import PROMPT, SPANS, failed, judged, result, snapshot
+from steelyard import UserMistake
+from steelyard.foreign import export_foreign, import_foreign
+from steelyard.records import Mode, Outcome, Verdict
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+from steelyard.suites.spans.snapshots import Format, evaluated
+from steelyard.suites.spans.summary import summarise
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return replace(load_suite("spans"), snapshots="steelyard.suites.spans.snapshots:Format")
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "runs.db"))
+    yield opened
+    opened.close()
+
+
+def brought_in(document, suite, store, folder):
+    path = folder / "snapshot.json"
+    path.write_text(json.dumps(document))
+    return import_foreign(suite, store, path)
+
+
+def samples_of(found, store):
+    return [sample for sample, _ in store.samples(found.header.id)]
+
+
+def summed(*results):
+    """A snapshot with the summary that belongs to it."""
+    document = snapshot(*results)
+    return document | {"summary": summarise([evaluated(one) for one in results])}
+
+
+def test_results_become_samples_with_what_the_judge_said(suite, store, tmp_path):
+    found = brought_in(snapshot(result("a"), result("b", judged((5, 5, 5, 5, 5)))), suite, store, tmp_path)
+    first, second = samples_of(found, store)
+    assert (first.case_id, first.outcome, first.mode) == ("a", Outcome.SCORED, Mode.MODEL)
+    # 19 of 25 on five scales from 1 to 5: (19 - 5) / 20.
+    assert (first.score, second.score) == (0.7, 1.0)
+    assert [one.code for one in first.findings] == ["MISSED", "FALSE_POSITIVE", "WRONG_ROLE", "TOO_COARSE"]
+    assert first.attempt.latency == 2.0
+    assert [one.right for one in first.certainties] == [True] * 5 + [False]
+    assert found.header.created_at == 1770091506.789
+    assert found.header.suite["judge"]["members"][0]["model"] == "some-judge"
+
+
+def test_zeros_with_a_note_are_a_failed_call_and_no_score(suite, store, tmp_path):
+    found = brought_in(snapshot(result("a"), result("b", failed())), suite, store, tmp_path)
+    first, second = samples_of(found, store)
+    assert (first.outcome, second.outcome) == (Outcome.SCORED, Outcome.JUDGE_FAILED)
+    assert (second.score, second.judgement.told) == (None, "some-judge: Judge failed: no answer in 60 s")
+    average = found.header.summary["overall"]["average"]
+    assert (average["value"], average["n"], average["n_missing"]) == (0.7, 1, 1)
+    assert found.header.verdict is Verdict.INVALID
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome", "told"),
+    [
+        ({"error": "no connection", "spans": [], "judgeResult": None}, Outcome.TARGET_FAILED, "no connection"),
+        ({"judgeResult": None}, Outcome.JUDGE_FAILED, "no judgement was recorded"),
+        ({"judgeResult": failed("all quiet")}, Outcome.JUDGE_FAILED, "all scores are 0"),
+        ({"judgeResult": judged((4, 3, 9, 3, 5))}, Outcome.JUDGE_FAILED, "9 is not a whole number from 1 to 5"),
+        ({"spans": None}, Outcome.TARGET_FAILED, "no spans were recorded"),
+    ],
+)
+def test_what_failed_is_inconclusive(suite, store, tmp_path, changes, outcome, told):
+    found = brought_in(snapshot(result("a") | changes), suite, store, tmp_path)
+    (sample,) = samples_of(found, store)
+    assert (sample.outcome, sample.score) == (outcome, None)
+    failure = sample.attempt.failure
+    assert told in (failure.message if failure else sample.judgement.told)
+
+
+def test_contradictions_of_a_recorded_judge_are_counted(suite, store, tmp_path):
+    wrong = judged()
+    wrong["falsePositives"][0]["spanIndex"] = 77
+    found = brought_in(snapshot(result("a", wrong)), suite, store, tmp_path)
+    (sample,) = samples_of(found, store)
+    assert [one.told for one in sample.judgement.ballots[0].remarks] == [
+        "falsePositives[0]: there is no span 77: there are 6"
+    ]
+    assert "FALSE_POSITIVE" not in [one.code for one in sample.findings]
+    assert found.header.summary["judge"]["contradictions"]["value"] == 1.0
+
+
+FIRST_VERSION = {
+    "scores": {"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 2},
+    "totalScore": 18,
+    "missedElements": ["slow pan"],
+    "incorrectExtractions": ["Variation 1"],
+    "notes": "Fine.",
+}
+
+
+def test_an_old_snapshot_with_fewer_fields_loads_and_its_scores_count(suite, store, tmp_path):
+    old = {"promptId": "a", "output": PROMPT, "spans": SPANS, "judgeResult": FIRST_VERSION}
+    document = {"timestamp": "2025-01-02T03:04:05Z", "results": [old], "summary": {"avgScore": 18, "errorCount": 0}}
+    found = brought_in(document, suite, store, tmp_path)
+    (sample,) = samples_of(found, store)
+    assert (sample.outcome, sample.mode, sample.score) == (Outcome.SCORED, Mode.BASIC, 0.65)
+    # Its complaints are texts without a place: only the low score is a finding.
+    assert [one.code for one in sample.findings] == ["TECHNICALSPECS"]
+    assert found.differences == ()
+    # Nothing in it is more than scores, so these are what its figures stand on.
+    assert found.header.suite["judge"]["mode"] == "basic"
+    assert found.header.summary["overall"]["average"]["n"] == 1
+
+
+def test_a_snapshot_that_fits_its_records_has_no_differences():
+    document = summed(result("a"), result("b", judged((5, 5, 5, 4, 4)), latency=3000), result("c", failed()))
+    assert Format().read(document).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "told"),
+    [
+        (("errorCount",), 0, "errorCount: 0, the records give 1"),
+        (("avgScore",), 13.5, "avgScore: 13.5, the records give 21"),
+        (("avgSpanCount",), 7, "avgSpanCount: 7, the records give 6"),
+        (("scoreDistribution", "failing (0-7)"), 1, "scoreDistribution.failing (0-7): 1, the records give 0"),
+        (("avgCategoryScores", "shot", "coverage"), 2.67, "avgCategoryScores.shot.coverage: 2.67, the records give 4"),
+        (("falsePositiveReasons", "other"), 4, "falsePositiveReasons.other: 4, the records give 0"),
+        (("errorsBySection", "main", "missed"), 9, "errorsBySection.main.missed: 9, the records give 0"),
+        (("confidenceAnalysis", "buckets", "low", "total"), 1, "confidenceAnalysis.buckets.low.total: 1, "),
+        (("latencyStats", "p50"), 1, "latencyStats.p50: 1, the records give 2000"),
+        (("missedCountsByCategory", "audio"), 3, "missedCountsByCategory.audio: 3, the records give 0"),
+        (("missedCountsByCategory",), {}, "missedCountsByCategory.camera: not there, the records give 2"),
+        (("commonMissedElements",), ["slow pan (5x)"], "commonMissedElements: 'slow pan' 5 times, the records give 2"),
+        (
+            ("topTaxonomyErrors", 0, "count"),
+            8,
+            "topTaxonomyErrors: lighting.timeOfDay as lighting.source 8 times, the records give 2",
+        ),
+        (("topGranularityErrors",), [], "topGranularityErrors: too_coarse 0 times, the records give 2"),
+        (("confidenceAnalysis", "recommendedThreshold"), 0.4, "recommendedThreshold: 0.4, the records give nothing"),
+    ],
+)
+def test_every_number_that_does_not_fit_is_listed(at, value, told):
+    document = summed(result("a"), result("b", judged((5, 5, 5, 4, 4))), result("c", failed()))
+    place = document["summary"]
+    for step in at[:-1]:
+        place = place[step]
+    place[at[-1]] = value
+    assert len(found := Format().read(document).differences) == 1
+    assert told in found[0]
+
+
+def test_a_mean_of_spans_may_be_rounded_more_coarsely():
+    document = summed(result("a"), result("b"), result("c", spans=SPANS[:2]))
+    assert document["summary"]["avgSpanCount"] == 4.67
+    for written, differences in ((5, 0), (4.7, 0), (4.67, 0), (4, 1), (4.6, 1)):
+        document["summary"]["avgSpanCount"] = written
+        assert len(Format().read(document).differences) == differences, written
+
+
+@pytest.mark.parametrize("document", [[], {}, {"results": {}}, {"results": [1]}, {"format": "steelyard-snapshot"}])
+def test_what_is_no_snapshot_is_told(document):
+    with pytest.raises(UserMistake, match="it has no list of results"):
+        Format().read(document)
+
+
+def written_again(document, suite, store, folder):
+    found = brought_in(document, suite, store, folder)
+    export_foreign(suite, store, found.header, folder / "again.json")
+    return json.loads((folder / "again.json").read_text())
+
+
+def test_import_and_export_lose_nothing(suite, store, tmp_path):
+    document = summed(
+        result("a", odd=[1.0, 1, None, {"x": "\N{FOX FACE}"}]),
+        result("b", failed(), spans=[]),
+        result("c", error="no connection", spans=None, output=None, judgeResult=None),
+        {"promptId": "d", "output": PROMPT, "spans": SPANS, "judgeResult": FIRST_VERSION | {"more": True}},
+        {"input": "only an idea", "spans": []},
+        result("a"),
+        result("a", output="Another fox."),
+    )
+    document = {"schemaVersion": 3, **document, "tail": {"unknown": 1e-9}}
+    again = written_again(document, suite, store, tmp_path)
+    assert again == document
+    # Not only equal, but in the same order and with the same kinds of numbers.
+    assert json.dumps(again) == json.dumps(document)
+
+
+def test_a_prompt_that_stands_twice_is_repeated_and_another_of_the_same_name_is_another_case(suite, store, tmp_path):
+    document = snapshot(result("a"), result("a"), result("a", output="Another fox."))
+    found = brought_in(document, suite, store, tmp_path)
+    assert [sample.key for sample in samples_of(found, store)] == [("a", "", 0), ("a", "", 1), ("a#2", "", 0)]
+
+
+plain_data = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8"), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.dictionaries(st.sampled_from([*result("x"), "more"]), plain_data, max_size=6), min_size=1, max_size=3)
+)
+def test_whatever_a_result_holds_comes_back(results):
+    form = Format()
+    document = snapshot(*results)
+    read = form.read(document)
+
+    class Attempt:
+        def __init__(self, one):
+            self.text = one.answer
+
+    class Sample:
+        def __init__(self, one, position):
+            self.attempt, self.position = Attempt(one), position
+
+    class Header:
+        options = {"kept": {"document": read.kept, "samples": [one.kept for one in read.samples]}}  # noqa: RUF012
+
+    again = form.write(Header(), [(Sample(one, at), one.case) for at, one in enumerate(read.samples)])
+    assert json.dumps(again) == json.dumps(document)
+
+
+def test_importing_the_same_again_changes_nothing(suite, store, tmp_path):
+    document = summed(result("a"))
+    first, second = (brought_in(document, suite, store, tmp_path) for _ in range(2))
+    assert (first.is_new, second.is_new, first.header.id == second.header.id) == (True, False, True)
+    other = brought_in(summed(result("a", latency=1)), suite, store, tmp_path)
+    assert other.is_new
+    assert len(store.runs("spans")) == 2
+
+
+def test_snapshots_of_one_judge_share_an_instrument_and_those_of_two_do_not(suite, store, tmp_path):
+    names = ("one", "one", "two")
+    documents = [snapshot(result("a", latency=at), judgeModel=name) for at, name in enumerate(names)]
+    first, second, third = (brought_in(one, suite, store, tmp_path).header.signature for one in documents)
+    assert first == second
+    assert [part for part in first if first[part] != third[part]] == ["judge", "text"]
+
+
+def test_a_run_of_our_own_is_written_in_the_same_shape(suite, store, tmp_path):
+    from steelyard.engine.options import RunOptions, Selection
+    from steelyard.weighing import run
+
+    header, _ = run(suite, store, RunOptions(selection=Selection(limit=4)))
+    export_foreign(suite, store, header, tmp_path / "own.json")
+    document = json.loads((tmp_path / "own.json").read_text())
+    assert document["promptCount"] == len(document["results"]) == 4
+    assert set(document["summary"]) >= {"avgScore", "errorsBySection", "confidenceAnalysis", "topTaxonomyErrors"}
+    totals = []
+    for (sample, case), one in zip(store.samples(header.id), document["results"], strict=True):
+        assert (one["promptId"], one["output"], one["error"]) == (case.id, case.input["text"], None)
+        assert one["judgeResult"]["totalScore"] == sum(one["judgeResult"]["scores"].values())
+        assert one["metadata"]["sections"] == one["sections"]
+        assert sum(one["metadata"]["spansBySection"].values()) == one["spanCount"]
+        totals.append(one["judgeResult"]["totalScore"])
+        assert sample.score == pytest.approx((totals[-1] - 5) / 20)
+    assert document["summary"]["avgScore"] == pytest.approx(sum(totals) / 4)
+    # What we write we can read, and its summary fits its records.
+    again = brought_in(document, suite, store, tmp_path)
+    assert again.differences == ()
+    assert [sample.score for sample in samples_of(again, store)] == [
+        sample.score for sample, _ in store.samples(header.id)
+    ]
+
+
+def test_the_order_of_results_changes_no_figure_of_the_summary():
+    results = [result(str(at), judged(tuple(1 + (at * step) % 5 for step in range(1, 6)))) for at in range(7)]
+    shuffled = random.Random(5).sample(results, len(results))
+    one, other = (summed(*each)["summary"] for each in (results, shuffled))
+    for name in ("avgScore", "scoreDistribution", "errorsBySection", "avgCategoryScores", "latencyStats"):
+        assert one[name] == other[name]

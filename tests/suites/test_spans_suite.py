@@ -1,0 +1,198 @@
+"""The spans suite as a whole: what its judge is told, what comes back from one, and the commands, offline."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import steelyard.suites
+from parts.command import steelyard as run_steelyard
+from steelyard import load_suite
+from steelyard.audit.balance import audit
+from steelyard.judging.complaints import complaint_check
+from steelyard.judging.fence import Fence
+from steelyard.judging.prompt import messages
+from steelyard.judging.reading import JudgeReader
+from steelyard.records import Attempt, JudgeCall, Mode
+from steelyard.scoring.weigh import Weigher
+from steelyard.spans import compare_spans, micro
+from steelyard.suites.spans.gold import judge as gold_judge
+from steelyard.suites.spans.labeller import label
+from steelyard.suites.spans.prompt_spans import gold_spans, placed
+from steelyard.suites.spans.taxonomy import categories
+
+FOLDER = Path(steelyard.suites.__file__).parent / "spans"
+# Of about one size: among few, the spans of a large one are too large a part of all.
+AUDITED = (
+    "heron-marsh",
+    "baker-night",
+    "fox-snow",
+    "wedding-barn",
+    "surgeon-theatre",
+    "detective-office",
+    "whale-boat",
+)
+DIMENSIONS = ["coverage", "precision", "granularity", "taxonomy", "technicalSpecs"]
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return load_suite("spans")
+
+
+@pytest.fixture(scope="module")
+def case(suite):
+    return next(case for case in suite.cases if case.id == "heron-marsh")
+
+
+@pytest.fixture(scope="module")
+def model_judge(suite):
+    return replace(suite.judge, members=(suite.judge.judges["model"],))
+
+
+@pytest.fixture(scope="module")
+def prompt(model_judge, case):
+    answer = [
+        {"text": "Wide Shot", "role": "shot.type", "confidence": 0.95, "start": 0, "end": 9},
+        {"text": "grey\nheron", "role": "subject.identity"},
+    ]
+    system, user = messages(model_judge, json.dumps(answer), case, {}, Fence("mark")).messages
+    return system["content"], user["content"]
+
+
+def test_spans_are_shown_by_index_text_role_and_confidence(prompt):
+    user = prompt[1]
+    assert "[0] 'Wide Shot' (shot.type, 0.95)\n" in user
+    # A line break in a span cannot begin a line of its own.
+    assert "[1] 'grey heron' (subject.identity, no confidence)\n" in user
+    assert '"start"' not in user.split("Work in this order")[0]
+
+
+def test_no_spans_are_shown_as_none(model_judge, case):
+    user = messages(model_judge, "[]", case, {}, Fence("mark")).messages[1]["content"]
+    assert "<<<BEGIN mark>>>\n(no spans)\n" in user
+
+
+def test_the_judge_sees_the_prompt_fenced_and_never_the_gold(prompt, case):
+    user = prompt[1]
+    assert f"<<<BEGIN mark>>>\n{case.input['text']}\n<<<END mark>>>" in user
+    assert str(case.expected["spans"][3]["start"]) not in user.split("Work in this order")[0].replace(
+        case.input["text"], ""
+    )
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *DIMENSIONS, "totalScore", "missedElements", "falsePositives", "taxonomyErrors", "granularityErrors",
+        "categoryScores", "notes", "spanIndex", "expectedRole", "assignedRole", "severity", "suggestion", "issue",
+        "critical", "important", "minor", "section_header", "abstract_concept", "non_visual", "instruction_text",
+        "duplicate", "other", "too_fine", "too_coarse", "4,096 tokens",
+    ],
+)  # fmt: skip
+def test_the_judge_is_told_of_every_field_and_value_twice_over(prompt, word):
+    system, user = prompt
+    assert word in system
+    assert word in user
+
+
+def test_every_role_of_the_taxonomy_and_every_meaning_of_the_rubric_is_told(prompt, suite):
+    system = prompt[0]
+    for category in categories().values():
+        for role in category.roles:
+            assert f"| {role} |" in system
+    for dimension in suite.judge.rubric.dimensions:
+        assert sorted(dimension.meanings) == [1, 2, 3, 4, 5]
+        assert all(meaning in system for meaning in dimension.meanings.values())
+
+
+def test_the_error_types_have_examples_and_indices_count_from_0(prompt):
+    system = prompt[0]
+    assert "[0] 'Medium Shot' (shot.type, 0.95)" in system
+    assert "numbered from 0" in system
+    for example in ("scorched leather apron", "a sense of freedom", "slow pan", "handheld | eye level | 35mm"):
+        assert example in system
+
+
+def test_the_chat_judge_may_write_4096_tokens(suite):
+    assert suite.judge.judges["model"].settings.max_tokens == 4096
+
+
+def judged(suite, model_judge, case, reply):
+    answer = json.dumps(label(case))
+    weighed = Weigher(suite).weigh(answer, case)
+    reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
+    text = reply if isinstance(reply, str) else json.dumps(reply)
+    call = JudgeCall(model_judge.members[0].name, 0, 0, Attempt(text=text))
+    return reader.read([call], weighed.to_judge, case, weighed.metrics)
+
+
+@pytest.fixture
+def reply(case):
+    """What a model would say that judges as the gold judge does; fresh for each test."""
+    return gold_judge(json.dumps(label(case)["spans"]), case, {})
+
+
+def test_an_answer_of_a_model_in_the_seeds_shape_is_read_strictly(suite, model_judge, case, reply):
+    found = judged(suite, model_judge, case, reply)
+    assert found.mode is Mode.MODEL
+    assert found.ballots[0].rung == "strict"
+    assert found.ballots[0].remarks == ()
+    assert dict(found.raw) == reply["scores"]
+
+
+def test_a_wrong_total_is_not_believed(suite, model_judge, case, reply):
+    total = reply["totalScore"]
+    reply["totalScore"] = 24
+    ballot = judged(suite, model_judge, case, reply).ballots[0]
+    assert [remark.code for remark in ballot.remarks] == ["CONTRADICTION"]
+    assert ballot.reply["totalScore"] == total
+
+
+def test_scores_survive_when_the_rest_is_not_as_asked_for(suite, model_judge, case, reply):
+    found = judged(suite, model_judge, case, {"scores": reply["scores"], "notes": "too lazy for more"})
+    assert found.mode is Mode.BASIC
+    assert dict(found.raw) == reply["scores"]
+
+
+def test_a_model_that_praises_an_empty_answer_is_bound(suite, model_judge, case, reply):
+    reply |= {"scores": dict.fromkeys(DIMENSIONS, 5), "totalScore": 25}
+    for name in ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors"):
+        reply[name] = []
+    weighed = Weigher(suite).weigh('{"spans": []}', case)
+    reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
+    call = JudgeCall(model_judge.members[0].name, 0, 0, Attempt(text=json.dumps(reply)))
+    found = reader.read([call], weighed.to_judge, case, weighed.metrics)
+    assert set(found.raw.values()) == {5}
+    assert set(found.bound.values()) == {1}
+
+
+def test_the_figures_in_the_readme_are_those_of_the_labeller(suite):
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for half in ("tuned-on", "held-out"):
+        cases = [case for case in suite.cases if half in case.tags]
+        found = [compare_spans(gold_spans(case), placed(label(case)["spans"], case)) for case in cases]
+        whole = micro(each.figures("type") for each in found)
+        total = sum(gold_judge(json.dumps(label(case)["spans"]), case, {})["totalScore"] for case in cases) / len(cases)
+        shares = " | ".join(f"{100 * share:.1f} %" for share in (whole.f1, whole.precision, whole.recall))
+        assert f"| {half} ({len(cases)}) | {shares} | {total:.1f} |" in readme
+
+
+def test_what_knows_nothing_earns_nothing(suite):
+    audited = audit(replace(suite, cases=[case for case in suite.cases if case.id in AUDITED]))
+    assert audited.complaints == []
+    earned = {probe.probe: probe.average for probe in audited.probes}
+    assert earned["truth"] == 1
+    assert earned["none"] == earned["another"] == earned["everything"] == 0
+
+
+def test_a_run_and_a_check_of_the_judge_work_offline(tmp_path):
+    store = tmp_path / "runs.db"
+    ran = run_steelyard("run", "spans", "--limit", "6", "--store", store, "--json", cwd=tmp_path)
+    assert ran.returncode == 1, ran.stderr  # the labeller is not fit to ship, and says so
+    report = json.loads(ran.stdout)
+    assert report["run"]["n_planned"] == 6
+    assert report["verdict"] == "FAIL"
+    checked = run_steelyard("judge", "check", "spans", "--limit", "6", "--store", store, cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
