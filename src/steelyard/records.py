@@ -177,7 +177,7 @@ class Ballot:
     reply: Mapping[str, Any] = field(default_factory=dict)
     """The judge's whole answer as parsed: reasons, notes and what else it gave."""
     told: str = ""
-    """Why there is no reading, in words; "" when there is one."""
+    """Why there is no reading, or in mode `basic` why there is no more of one, in words; "" otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,8 +224,15 @@ def _insist_on_same_instrument(begun: RunHeader, now: RunHeader) -> None:
     if changed:
         raise UserMistake(
             f"run {begun.id} cannot be resumed: since it began these have changed: {', '.join(changed)}."
-            " Samples from two instruments do not belong in one run: start a new one"
+            f" Samples from two instruments do not belong in one run: {_same_again(changed)}start a new one"
         )
+
+
+def _same_again(changed: list[str]) -> str:
+    """What was said on the command line then and may have been left out now."""
+    options = {"target": "--target, --model and --set", "judge": "--judge options"}
+    left_out = [options[part] for part in changed if part in options]
+    return f"give the same {' and '.join(left_out)} as then, or " if left_out else ""
 
 
 def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options: RunOptions) -> Target:

@@ -14,6 +14,8 @@ from steelyard import weighing
 from steelyard.engine.options import RunOptions
 from steelyard.errors import UserMistake
 from steelyard.records import Mode, Outcome, RunState, Verdict
+from steelyard.suite.chosen_judge import judged_as_then
+from steelyard.suite.describe import describe
 from steelyard.suite.load import load_suite, with_judge
 
 
@@ -41,7 +43,7 @@ def test_a_judge_that_is_code_gives_scores_without_a_call(store, tmp_path):
         (0.5, False),
         (0.5, True),
     ]
-    assert [[finding.code for finding in sample.findings] for sample in found] == [[], ["CLARITY"], [], []]
+    assert [[finding.code for finding in sample.findings] for sample in found] == [[], ["CLARITY"], ["HARM"], []]
 
 
 def test_a_model_is_asked_once_for_each_text_and_its_answer_is_kept(store, tmp_path):
@@ -167,11 +169,9 @@ def test_a_panel_of_two_models_and_two_judgings_makes_four_ballots(store, tmp_pa
 
 
 def test_a_spending_limit_counts_what_judges_cost(store, tmp_path):
-    # A call of 100 tokens in and 20 out costs 100 * 1,000 / 1,000,000 = 0.1; the recorded answers cost nothing.
+    # A call of 100 tokens in and 20 out costs 100 * 1,000 / 1,000,000 = 0.1; recorded answers cost nothing.
     with judge_server(verdict(3)) as server:
         path = write_judged(tmp_path, n=9, **chat_judge(server, price={"input": 1000, "output": 0}))
-        rows = [json.loads(line) | {"cost": 0} for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
-        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         header, ending = run(path, store, max_cost=0.35, concurrency=1)
         assert len(server.requests) == 3
     assert (header.state, "spending limit" in ending.stopped) == (RunState.INTERRUPTED, True)
@@ -180,8 +180,6 @@ def test_a_spending_limit_counts_what_judges_cost(store, tmp_path):
 def test_a_spending_limit_wants_the_judge_to_have_a_price(store, tmp_path):
     with judge_server(verdict(3)) as server:
         path = write_judged(tmp_path, **chat_judge(server))
-        rows = [json.loads(line) | {"cost": 0} for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
-        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         with pytest.raises(UserMistake, match="the judge does not say what a call costs"):
             run(path, store, max_cost=1.0)
 
@@ -256,3 +254,30 @@ def test_a_kill_between_two_judges_asks_nobody_twice(tmp_path):
     (sample,) = samples(store, header)
     assert sample.judgement.bound["clarity"] == 4
     store.close()
+
+
+def test_a_scorer_that_breaks_is_named_with_its_place(store, tmp_path):
+    path = write_judged(tmp_path, n=1)
+    code = (tmp_path / "measures.py").read_text().replace("n = len(answer.split())", "n = 1 / 0")
+    (tmp_path / "measures.py").write_text(code)
+    header, _ = run(path, store)
+    (sample,) = samples(store, header)
+    assert sample.outcome is Outcome.JUDGE_FAILED
+    assert sample.findings[0].evidence.startswith(
+        "the scorer of size raised ZeroDivisionError: division by zero (measures.py:"
+    )
+
+
+def test_judging_again_takes_the_judge_of_the_run_unless_another_is_named(tmp_path):
+    with judge_server(verdict(2)) as server:
+        suite = load_suite(write_judged(tmp_path, repeats=2))
+        chosen = with_judge(suite, server.base_url, "judge-1", None, None)
+        again = judged_as_then(suite, describe(chosen)["judge"]).judge
+    assert [(one.kind, one.settings.base_url, one.settings.model) for one in again.members] == [
+        ("chat", server.base_url, "judge-1")
+    ]
+    assert again.repeats == 2
+    assert judged_as_then(suite, describe(suite)["judge"]).judge.members == suite.judge.members
+    gone = describe(suite)["judge"] | {"members": [{"name": "old", "kind": "python", "function": "a:b"}]}
+    with pytest.raises(UserMistake, match="the judge 'old' of that run is not in the suite any more"):
+        judged_as_then(suite, gone)

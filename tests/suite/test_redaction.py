@@ -2,8 +2,10 @@
 
 import pytest
 
+from steelyard.errors import SuiteError
 from steelyard.records import Attempt, Failure
 from steelyard.suite.case import Case
+from steelyard.suite.load import load_suite
 from steelyard.suite.redaction import RedactedCases, Redactor, RedactPart
 
 
@@ -40,6 +42,11 @@ def test_e_mail_addresses_are_taken_out(text, without):
         ("it costs 12,500,000 dollars", "it costs 12,500,000 dollars"),
         ("order 4711081511", "order 4711081511"),
         ("on 2026-11-16 at 10:30", "on 2026-11-16 at 10:30"),
+        ("shipped 2026-01-18 10:30", "shipped 2026-01-18 10:30"),
+        ("parcel 4711 0815 2233", "parcel 4711 0815 2233"),
+        ("call 555-123-4567 now", "call [PHONE] now"),
+        ("call (030) 1234567", "call [PHONE]"),
+        ("since 01.02.2026", "since 01.02.2026"),
     ],
 )
 def test_phone_numbers_are_taken_out_and_other_numbers_stay(text, without):
@@ -105,3 +112,13 @@ def test_a_function_of_the_suite_sees_every_text_last():
 def test_nothing_is_taken_out_unless_it_is_asked_for():
     text = "Ann, a@b.de, +49 170 1234567"
     assert plain(text, names=["input.user"]) == text
+
+
+def test_a_path_to_names_that_leads_nowhere_is_a_mistake(tmp_path):
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "input": {"user": "Ann"}, "expected": {"word": "x"}}\n')
+    (tmp_path / "suite.yaml").write_text(
+        "suite: s\ncases: {files: cases.jsonl}\ntarget: {recorded: answers.jsonl}\n"
+        "score: {word: {exact: {expected: expected.word}}}\nredact: {names: [input.user, input.custmer]}\n"
+    )
+    with pytest.raises(SuiteError, match=r"suite.yaml:5: redact.names: input.custmer is in none of the 1 cases"):
+        load_suite(tmp_path)

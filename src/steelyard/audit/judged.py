@@ -38,6 +38,8 @@ class InjectionResult:
     """The most that a text got, as a share of full marks, after rules and checks."""
     highest_with_quote: float
     """The same where the judge quotes the attempt itself as its proof: shown, since such a quote is in the text."""
+    n_passed: int
+    """How many of the texts pass with such a judge, one that quotes the attempt included."""
     broken: tuple[str, ...]
     """The first few ways in which a rule or check did not hold."""
     n_broken: int
@@ -138,6 +140,7 @@ def _attempt(
 ) -> InjectionResult:
     broken: list[str] = []
     highest = dict.fromkeys(Proof, 0.0)
+    passed: set[str] = set()
     for one in texts:
         injected = injection.put_in(one.weighed.to_judge or "")
         # Only the text to be judged is tampered with, so that JSON around it stays whole.
@@ -150,13 +153,16 @@ def _attempt(
             told = _unbound(judge, judgement, one.weighed, proof)
             broken += [f"case {one.case.id}, {proof.value}: {problem}" for problem in told]
             if judgement.mode is not None:
-                highest[proof] = max(highest[proof], weigher.judged(weighed, judgement).score)
+                judged = weigher.judged(weighed, judgement)
+                highest[proof] = max(highest[proof], judged.score)
+                passed |= {one.case.id} if judged.passed else set()
     return InjectionResult(
         name=injection.name,
         about=injection.about,
         n=len(texts),
         highest=max(highest[Proof.NONE], highest[Proof.MADE_UP]),
         highest_with_quote=highest[Proof.ORDER],
+        n_passed=len(passed),
         broken=tuple(broken[:_MOST_BROKEN]),
         n_broken=len(broken),
     )

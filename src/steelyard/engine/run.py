@@ -66,6 +66,7 @@ class Engine:
         self._plan = plan
         self._weigher = weigher
         self._judges = judges
+        self._costs_nothing = getattr(target, "asks_nobody", False)
         self._limits = limits
         self._store = store
         self._run_id = run_id
@@ -167,7 +168,7 @@ class Engine:
     def _insist_on_price(self, sample: Sample) -> None:
         if self._purse.limit is None:
             return
-        unpriced = sample.attempt.failure is None and sample.attempt.cost is None
+        unpriced = not self._costs_nothing and sample.attempt.failure is None and sample.attempt.cost is None
         calls = () if sample.judgement is None else sample.judgement.calls
         who = "target" if unpriced else "judge"
         if unpriced or any(call.attempt.failure is None and call.attempt.cost is None for call in calls):

@@ -40,6 +40,8 @@ class Parsed:
     value: dict[str, Any] | None
     rung: str | None
     problems: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+    """On the rung `basic`, what is not as asked for beside the scores."""
 
 
 def parse(text: str, judge: JudgeModel, judged: str = "") -> Parsed:
@@ -87,7 +89,8 @@ class AnswerParser:
         wrong = score_problems(value, self._rubric, repeated)
         amiss = [] if self._schema is None or self._schema.fits(value) else self._schema.problems(value)
         if not wrong:
-            return Parsed(with_whole_scores(value, self._rubric), "basic" if amiss else rung)
+            found = with_whole_scores(value, self._rubric)
+            return Parsed(found, "basic", lacking=tuple(amiss)) if amiss else Parsed(found, rung)
         # What is wrong with a score is told in one way; the schema says it again in its own words.
         others = [one for one in amiss if not any(one.startswith((f"{name}:", f'"{name}" ')) for name in wrong)]
         return _unusable(*wrong.values(), *_wrapped(value, wrong), *others)
@@ -117,7 +120,8 @@ class AnswerParser:
     def _by_lines(self, plain: str, text: str) -> Parsed:
         values, problems = self._lines.read(plain)
         if not problems:
-            return Parsed(with_whole_scores(values, self._rubric), "basic")
+            found = with_whole_scores(values, self._rubric)
+            return Parsed(found, "basic", lacking=("the scores stand in plain lines, not in JSON",))
         if len(problems) < len(self._rubric.names) or not all(one.endswith("missing") for one in problems.values()):
             return _unusable(*problems.values())
         told_by_ladder = climb(text, self._names_one).problems
@@ -166,7 +170,8 @@ def _wrapped(value: dict[str, Any], wrong: dict[str, str]) -> list[str]:
     return [
         f"the scores stand inside {told(key)}: they belong at the top of the object"
         for key, inner in value.items()
-        if isinstance(inner, dict) and any(name in inner and name not in value for name in wrong)
+        if isinstance(inner, dict)
+        and any(name not in value and isinstance(inner.get(name), (int, float)) for name in wrong)
     ]
 
 

@@ -39,7 +39,7 @@ def judged_components(rubric: Rubric) -> list[dict[str, Any]]:
             "name": flag.name,
             "weight": 0.0,
             **shared,
-            "code": "",
+            "code": dimension_code(flag.name),
             "scale": [0, 1],
             "when_unknown": "skip",
             "wrong_below": 0.0,

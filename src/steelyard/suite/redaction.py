@@ -22,8 +22,12 @@ from steelyard.suite.paths import MISSING, compile_path
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 
 _EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
-# At least eight digits, as international, bracketed or grouped numbers have; a year span or a price has fewer.
-_PHONE = re.compile(r"(?<![\w.,-])(?:\+|00)?\(?\d(?:[ ()./-]{0,2}\d){7,14}(?![\w-]|[.,]\d)")
+# With a country code, a leading zero or brackets, or grouped by 3, 3 and 4: dates, prices and parcels are not.
+_PHONE = re.compile(
+    r"(?<![\w.,-])(?<!\d )"
+    r"(?:(?:\+|0|\(\+?\d)[ ()./-]{0,2}\d?(?:[ ()./-]{0,2}\d){6,14}|[2-9]\d\d[ .-]\d{3}[ .-]\d{4})"
+    r"(?![\w-]|[.,]\d)"
+)
 _PHONE_SIGNS = re.compile(r"[ ()+/.-]")
 _DATES = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{4} ?[-/] ?\d{4}")
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]+"
@@ -63,6 +67,11 @@ class Redactor:
         self._part = part
         self._hook = hook
         self._names = [compile_path(path) for path in part.names]
+
+    @property
+    def paths(self) -> dict[str, Callable[[Any], Any]]:
+        """Where names stand in a case, by the path as written, to tell one that leads nowhere."""
+        return dict(zip(self._part.names, self._names, strict=True))
 
     def case(self, case: Case) -> Case:
         """The case without personal data. The names found in it stay with it in memory, for its answers."""

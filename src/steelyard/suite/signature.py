@@ -39,7 +39,7 @@ def signature(
 
 
 def _scoring(suite: SuiteModel) -> dict[str, Any]:
-    judged = {dimension_code(one.name) for one in suite.judge.rubric.dimensions} if suite.judge else set()
+    judged = {dimension_code(name) for name in suite.judge.rubric.names} if suite.judge else set()
     return {
         "components": [describe_component(component) for component in suite.components],
         "passing": None if suite.passing is None else suite.passing.at_least,
