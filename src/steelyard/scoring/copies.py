@@ -7,24 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from steelyard.scoring.grouping import best_mapping, folded_label
-from steelyard.scoring.items import Items
+from steelyard.scoring.grouping import best_mapping
 from steelyard.scoring.matching import Matching
+from steelyard.scoring.sides import Side
 
 How = Literal["label", "mapping"]
 Contents = tuple[tuple[str, str], ...]
-
-
-@dataclass(slots=True)
-class Side:
-    """The items of one side with their texts folded."""
-
-    items: Items
-    folded: list[str]
-
-    def labels(self) -> list[str]:
-        """Each item's group as it is compared; "" where none was given."""
-        return [folded_label(group) if group else "" for group in self.items.groups]
 
 
 @dataclass(slots=True)

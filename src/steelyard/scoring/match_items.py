@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -20,11 +20,13 @@ from pydantic import (
 )
 
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
-from steelyard.scoring.comparison import Rules, compare, no_counts
-from steelyard.scoring.copies import Side
+from steelyard.scoring.comparison import compare, no_counts
+from steelyard.scoring.folding import Folder
 from steelyard.scoring.item_building import build
 from steelyard.scoring.items import Items, ItemsLayout, SeveralShapes, read_items
-from steelyard.scoring.matching import folder
+from steelyard.scoring.rules import Rules
+from steelyard.scoring.sides import Side
+from steelyard.scoring.similar import Allowed
 from steelyard.scoring.text import Difference
 from steelyard.suite.case import Case
 from steelyard.suite.shares import share
@@ -145,8 +147,8 @@ class MatchItems(Scorer):
         return value
 
     @cached_property
-    def _fold(self) -> Callable[[Sequence[str]], list[str]]:
-        return folder(self.ignore)
+    def _folder(self) -> Folder:
+        return Folder(self.ignore)
 
     @cached_property
     def _prepared(self) -> dict[str, _Truth]:
@@ -156,6 +158,7 @@ class MatchItems(Scorer):
     def _rules(self) -> Rules:
         return Rules(
             similarity=self.similarity,
+            allowed=Allowed(self.similarity),
             right_from=self.right_from - _ROUNDING,
             grouping=self.grouping,
             codes=self.codes,
@@ -187,7 +190,7 @@ class MatchItems(Scorer):
             return _misshapen(truth, self._no_shape(seen))
         if len(got.texts) > self.most:
             return _misshapen(truth, f"it holds {len(got.texts):,} items, more than the {self.most:,} that are read")
-        return compare(truth, Side(got, self._fold(got.texts)), self._rules)
+        return compare(truth, Side(got, self._folder), self._rules)
 
     def _no_shape(self, seen: Any) -> str:
         wanted = " or ".join(shape.items for shape in self.shapes)
@@ -197,7 +200,7 @@ class MatchItems(Scorer):
 
     def nothing(self, case: Case) -> Mapping[str, int]:
         truth = self._truth(case)
-        return {} if truth is None else no_counts(len(truth.folded))
+        return {} if truth is None else no_counts(len(truth.items.texts))
 
     def truth(self, case: Case) -> Any:
         truth = self._truth(case)
@@ -219,7 +222,7 @@ class MatchItems(Scorer):
             return None
         if (unread := self.expected.complaint(case)) is not None:
             return f"{self.expected.items}: {unread}"
-        folded = self._fold(items.texts)
+        folded = self._folder.fold(items.texts)
         if items.blank or not all(folded):
             return f"{self.expected.items} holds an item without a text that could be matched"
         return self._misplaced(items, folded) or self._miscounted(len(folded), case)
@@ -253,13 +256,13 @@ class MatchItems(Scorer):
             return None
         if len(self._prepared) >= _MOST_PREPARED:
             self._prepared.clear()
-        side = Side(items, self._fold(items.texts))
+        side = Side(items, self._folder)
         self._prepared[case.id] = _Truth(case.expected, side)
         return side
 
 
 def _misshapen(truth: Side, why: str) -> Reading:
-    return Reading(0.0, counts=no_counts(len(truth.folded)), misshapen=why)
+    return Reading(0.0, counts=no_counts(len(truth.items.texts)), misshapen=why)
 
 
 def _size(case: Case) -> tuple[int, int] | None:
