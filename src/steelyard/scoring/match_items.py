@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -23,7 +22,8 @@ from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
 from steelyard.scoring.comparison import compare, no_counts
 from steelyard.scoring.folding import Folder
 from steelyard.scoring.item_building import build
-from steelyard.scoring.items import Items, ItemsLayout, SeveralShapes, read_items
+from steelyard.scoring.item_reading import Items
+from steelyard.scoring.items import ItemsLayout, SeveralShapes, read_items
 from steelyard.scoring.rules import Rules
 from steelyard.scoring.sides import Side
 from steelyard.scoring.similar import Allowed
@@ -68,14 +68,6 @@ class ItemCodes(BaseModel):
     )
     wrong_text: Code = Field(default="WRONG_TEXT", description="A matched item whose text is wrong.")
     wrong_group: Code = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
-
-
-@dataclass(slots=True)
-class _Truth:
-    """The items of one case, read and folded once."""
-
-    source: Any
-    side: Side
 
 
 class MatchItems(Scorer):
@@ -151,7 +143,8 @@ class MatchItems(Scorer):
         return Folder(self.ignore)
 
     @cached_property
-    def _prepared(self) -> dict[str, _Truth]:
+    def _prepared(self) -> dict[str, tuple[Any, Side]]:
+        """By case what its truth was read from, and the truth."""
         return {}
 
     @cached_property
@@ -249,15 +242,15 @@ class MatchItems(Scorer):
     def _truth(self, case: Case) -> Side | None:
         known = self._prepared.get(case.id)
         # The same object is the same truth: repeats and variants of a case need not read it again.
-        if known is not None and known.source is case.expected:
-            return known.side
+        if known is not None and known[0] is case.expected:
+            return known[1]
         items = self.expected.read(case, _size(case))
         if items is None or not items.texts:
             return None
         if len(self._prepared) >= _MOST_PREPARED:
             self._prepared.clear()
         side = Side(items, self._folder)
-        self._prepared[case.id] = _Truth(case.expected, side)
+        self._prepared[case.id] = case.expected, side
         return side
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import NamedTuple
 
-from steelyard.scoring.folding import key_of
+from steelyard.scoring.folding import has_key, key_of
 from steelyard.scoring.sides import Side
 from steelyard.scoring.similar import FRAGMENT_SHARE, ROUNDING, Allowed, Pair, similar_pairs, similarities
 
@@ -31,16 +30,9 @@ class Matching:
         return tuple((at, by, self.alike.get(at, 1.0)) for at, by in zip(self.expected, self.got, strict=True))
 
 
-class _Equal(NamedTuple):
-    """The pairs of equal texts, and on either side what may be paired with a similar text."""
-
-    found: list[int]
-    """Where each expected text was found."""
-    left: Sequence[int]
-    offered: Sequence[int]
-    wanted: Sequence[str]
-    """The texts of those left, folded."""
-    there: Sequence[str]
+# The pairs of equal texts, and what may be paired with a similar text: where each expected text was found, the indexes
+# of those left and of those offered, and the folded texts of both. A plain tuple, as one is made for every answer.
+_Equal = tuple[list[int], Sequence[int], Sequence[int], Sequence[str], Sequence[str]]
 
 
 def match(
@@ -111,28 +103,28 @@ def _equal_as_written(truth: Side, got: Side) -> _Equal | None:
         return None
     found = list(map(offered.pop, true, repeat(_NOWHERE)))
     if not offered:
-        return _Equal(found, (), (), (), ())
+        return found, (), (), (), ()
     left = _unfound(found, len(true) - len(texts) + len(offered))
     folded = truth.folder.fold([*[true[at] for at in left], *offered])
     wanted, there = folded[: len(left)], folded[len(left) :]
     rest = list(offered.values())
-    new = {text.replace(" ", "") for text in there}
+    new = set(map(key_of, there))
     if len(new) < len(there) or "" in new:
         return None
-    if not keys.isdisjoint(new):
+    if known := [key for key in new if has_key(keys, key)]:
         # The key of an item that was found already shows what is most likely a second copy of it.
-        if not keys.intersection(new).issubset(map(key_of, wanted)):
+        if not set(map(key_of, wanted)).issuperset(known):
             return None
         if not set(there).isdisjoint(wanted):
             return _equal_when_folded(found, dict(zip(wanted, left, strict=True)), dict(zip(there, rest, strict=True)))
-    return _Equal(found, left, rest, wanted, there)
+    return found, left, rest, wanted, there
 
 
 def _equal_when_folded(found: list[int], left: dict[str, int], rest: dict[str, int]) -> _Equal:
     """The same where of the folded texts left on both sides some are equal."""
     for text in left.keys() & rest.keys():
         found[left.pop(text)] = rest.pop(text)
-    return _Equal(found, list(left.values()), list(rest.values()), list(left), list(rest))
+    return found, list(left.values()), list(rest.values()), list(left), list(rest)
 
 
 def _equal_texts(expected: Sequence[str], got: Sequence[str]) -> _Equal:
@@ -142,7 +134,7 @@ def _equal_texts(expected: Sequence[str], got: Sequence[str]) -> _Equal:
         return _equal_texts_with_copies(expected, got)
     found = list(map(offered.pop, expected, repeat(_NOWHERE)))
     left = [at for at in _unfound(found, found.count(_NOWHERE)) if expected[at]] if offered else ()
-    return _Equal(found, left, list(offered.values()), [expected[at] for at in left], list(offered))
+    return found, left, list(offered.values()), [expected[at] for at in left], list(offered)
 
 
 def _equal_texts_with_copies(expected: Sequence[str], got: Sequence[str]) -> _Equal:
@@ -154,7 +146,7 @@ def _equal_texts_with_copies(expected: Sequence[str], got: Sequence[str]) -> _Eq
             found[index] = other
     left = [at for at in _unfound(found, found.count(_NOWHERE)) if expected[at]]
     rest = sorted(index for places in offered.values() for index in places)
-    return _Equal(found, left, rest, [expected[at] for at in left], [got[by] for by in rest])
+    return found, left, rest, [expected[at] for at in left], [got[by] for by in rest]
 
 
 def _unfound(found: list[int], count: int) -> list[int]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from steelyard.scoring.folding import Folder
 from steelyard.scoring.grouping import folded_label
-from steelyard.scoring.items import Items
-
-_NO_KEYS: frozenset[str] = frozenset()
+from steelyard.scoring.item_reading import Items
 
 
 class Side:
@@ -17,7 +15,7 @@ class Side:
     def __init__(self, items: Items, folder: Folder) -> None:
         self.items, self.folder = items, folder
         self._folded: list[str] | None = None
-        self._keys: frozenset[str] | None = None
+        self._keys: str | None = None
 
     @property
     def folded(self) -> list[str]:
@@ -27,12 +25,10 @@ class Side:
         return self._folded
 
     @property
-    def keys(self) -> frozenset[str]:
-        """The key of each text; none at all when two have the same or one has an empty key."""
+    def keys(self) -> str:
+        """The keys of all texts: see `Folder.keys`."""
         if self._keys is None:
-            texts = self.items.texts
-            keys = frozenset(self.folder.keys(texts))
-            self._keys = _NO_KEYS if len(keys) < len(texts) or "" in keys else keys
+            self._keys = self.folder.keys(self.items.texts)
         return self._keys
 
     def labels(self) -> list[str]:
