@@ -330,9 +330,11 @@ def test_few_texts_are_paired_as_many_would_be(expected: list[str], got: list[st
     st.lists(SHORT.filter(bool), min_size=1, max_size=4),
     st.sampled_from([0.0, 0.35, 0.55, 0.75, 0.95]),
 )
-def test_the_lone_pairs_of_few_texts_are_those_of_a_matrix(wanted: list, there: list, cutoff: float) -> None:
-    matrix = similar_module.similarities(wanted, there, cutoff)
-    assert similar_module._lone_cells_of_few(wanted, there, cutoff) == similar_module._lone_cells(matrix)
+def test_the_lone_pairs_of_few_texts_are_those_of_a_matrix(wanted: list, there: list, minimum: float) -> None:
+    allowed = similar_module.Allowed(minimum)
+    matrix = similar_module.similarities(wanted, there, allowed.cutoff)
+    similar_module._forbid(matrix, wanted, there, allowed)
+    assert similar_module._lone_cells_of_few(wanted, there, allowed) == similar_module._lone_cells(matrix)
 
 
 @given(st.lists(st.text(alphabet=st.characters(), max_size=8), max_size=5))

@@ -52,34 +52,35 @@ class Allowed:
     def __init__(self, minimum: float, fragment_share: float = FRAGMENT_SHARE) -> None:
         self.floor, self.fragment_share = minimum - ROUNDING, fragment_share
         # A piece with the share s of the whole's characters has the Indel similarity 2s / (1 + s).
-        self.cutoff = min(self.floor, 2 * fragment_share / (1 + fragment_share))
+        self.cutoff = _lowered(min(self.floor, 2 * fragment_share / (1 + fragment_share)))
 
     def fragment(self, expected: str, got: str) -> bool:
+        """True when the pair is allowed below the floor."""
+        if got not in expected:  # nearly always, and quickly seen
+            return False
         return len(got) >= self.fragment_share * len(expected) - ROUNDING and is_fragment(got, expected)
 
 
 def similar_pairs(wanted: Sequence[str], there: Sequence[str], allowed: Allowed) -> list[Pair]:
     """The pairs with the greatest sum of similarities among the allowed ones: both indexes and the similarity."""
     few = len(wanted) * len(there) <= _FEW
-    cells = _lone_cells_of_few(wanted, there, allowed.cutoff) if few else None
+    cells = _lone_cells_of_few(wanted, there, allowed) if few else None
     if cells is None:
-        matrix = similarities(wanted, there, allowed.cutoff)
-        cells = _lone_cells(matrix)
-    if cells is None:
+        matrix = _similarities(wanted, there, allowed.cutoff)
         _forbid(matrix, wanted, there, allowed)
-        cells = _best_cells(matrix, wanted, there)
-    floor = allowed.floor
-    return [cell for cell in cells if cell[2] >= floor or allowed.fragment(wanted[cell[0]], there[cell[1]])]
+        cells = _lone_cells(matrix)
+    return _best_cells(matrix, wanted, there) if cells is None else cells
 
 
-def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], cutoff: float) -> list[Pair] | None:
+def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], allowed: Allowed) -> list[Pair] | None:
     """What `_lone_cells` finds, without a matrix: for a handful of texts that takes less than making one."""
-    cutoff = max(0.0, cutoff - 0.001)
+    cutoff, floor = allowed.cutoff, allowed.floor
     cells: list[Pair] = []
     columns: set[int] = set()
     for row, text in enumerate(wanted):
         for column, other in enumerate(there):
-            if similarity := normalized_similarity(text, other, score_cutoff=cutoff):
+            similarity = normalized_similarity(text, other, score_cutoff=cutoff)
+            if similarity and (similarity >= floor or allowed.fragment(text, other)):
                 if column in columns or (cells and cells[-1][0] == row):
                     return None
                 columns.add(column)
@@ -87,12 +88,19 @@ def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], cutoff: floa
     return cells
 
 
+def _lowered(cutoff: float) -> float:
+    """The cutoff for rapidfuzz, which loses pairs whose similarity is the cutoff itself."""
+    return max(0.0, cutoff - 0.001)
+
+
 def similarities(texts: Sequence[str], others: Sequence[str], cutoff: float) -> NDArray[np.float64]:
     """The similarity of every text to every other, 0 where it is well below the cutoff."""
+    return _similarities(texts, others, _lowered(cutoff))
+
+
+def _similarities(texts: Sequence[str], others: Sequence[str], cutoff: float) -> NDArray[np.float64]:
     import numpy as np
 
-    # rapidfuzz loses pairs whose similarity is the cutoff itself, so it gets a lower one.
-    cutoff = max(0.0, cutoff - 0.001)
     return cdist(texts, others, scorer=normalized_similarity, score_cutoff=cutoff, dtype=np.float64)
 
 
@@ -114,7 +122,7 @@ def _forbid(matrix: NDArray[np.float64], wanted: Sequence[str], there: Sequence[
     """Empty the cells that are below the floor and no fragment."""
     rows, columns = ((matrix > 0) & (matrix < allowed.floor)).nonzero()
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        if there[column] not in wanted[row] or not allowed.fragment(wanted[row], there[column]):
+        if not allowed.fragment(wanted[row], there[column]):
             matrix[row, column] = 0
 
 
