@@ -38,7 +38,7 @@ class _Comparison:
     def __init__(self, truth: Side, got: Side, rules: Rules, found: Matching) -> None:
         self.truth, self.got, self.rules = truth, got, rules
         how = self._how() if rules.has_groups else None
-        self.matching = choose_copies(truth, got, found, how) if found.extra else found
+        self.matching = choose_copies(truth, got, found, how) if found.extra and found.twice else found
         self.agreement = _NO_GROUPS if how is None else self._agree(how)
 
     def _how(self) -> How:
@@ -141,7 +141,9 @@ class _Comparison:
 
     def _extras(self, n_correct: int, whole: int) -> Iterator[Fault]:
         said, true, codes = self.got.items, self.truth.items, self.rules.codes
-        second = copies(self.truth.folded, self.got.folded, self.matching, minimum=self.rules.similarity)
+        extra = self.matching.extra
+        folded = dict(zip(extra, self.got.folder.fold([said.texts[by] for by in extra]), strict=True))
+        second = copies(self.truth.folded, folded, self.matching, minimum=self.rules.similarity)
         code_of = {by: codes.copy_ if by in second and codes.copy_ else codes.extra for by in self.matching.extra}
         numbers = Counter(code_of.values())
         for by, code in code_of.items():

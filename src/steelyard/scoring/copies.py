@@ -66,12 +66,13 @@ def named_by_contents(got: Side) -> list[str | None]:
 
 def _with_copies(got: Side, matching: Matching) -> list[_Text]:
     """The texts that stand in a pair and were answered once more."""
+    folded = got.folded
     spare: dict[str, list[int]] = {}
     for place in matching.extra:
-        spare.setdefault(got.folded[place], []).append(place)
+        spare.setdefault(folded[place], []).append(place)
     found: dict[str, _Text] = {}
     for number, by in enumerate(matching.got):
-        text = got.folded[by]
+        text = folded[by]
         if text in spare:
             known = found.setdefault(text, _Text([], list(spare[text])))
             known.pairs.append(number)

@@ -23,6 +23,8 @@ class Matching:
     """How alike the two texts are, by the expected item, for those pairs that are not of equal texts."""
     missed: tuple[int, ...]
     extra: tuple[int, ...]
+    twice: bool = True
+    """False when no text stands twice on either side."""
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
@@ -54,8 +56,12 @@ def match(
 
 def match_sides(truth: Side, got: Side, allowed: Allowed) -> Matching:
     """What `match` gives for the folded texts of both sides; texts that are equal as written need no folding."""
-    equal = _equal_as_written(truth, got) or _equal_texts(truth.folded, got.folded)
-    return _and_similar(equal, len(got.items.texts), allowed)
+    equal, n_got = _equal_as_written(truth, got), len(got.items.texts)
+    if equal is None:
+        return _and_similar(_equal_texts(truth.folded, got.folded), n_got, allowed)
+    matching = _and_similar(equal, n_got, allowed)
+    matching.twice = False
+    return matching
 
 
 def _and_similar(equal: _Equal, n_got: int, allowed: Allowed) -> Matching:
@@ -75,9 +81,12 @@ def _and_similar(equal: _Equal, n_got: int, allowed: Allowed) -> Matching:
     return Matching(paired, found, alike, missed, _others(found, n_got) if len(found) < n_got else ())
 
 
-def copies(expected: Sequence[str], got: Sequence[str], matching: Matching, *, minimum: float) -> dict[int, int]:
+def copies(
+    expected: Sequence[str], got: Sequence[str] | Mapping[int, str], matching: Matching, *, minimum: float
+) -> dict[int, int]:
     """For each extra item that is a further copy of a matched expected one, the index of that one.
 
+    Of `got` only the folded texts of the extra items are needed.
     A copy has at least the minimum similarity to it; the most similar is named, then the first by text.
     """
     extras = [index for index in matching.extra if got[index]]
@@ -97,11 +106,15 @@ def _others(indexes: Collection[int], count: int) -> tuple[int, ...]:
 
 def _equal_as_written(truth: Side, got: Side) -> _Equal | None:
     """What `_equal_texts` finds, most of it without folding; None when a text may stand twice on one side."""
-    true, texts, keys = truth.items.texts, got.items.texts, truth.keys
+    true, texts = truth.items.texts, got.items.texts
     offered = dict(zip(texts, range(len(texts)), strict=True))
-    if not keys or len(offered) < len(texts):
+    if len(offered) < len(texts):
         return None
     found = list(map(offered.pop, true, repeat(_NOWHERE)))
+    # Where most texts are written in another way, all have to be folded anyhow.
+    keys = truth.keys if 2 * len(offered) <= len(texts) else ""
+    if not keys:
+        return None
     if not offered:
         return found, (), (), (), ()
     left = _unfound(found, len(true) - len(texts) + len(offered))
