@@ -100,8 +100,9 @@ TRUTH = {
     ("left", "right", "as_written", "all_found"),
     [
         (["To be free", "A good cup of tea"], ["Sea"], True, True),
-        (["A good cupof tea", "To be fre"], ["Sea"], True, True),  # the key of what is still to be found
-        (["A good cup of tea!", "TO BE FREE"], ["Sea"], True, True),
+        (["A good cupof tea", "To be free"], ["Sea"], True, True),  # the key of what is still to be found
+        (["A good cup of tea!", "To be free"], ["Sea"], True, True),
+        (["A good cup of tea!", "TO BE FREE"], ["Sea"], False, True),  # most are written in another way
         (["To be free"], ["Sea", "A good cup of tea"], True, False),
         (["To be free", "A good cup of tea"], [], True, False),
         (["To be free", "A good cup of tea"], ["Sea", "Sun"], True, False),
