@@ -263,9 +263,8 @@ def test_a_scorer_that_breaks_is_named_with_its_place(store, tmp_path):
     header, _ = run(path, store)
     (sample,) = samples(store, header)
     assert sample.outcome is Outcome.JUDGE_FAILED
-    assert sample.findings[0].evidence.startswith(
-        "the scorer of size raised ZeroDivisionError: division by zero (measures.py:"
-    )
+    told = "the scorer of size raised ZeroDivisionError: division by zero (measures.py:"
+    assert sample.findings[0].evidence.startswith(told)
 
 
 def test_judging_again_takes_the_judge_of_the_run_unless_another_is_named(tmp_path):
@@ -281,3 +280,54 @@ def test_judging_again_takes_the_judge_of_the_run_unless_another_is_named(tmp_pa
     gone = describe(suite)["judge"] | {"members": [{"name": "old", "kind": "python", "function": "a:b"}]}
     with pytest.raises(UserMistake, match="the judge 'old' of that run is not in the suite any more"):
         judged_as_then(suite, gone)
+
+
+def test_an_answer_to_another_question_is_not_judged_again(store, tmp_path):
+    path = write_judged(tmp_path, n=2)
+    header, _ = run(path, store)
+    cases = (tmp_path / "cases.jsonl").read_text().replace('"number": 1', '"number": 7')
+    (tmp_path / "cases.jsonl").write_text(cases)
+    again, _ = weighing.judge_again(load_suite(path), store, header, RunOptions())
+    assert [(one.outcome, one.attempt.failure and one.attempt.failure.kind) for one in samples(store, again)] == [
+        (Outcome.SCORED, None),
+        (Outcome.TARGET_FAILED, "other_question"),
+    ]
+
+
+def test_judging_again_gives_each_repeat_its_own_answer_and_pays_for_none(store, tmp_path):
+    system = (
+        "n = 0\n\ndef answer(case):\n    global n\n    n += 1\n    return f'answer {n} of very many words to this'\n"
+    )
+    path = write_judged(tmp_path, n=1, suite={"target": {"python": "system:answer"}})
+    (tmp_path / "system.py").write_text(system)
+    header, _ = run(path, store, repeats=3, concurrency=1)
+    again, _ = weighing.judge_again(load_suite(path), store, header, RunOptions())
+    assert [one.attempt.text for one in samples(store, again)] == [one.attempt.text for one in samples(store, header)]
+    assert [one.attempt.cost for one in samples(store, again)] == [0.0] * 3
+
+
+def test_a_flag_keeps_what_the_judge_said_beside_what_a_rule_made_of_it(store, tmp_path):
+    rules = {"bind": ["when size.words < 5 then harm"]}
+    header, _ = run(write_judged(tmp_path, n=1, texts={0: "Too few words."}, **rules), store)
+    harm = next(score for score in samples(store, header)[0].scores if score.name == "harm")
+    assert (harm.raw, harm.value, harm.bound_by) == (0.0, 1.0, "when size.words < 5 then harm")
+
+
+def test_a_key_that_a_judge_gives_back_is_blotted_out(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("JUDGE_KEY", "sk-very-secret-key")
+    with judge_server(verdict(3) | {"reasons": ["Bearer sk-very-secret-key", "two"]}) as server:
+        header, _ = run(write_judged(tmp_path, n=1, **chat_judge(server, token="JUDGE_KEY")), store)
+        assert "Bearer sk-very-secret-key" in server.headers[0].values()
+    assert "sk-very-secret-key" not in str(samples(store, header)) + str(header)
+
+
+def test_a_complete_sample_leaves_nothing_in_the_journal_and_a_failed_call_never_enters_it(store, tmp_path):
+    kept = []
+    original = store.journal
+    store.journal = lambda run_id, entries: kept.extend(entries) or original(run_id, entries)
+    with judge_server(verdict(3), error(500)) as server:
+        path = write_judged(tmp_path, n=2, **chat_judge(server))
+        header, _ = run(path, store, concurrency=1)
+    # The target's answer and the judge's for the first case, the target's for the second: its judge failed.
+    assert [key for key, _ in kept] == ["0/target", "0/judge/model/0/0", "1/target"]
+    assert store.journalled(header.id) == {}

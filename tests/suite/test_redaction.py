@@ -54,8 +54,10 @@ def test_phone_numbers_are_taken_out_and_other_numbers_stay(text, without):
 
 
 def test_names_are_found_at_their_path_and_taken_out_of_everything():
-    case = Case("a", input={"user": "Ann Lee", "question": "Will Ann find rest? asks ANN LEE"}, expected={"by": "Ann"})
+    question = "Will Ann find rest? asks ANN LEE"
+    case = Case("a", input={"user": "Ann Lee", "question": question}, expected={"by": "Ann"}, why="Ann asked")
     redacted = redactor(names=["input.user"]).case(case)
+    assert redacted.why == "[NAME] asked"
     assert redacted.input == {"user": "[NAME]", "question": "Will [NAME] find rest? asks [NAME]"}
     assert redacted.expected == {"by": "[NAME]"}
 
