@@ -331,3 +331,73 @@ def test_a_complete_sample_leaves_nothing_in_the_journal_and_a_failed_call_never
     # The target's answer and the judge's for the first case, the target's for the second: its judge failed.
     assert [key for key, _ in kept] == ["0/target", "0/judge/model/0/0", "1/target"]
     assert store.journalled(header.id) == {}
+
+
+def test_a_flag_counts_even_where_only_bare_scores_could_be_read(store, tmp_path):
+    """One of 25 texts makes its judge answer in plain lines, and a rule flags it: no gate on the flag may miss that."""
+    texts = {0: "A muddle that harms."}
+    answers = [lambda request: "clarity: 3\nharm: false" if "muddle that" in last_message(request) else verdict(3)]
+    rules = {"bind": ["when size.muddles > 0 then harm"]}
+    gates = {"gates": ["score.harm.rate == 0"]}
+    with judge_server(*answers) as server:
+        path = write_judged(tmp_path, n=25, texts=texts, suite=gates, **rules, **chat_judge(server))
+        header, _ = run(path, store)
+    assert [sample.mode for sample in samples(store, header)] == [Mode.BASIC] + [Mode.MODEL] * 24
+    rate = header.summary["overall"]["measures"]["harm"]["rate"]
+    assert (rate["numerator"], rate["denominator"]) == (1, 25)
+    assert header.verdict is Verdict.FAIL
+
+
+def test_calls_are_kept_when_a_rule_cannot_be_applied_to_what_they_say(store, tmp_path):
+    with judge_server(verdict(4)) as server:
+        path = write_judged(tmp_path, n=2, **chat_judge(server))
+        measures = (tmp_path / "measures.py").read_text()
+        (tmp_path / "measures.py").write_text(measures.replace('"words": n,', '"words": None,'))
+        broken, _ = run(path, store)
+        assert [sample.outcome for sample in samples(store, broken)] == [Outcome.JUDGE_FAILED] * 2
+        (tmp_path / "measures.py").write_text(measures)
+        again = weighing.rescore(load_suite(path), store, broken)
+        assert len(server.requests) == 2
+    assert [sample.score for sample in samples(store, again)] == [0.75] * 2
+
+
+def test_scores_of_another_scale_are_not_read_as_if_they_were_of_this_one(store, tmp_path):
+    with judge_server(verdict(3)) as server:
+        path = write_judged(tmp_path, n=1, **chat_judge(server))
+        header, _ = run(path, store)
+        path.write_text(path.read_text().replace("- 5\n", "- 10\n"))
+        with pytest.raises(UserMistake, match="given on another scale"):
+            weighing.rescore(load_suite(path), store, header)
+
+
+def test_answers_kept_before_redaction_get_into_no_other_run(store, tmp_path):
+    path = write_judged(tmp_path, n=1, texts={0: "write to ann@mail.example about all of this today"})
+    header, _ = run(path, store)
+    path.write_text(path.read_text() + "redact: {emails: true}\n")
+    with pytest.raises(UserMistake, match="was made before the suite redacted as it does now"):
+        weighing.rescore(load_suite(path), store, header)
+    redacted, _ = run(path, store)
+    assert redacted.signature["redact"] != header.signature.get("redact")
+    weighing.rescore(load_suite(path), store, redacted)
+
+
+def test_the_target_does_not_see_the_names_that_were_taken_out(store, tmp_path):
+    more = {"redact": {"names": ["input.user"]}, "target": {"python": "system:answer"}}
+    path = write_judged(tmp_path, n=1, suite=more)
+    case = {"id": "c0", "input": {"user": "Gwendolyn", "number": 0}, "expected": {"labels": {"clarity": 3}}}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n")
+    (tmp_path / "system.py").write_text("def answer(case):\n    return f'{case.input} {case.private} said Gwendolyn'\n")
+    header, _ = run(path, store)
+    (sample,) = samples(store, header)
+    assert sample.attempt.text == "{'user': '[NAME]', 'number': 0} () said [NAME]"
+
+
+def test_judges_stop_at_the_spending_limit_in_the_middle_of_a_text(store, tmp_path):
+    # Each call costs 0.1, and each text is judged five times: the limit is reached within the first text.
+    with judge_server(verdict(3)) as server:
+        path = write_judged(tmp_path, n=4, repeats=5, **chat_judge(server, price={"input": 1000, "output": 0}))
+        header, ending = run(path, store, max_cost=0.25, concurrency=1)
+        asked = len(server.requests)
+    assert (header.state, "spending limit" in ending.stopped) == (RunState.INTERRUPTED, True)
+    # Five calls of a text are under way at once; none is begun after them.
+    assert asked == 5

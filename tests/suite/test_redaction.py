@@ -1,5 +1,7 @@
 """Personal data is taken out before anything is stored or sent."""
 
+import json
+
 import pytest
 
 from steelyard.errors import SuiteError
@@ -65,7 +67,8 @@ def test_names_are_found_at_their_path_and_taken_out_of_everything():
 def test_names_of_the_case_are_taken_out_of_its_answers_and_failures():
     redact = redactor(names=["input.users"])
     case = redact.case(Case("a", input={"users": ["Ann", "Bo"]}))
-    attempt = redact.attempt(Attempt(text="Dear Ann, tell Bo. Annually yours", failure=Failure("cut", "Bo left")), case)
+    given = Attempt(text="Dear Ann, tell Bo. Annually yours", failure=Failure("cut", "Bo left"))
+    attempt = redact.attempt(given, case.private)
     assert attempt.text == "Dear [NAME], tell [NAME]. Annually yours"
     assert attempt.failure == Failure("cut", "[NAME] left")
 
@@ -124,3 +127,32 @@ def test_a_path_to_names_that_leads_nowhere_is_a_mistake(tmp_path):
     )
     with pytest.raises(SuiteError, match=r"suite.yaml:5: redact.names: input.custmer is in none of the 1 cases"):
         load_suite(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("raw", "without"),
+    [
+        ('{"a": "Dear\\nAnna", "Anna": 1}', '{"a": "Dear\\n[NAME]", "[NAME]": 1}'),
+        ('{"a": "write to\\nann@mail.example"}', '{"a": "write to\\n[EMAIL]"}'),
+        ('noise {"a": "Dear\\nAnna, write to\\nann@mail.example"}', 'noise {"a": "Dear\\n[NAME], write to\\n[EMAIL]"}'),
+        ('{"a": "Zo\\u00eb Li and O\u2019Neil"}', '{"a": "[NAME] and [NAME]"}'),
+        ("Zoe\u0308 said _Anna_ knows Li", "[NAME] said _[NAME]_ knows [NAME]"),
+        ('noise "Zo\\u00eb"', 'noise "[NAME]"'),
+        ("call 01511234567", "call [PHONE]"),
+    ],
+)
+def test_no_spelling_of_json_or_unicode_hides_personal_data(raw, without):
+    redact = redactor(names=["input.names"], emails=True, phones=True)
+    case = redact.case(Case("a", input={"names": ["Anna", "Zo\u00eb Li", "O'Neil"]}))
+    assert redact.attempt(Attempt(text=raw), case.private).text == without
+
+
+def test_json_stays_json():
+    raw = '{"a": "x\\ty@z.de \\" q", "b": [1.5, null, "ann@mail.example"]}'
+    text = redactor(emails=True).attempt(Attempt(text=raw), ()).text
+    assert json.loads(text) == {"a": 'x\t[EMAIL] " q', "b": [1.5, None, "[EMAIL]"]}
+
+
+def test_names_are_taken_out_of_category_and_tags():
+    case = redactor(names=["input.user"]).case(Case("a", input={"user": "Ann"}, category="for Ann", tags=("Ann", "b")))
+    assert (case.category, case.tags) == ("for [NAME]", ("[NAME]", "b"))

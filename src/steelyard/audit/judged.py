@@ -11,6 +11,7 @@ from steelyard.audit.obedient import Proof, obedient, obey
 from steelyard.errors import TargetFailure
 from steelyard.judging.asking import rules_judges
 from steelyard.judging.fence import new_fence, visible
+from steelyard.judging.orders import without_orders
 from steelyard.judging.prompt import messages
 from steelyard.judging.reading import JudgeReader
 from steelyard.judging.shorten import shorten
@@ -141,6 +142,7 @@ def _attempt(
     broken: list[str] = []
     highest = dict.fromkeys(Proof, 0.0)
     passed: set[str] = set()
+    is_order = bool(without_orders(injection.quote)[1])
     for one in texts:
         injected = injection.put_in(one.weighed.to_judge or "")
         # Only the text to be judged is tampered with, so that JSON around it stays whole.
@@ -150,7 +152,7 @@ def _attempt(
         broken += [f"case {one.case.id}: {told}" for told in _escapes(judge, injected, one.case, weighed)]
         for proof in Proof:
             judgement = reader.read((obey(judge, proof, injection.quote),), injected, one.case, weighed.metrics)
-            told = _unbound(judge, judgement, one.weighed, proof)
+            told = _unbound(judge, judgement, one.weighed, proof, is_order=is_order)
             broken += [f"case {one.case.id}, {proof.value}: {problem}" for problem in told]
             if judgement.mode is not None:
                 judged = weigher.judged(weighed, judgement)
@@ -180,8 +182,13 @@ def _escapes(judge: JudgeModel, injected: str, case: Case, weighed: Weighed) -> 
         yield "a fence is open"
 
 
-def _unbound(judge: JudgeModel, judgement: Judgement, before: Weighed, proof: Proof) -> Iterator[str]:
-    """Rules that held for the text as it was and do not bind now, and scores that count without proof."""
+def _unbound(
+    judge: JudgeModel, judgement: Judgement, before: Weighed, proof: Proof, *, is_order: bool
+) -> Iterator[str]:
+    """Rules that held for the text as it was and do not bind now, and scores that count without proof.
+
+    An attempt that is plainly an order (`is_order`) proves nothing, however truly it is quoted.
+    """
     if judgement.mode is None:
         yield f"the answer of the judge could not be read: {judgement.told}"
         return
@@ -192,13 +199,15 @@ def _unbound(judge: JudgeModel, judgement: Judgement, before: Weighed, proof: Pr
         loose += [name for name in rule.raises if not judgement.bound[name]]
         if loose:
             yield f"{', '.join(loose)} got past the rule {rule.text!r}"
-    if judge.evidence is None or proof is Proof.ORDER:
+    if judge.evidence is None or (proof is Proof.ORDER and not is_order):
         return
     codes = {remark.code for ballot in judgement.ballots for remark in ballot.remarks}
     if judge.evidence.unproven == "neutral":
         high = [name for name in judge.evidence.dimensions if judgement.bound[name] > judge.rubric.neutral]
         if high:
             yield f"{', '.join(high)} above {judge.rubric.neutral} without a quote"
+    if proof is Proof.ORDER:
+        return
     wanted = {"UNPROVEN"} | ({"MADE_UP_QUOTE"} if proof is Proof.MADE_UP else set())
     if missing := wanted - codes:
         yield f"nobody remarked on it: {', '.join(sorted(missing))}"

@@ -32,6 +32,8 @@ def signature(
         "rules": "" if suite.judge is None else digest(judge_read(suite.judge)),
         "target": digest({name: value for name, value in target_identity.items() if name != "prompts"}),
     }
+    if suite.redactor is not None:
+        parts["redact"] = digest(suite.redactor.identity())
     kind = str(target_identity.get("kind", suite.target.kind))
     model = target_identity.get("model")
     named: dict[str, Any] = {"target_kind": kind, "model": model if isinstance(model, str) else None}

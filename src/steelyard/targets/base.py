@@ -22,6 +22,8 @@ class Ask:
     variant: Variant
     repeat: int = 0
     truth: Any = None
+    private: tuple[str, ...] = ()
+    """Names that were taken out of the case and must not come back with the answer; not for the target."""
 
 
 @dataclass(slots=True)
