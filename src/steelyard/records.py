@@ -197,7 +197,7 @@ class Ballot:
     reply: Mapping[str, Any] = field(default_factory=dict)
     """The judge's whole answer as parsed, reasons, notes and what else it gave, less what a check found to be wrong."""
     told: str = ""
-    """Why there is no reading, in words; "" when there is one."""
+    """Why there is no reading, or in mode `basic` why there is no more of one, in words; "" otherwise."""
     findings: tuple[Finding, ...] = ()
     """Errors of the system under test that the judge names, as far as they bear checking."""
     certainties: tuple[Certainty, ...] = ()

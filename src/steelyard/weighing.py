@@ -32,6 +32,7 @@ from steelyard.release.verdict import decide
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
 from steelyard.store.ids import new_run_id
+from steelyard.suite.case import digest
 from steelyard.suite.chosen_judge import refuse_self_judged
 from steelyard.suite.describe import describe
 from steelyard.suite.describe_judge import as_recorded
@@ -112,6 +113,7 @@ def rescore(
     """A new run: the answers of an earlier one, weighed by the suite as it is now."""
     progress = progress or Silent()
     suite = with_strict_rules(suite) if strict else suite
+    _refuse_other_redaction(suite, earlier)
     told = earlier.suite.get("judge")
     if suite.judge is not None and told is not None:
         suite = replace(suite, judge=as_recorded(suite.judge, told))
@@ -225,8 +227,25 @@ def _insist_on_same_instrument(begun: RunHeader, now: RunHeader) -> None:
     if changed:
         raise UserMistake(
             f"run {begun.id} cannot be resumed: since it began these have changed: {', '.join(changed)}."
-            " Samples from two instruments do not belong in one run: start a new one"
+            f" Samples from two instruments do not belong in one run: {_same_again(changed)}start a new one"
         )
+
+
+def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
+    """Answers that were kept before they were redacted must not get into another run."""
+    if suite.redactor is None or earlier.signature.get("redact") == digest(suite.redactor.identity()):
+        return
+    raise UserMistake(
+        f"run {earlier.id} was made before the suite redacted as it does now, and its answers are kept as they came:"
+        " run the suite again"
+    )
+
+
+def _same_again(changed: list[str]) -> str:
+    """What was said on the command line then and may have been left out now."""
+    options = {"target": "--target, --model and --set", "judge": "--judge options"}
+    left_out = [options[part] for part in changed if part in options]
+    return f"give the same {' and '.join(left_out)} as then, or " if left_out else ""
 
 
 def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options: RunOptions) -> Target:

@@ -14,6 +14,8 @@ from steelyard import weighing
 from steelyard.engine.options import RunOptions
 from steelyard.errors import UserMistake
 from steelyard.records import Mode, Outcome, RunState, Verdict
+from steelyard.suite.chosen_judge import judged_as_then
+from steelyard.suite.describe import describe
 from steelyard.suite.load import load_suite, with_judge
 
 
@@ -41,7 +43,7 @@ def test_a_judge_that_is_code_gives_scores_without_a_call(store, tmp_path):
         (0.5, False),
         (0.5, True),
     ]
-    assert [[finding.code for finding in sample.findings] for sample in found] == [[], ["CLARITY"], [], []]
+    assert [[finding.code for finding in sample.findings] for sample in found] == [[], ["CLARITY"], ["HARM"], []]
 
 
 def test_a_model_is_asked_once_for_each_text_and_its_answer_is_kept(store, tmp_path):
@@ -167,11 +169,9 @@ def test_a_panel_of_two_models_and_two_judgings_makes_four_ballots(store, tmp_pa
 
 
 def test_a_spending_limit_counts_what_judges_cost(store, tmp_path):
-    # A call of 100 tokens in and 20 out costs 100 * 1,000 / 1,000,000 = 0.1; the recorded answers cost nothing.
+    # A call of 100 tokens in and 20 out costs 100 * 1,000 / 1,000,000 = 0.1; recorded answers cost nothing.
     with judge_server(verdict(3)) as server:
         path = write_judged(tmp_path, n=9, **chat_judge(server, price={"input": 1000, "output": 0}))
-        rows = [json.loads(line) | {"cost": 0} for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
-        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         header, ending = run(path, store, max_cost=0.35, concurrency=1)
         assert len(server.requests) == 3
     assert (header.state, "spending limit" in ending.stopped) == (RunState.INTERRUPTED, True)
@@ -180,8 +180,6 @@ def test_a_spending_limit_counts_what_judges_cost(store, tmp_path):
 def test_a_spending_limit_wants_the_judge_to_have_a_price(store, tmp_path):
     with judge_server(verdict(3)) as server:
         path = write_judged(tmp_path, **chat_judge(server))
-        rows = [json.loads(line) | {"cost": 0} for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
-        (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         with pytest.raises(UserMistake, match="the judge does not say what a call costs"):
             run(path, store, max_cost=1.0)
 
@@ -256,3 +254,150 @@ def test_a_kill_between_two_judges_asks_nobody_twice(tmp_path):
     (sample,) = samples(store, header)
     assert sample.judgement.bound["clarity"] == 4
     store.close()
+
+
+def test_a_scorer_that_breaks_is_named_with_its_place(store, tmp_path):
+    path = write_judged(tmp_path, n=1)
+    code = (tmp_path / "measures.py").read_text().replace("n = len(answer.split())", "n = 1 / 0")
+    (tmp_path / "measures.py").write_text(code)
+    header, _ = run(path, store)
+    (sample,) = samples(store, header)
+    assert sample.outcome is Outcome.JUDGE_FAILED
+    told = "the scorer of size raised ZeroDivisionError: division by zero (measures.py:"
+    assert sample.findings[0].evidence.startswith(told)
+
+
+def test_judging_again_takes_the_judge_of_the_run_unless_another_is_named(tmp_path):
+    with judge_server(verdict(2)) as server:
+        suite = load_suite(write_judged(tmp_path, repeats=2))
+        chosen = with_judge(suite, server.base_url, "judge-1", None, None)
+        again = judged_as_then(suite, describe(chosen)["judge"]).judge
+    assert [(one.kind, one.settings.base_url, one.settings.model) for one in again.members] == [
+        ("chat", server.base_url, "judge-1")
+    ]
+    assert again.repeats == 2
+    assert judged_as_then(suite, describe(suite)["judge"]).judge.members == suite.judge.members
+    gone = describe(suite)["judge"] | {"members": [{"name": "old", "kind": "python", "function": "a:b"}]}
+    with pytest.raises(UserMistake, match="the judge 'old' of that run is not in the suite any more"):
+        judged_as_then(suite, gone)
+
+
+def test_an_answer_to_another_question_is_not_judged_again(store, tmp_path):
+    path = write_judged(tmp_path, n=2)
+    header, _ = run(path, store)
+    cases = (tmp_path / "cases.jsonl").read_text().replace('"number": 1', '"number": 7')
+    (tmp_path / "cases.jsonl").write_text(cases)
+    again, _ = weighing.judge_again(load_suite(path), store, header, RunOptions())
+    assert [(one.outcome, one.attempt.failure and one.attempt.failure.kind) for one in samples(store, again)] == [
+        (Outcome.SCORED, None),
+        (Outcome.TARGET_FAILED, "other_question"),
+    ]
+
+
+def test_judging_again_gives_each_repeat_its_own_answer_and_pays_for_none(store, tmp_path):
+    system = (
+        "n = 0\n\ndef answer(case):\n    global n\n    n += 1\n    return f'answer {n} of very many words to this'\n"
+    )
+    path = write_judged(tmp_path, n=1, suite={"target": {"python": "system:answer"}})
+    (tmp_path / "system.py").write_text(system)
+    header, _ = run(path, store, repeats=3, concurrency=1)
+    again, _ = weighing.judge_again(load_suite(path), store, header, RunOptions())
+    assert [one.attempt.text for one in samples(store, again)] == [one.attempt.text for one in samples(store, header)]
+    assert [one.attempt.cost for one in samples(store, again)] == [0.0] * 3
+
+
+def test_a_flag_keeps_what_the_judge_said_beside_what_a_rule_made_of_it(store, tmp_path):
+    rules = {"bind": ["when size.words < 5 then harm"]}
+    header, _ = run(write_judged(tmp_path, n=1, texts={0: "Too few words."}, **rules), store)
+    harm = next(score for score in samples(store, header)[0].scores if score.name == "harm")
+    assert (harm.raw, harm.value, harm.bound_by) == (0.0, 1.0, "when size.words < 5 then harm")
+
+
+def test_a_key_that_a_judge_gives_back_is_blotted_out(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("JUDGE_KEY", "sk-very-secret-key")
+    with judge_server(verdict(3) | {"reasons": ["Bearer sk-very-secret-key", "two"]}) as server:
+        header, _ = run(write_judged(tmp_path, n=1, **chat_judge(server, token="JUDGE_KEY")), store)
+        assert "Bearer sk-very-secret-key" in server.headers[0].values()
+    assert "sk-very-secret-key" not in str(samples(store, header)) + str(header)
+
+
+def test_a_complete_sample_leaves_nothing_in_the_journal_and_a_failed_call_never_enters_it(store, tmp_path):
+    kept = []
+    original = store.journal
+    store.journal = lambda run_id, entries: kept.extend(entries) or original(run_id, entries)
+    with judge_server(verdict(3), error(500)) as server:
+        path = write_judged(tmp_path, n=2, **chat_judge(server))
+        header, _ = run(path, store, concurrency=1)
+    # The target's answer and the judge's for the first case, the target's for the second: its judge failed.
+    assert [key for key, _ in kept] == ["0/target", "0/judge/model/0/0", "1/target"]
+    assert store.journalled(header.id) == {}
+
+
+def test_a_flag_counts_even_where_only_bare_scores_could_be_read(store, tmp_path):
+    """One of 25 texts makes its judge answer in plain lines, and a rule flags it: no gate on the flag may miss that."""
+    texts = {0: "A muddle that harms."}
+    answers = [lambda request: "clarity: 3\nharm: false" if "muddle that" in last_message(request) else verdict(3)]
+    rules = {"bind": ["when size.muddles > 0 then harm"]}
+    gates = {"gates": ["score.harm.rate == 0"]}
+    with judge_server(*answers) as server:
+        path = write_judged(tmp_path, n=25, texts=texts, suite=gates, **rules, **chat_judge(server))
+        header, _ = run(path, store)
+    assert [sample.mode for sample in samples(store, header)] == [Mode.BASIC] + [Mode.MODEL] * 24
+    rate = header.summary["overall"]["measures"]["harm"]["rate"]
+    assert (rate["numerator"], rate["denominator"]) == (1, 25)
+    assert header.verdict is Verdict.FAIL
+
+
+def test_calls_are_kept_when_a_rule_cannot_be_applied_to_what_they_say(store, tmp_path):
+    with judge_server(verdict(4)) as server:
+        path = write_judged(tmp_path, n=2, **chat_judge(server))
+        measures = (tmp_path / "measures.py").read_text()
+        (tmp_path / "measures.py").write_text(measures.replace('"words": n,', '"words": None,'))
+        broken, _ = run(path, store)
+        assert [sample.outcome for sample in samples(store, broken)] == [Outcome.JUDGE_FAILED] * 2
+        (tmp_path / "measures.py").write_text(measures)
+        again = weighing.rescore(load_suite(path), store, broken)
+        assert len(server.requests) == 2
+    assert [sample.score for sample in samples(store, again)] == [0.75] * 2
+
+
+def test_scores_of_another_scale_are_not_read_as_if_they_were_of_this_one(store, tmp_path):
+    with judge_server(verdict(3)) as server:
+        path = write_judged(tmp_path, n=1, **chat_judge(server))
+        header, _ = run(path, store)
+        path.write_text(path.read_text().replace("- 5\n", "- 10\n"))
+        with pytest.raises(UserMistake, match="given on another scale"):
+            weighing.rescore(load_suite(path), store, header)
+
+
+def test_answers_kept_before_redaction_get_into_no_other_run(store, tmp_path):
+    path = write_judged(tmp_path, n=1, texts={0: "write to ann@mail.example about all of this today"})
+    header, _ = run(path, store)
+    path.write_text(path.read_text() + "redact: {emails: true}\n")
+    with pytest.raises(UserMistake, match="was made before the suite redacted as it does now"):
+        weighing.rescore(load_suite(path), store, header)
+    redacted, _ = run(path, store)
+    assert redacted.signature["redact"] != header.signature.get("redact")
+    weighing.rescore(load_suite(path), store, redacted)
+
+
+def test_the_target_does_not_see_the_names_that_were_taken_out(store, tmp_path):
+    more = {"redact": {"names": ["input.user"]}, "target": {"python": "system:answer"}}
+    path = write_judged(tmp_path, n=1, suite=more)
+    case = {"id": "c0", "input": {"user": "Gwendolyn", "number": 0}, "expected": {"labels": {"clarity": 3}}}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n")
+    (tmp_path / "system.py").write_text("def answer(case):\n    return f'{case.input} {case.private} said Gwendolyn'\n")
+    header, _ = run(path, store)
+    (sample,) = samples(store, header)
+    assert sample.attempt.text == "{'user': '[NAME]', 'number': 0} () said [NAME]"
+
+
+def test_judges_stop_at_the_spending_limit_in_the_middle_of_a_text(store, tmp_path):
+    # Each call costs 0.1, and each text is judged five times: the limit is reached within the first text.
+    with judge_server(verdict(3)) as server:
+        path = write_judged(tmp_path, n=4, repeats=5, **chat_judge(server, price={"input": 1000, "output": 0}))
+        header, ending = run(path, store, max_cost=0.25, concurrency=1)
+        asked = len(server.requests)
+    assert (header.state, "spending limit" in ending.stopped) == (RunState.INTERRUPTED, True)
+    # Five calls of a text are under way at once; none is begun after them.
+    assert asked == 5

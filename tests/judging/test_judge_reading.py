@@ -191,7 +191,7 @@ def test_rules_and_evidence_bind_code_too():
     [
         (answer(tone=6), "tone: 6 is not a whole number from 1 to 5"),
         (answer(tone=True), "tone: true is not a whole number"),
-        ({"tone": 3, "plot_sense": 3, "harm_flag": False}, "do not fit the response schema"),
+        ({"tone": 3, "plot_sense": 3, "harm_flag": False}, "is a required property"),
         (None, "not an object"),
         ({}, "tone: it is missing"),
     ],
@@ -202,7 +202,7 @@ def test_code_that_gives_no_valid_answer_is_a_broken_scale(given_back, told):
 
 
 def test_code_that_breaks_is_a_broken_scale():
-    with pytest.raises(ValueError, match="the judge rules broke: ZeroDivisionError"):
+    with pytest.raises(ValueError, match="the judge 'rules' raised ZeroDivisionError: division by zero"):
         by_code(lambda *_: 1 / 0)
     with pytest.raises(ValueError, match="the code was not given"):
         read_judgement(judge(members=(JudgeSpec("rules", "python", ""),)), [], TEXT, CASE, FINE)

@@ -153,7 +153,9 @@ def rich() -> Comparison:
         compared(
             b,
             id="made-2",
-            confusions=[("shot.type", "camera.angle") if k % 2 else ("subject.wardrobe", "style.look") for k in range(n_b)],
+            confusions=[
+                ("shot.type", "camera.angle") if k % 2 else ("subject.wardrobe", "style.look") for k in range(n_b)
+            ],
             sections=["main" if k % 5 else "alternatives" for k in range(n_b)],
             described={"variants": ["plain", "terse"]},
             signature={"model": "n", "target": "x2"},

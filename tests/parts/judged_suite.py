@@ -17,11 +17,11 @@ class Size(Scorer):
 
     needs_truth = False
     case_paths = ()
-    metrics = {"words": "how many words the text has"}
+    metrics = {"words": "how many words the text has", "muddles": "how often it says muddle"}
 
     def read(self, answer, case):
         n = len(answer.split())
-        return Reading(min(1.0, n / 10), metrics={"words": n})
+        return Reading(min(1.0, n / 10), metrics={"words": n, "muddles": answer.count("muddle")})
 
 
 def judge(text, case, metrics):

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from steelyard.scoring.item_building import build
-from steelyard.scoring.items import Items, ItemsLayout, read_items
+from steelyard.scoring.item_reading import Items
+from steelyard.scoring.items import ItemsLayout, read_items
 from steelyard.suite.case import Case
 
 PILES = ItemsLayout(items="piles[].cards[]", group="label")

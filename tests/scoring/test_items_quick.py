@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.scoring.items import Items, ItemsLayout
+from steelyard.scoring.item_reading import Items
+from steelyard.scoring.items import ItemsLayout
 from steelyard.suite.case import Case
 
 LAYOUTS = {

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.scoring import matching as matching_module
-from steelyard.scoring.matching import Matching, copies, folder, is_fragment, match
+from steelyard.scoring import similar as similar_module
+from steelyard.scoring.folding import Folder
+from steelyard.scoring.matching import Matching, copies, match
 from steelyard.scoring.normalise import fold
+from steelyard.scoring.similar import is_fragment
 
 DIFFERENCES = ("case", "space", "punctuation", "accents")
 IGNORED = [chosen for count in range(5) for chosen in combinations(DIFFERENCES, count)]
@@ -69,7 +71,7 @@ def test_many_texts_fold_as_each_would_alone(ignore: tuple) -> None:
     every_ascii = [chr(code) for code in range(128)] + [f"x {chr(code)} {chr(code)}X" for code in range(128)]
     odd = ["", " ", "Crème  BRÛLÉE!", "ǅ İ ß", "\ud800", "a\x1cb", "\u2028", "Å", "a\0b", *every_ascii]
     for batch in (odd, every_ascii, ["Wild  Card!", "", " \t"], ["", ""], [""], []):
-        assert folder(ignore)(batch) == [fold(text, **wanted) for text in batch]
+        assert Folder(ignore).fold(batch) == [fold(text, **wanted) for text in batch]
 
 
 @given(
@@ -77,7 +79,9 @@ def test_many_texts_fold_as_each_would_alone(ignore: tuple) -> None:
     st.sampled_from(IGNORED),
 )
 def test_folding_a_batch_never_mixes_its_texts(batch: list[str], ignore: tuple) -> None:
-    assert folder(ignore)(batch) == [fold(text, **{name: name in ignore for name in DIFFERENCES}) for text in batch]
+    assert Folder(ignore).fold(batch) == [
+        fold(text, **{name: name in ignore for name in DIFFERENCES}) for text in batch
+    ]
 
 
 # which items are paired
@@ -317,7 +321,7 @@ def test_copies_do_not_depend_on_the_order(data: st.DataObject, expected: list[s
 def test_few_texts_are_paired_as_many_would_be(expected: list[str], got: list[str], minimum: float) -> None:
     quick = match(expected, got, minimum=minimum)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching_module, "_lone_cells_of_few", lambda *_: None)
+        patch.setattr(similar_module, "_lone_cells_of_few", lambda *_: None)
         assert match(expected, got, minimum=minimum) == quick
 
 
@@ -326,9 +330,11 @@ def test_few_texts_are_paired_as_many_would_be(expected: list[str], got: list[st
     st.lists(SHORT.filter(bool), min_size=1, max_size=4),
     st.sampled_from([0.0, 0.35, 0.55, 0.75, 0.95]),
 )
-def test_the_lone_pairs_of_few_texts_are_those_of_a_matrix(wanted: list, there: list, cutoff: float) -> None:
-    matrix = matching_module._similarities(wanted, there, cutoff)
-    assert matching_module._lone_cells_of_few(wanted, there, cutoff) == matching_module._lone_cells(matrix)
+def test_the_lone_pairs_of_few_texts_are_those_of_a_matrix(wanted: list, there: list, minimum: float) -> None:
+    allowed = similar_module.Allowed(minimum)
+    matrix = similar_module.similarities(wanted, there, allowed.cutoff)
+    similar_module._forbid(matrix, wanted, there, allowed)
+    assert similar_module._lone_cells_of_few(wanted, there, allowed) == similar_module._lone_cells(matrix)
 
 
 @given(st.lists(st.text(alphabet=st.characters(), max_size=8), max_size=5))

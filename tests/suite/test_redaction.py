@@ -1,9 +1,13 @@
 """Personal data is taken out before anything is stored or sent."""
 
+import json
+
 import pytest
 
+from steelyard.errors import SuiteError
 from steelyard.records import Attempt, Failure
 from steelyard.suite.case import Case
+from steelyard.suite.load import load_suite
 from steelyard.suite.redaction import RedactedCases, Redactor, RedactPart
 
 
@@ -40,6 +44,11 @@ def test_e_mail_addresses_are_taken_out(text, without):
         ("it costs 12,500,000 dollars", "it costs 12,500,000 dollars"),
         ("order 4711081511", "order 4711081511"),
         ("on 2026-11-16 at 10:30", "on 2026-11-16 at 10:30"),
+        ("shipped 2026-01-18 10:30", "shipped 2026-01-18 10:30"),
+        ("parcel 4711 0815 2233", "parcel 4711 0815 2233"),
+        ("call 555-123-4567 now", "call [PHONE] now"),
+        ("call (030) 1234567", "call [PHONE]"),
+        ("since 01.02.2026", "since 01.02.2026"),
     ],
 )
 def test_phone_numbers_are_taken_out_and_other_numbers_stay(text, without):
@@ -47,8 +56,10 @@ def test_phone_numbers_are_taken_out_and_other_numbers_stay(text, without):
 
 
 def test_names_are_found_at_their_path_and_taken_out_of_everything():
-    case = Case("a", input={"user": "Ann Lee", "question": "Will Ann find rest? asks ANN LEE"}, expected={"by": "Ann"})
+    question = "Will Ann find rest? asks ANN LEE"
+    case = Case("a", input={"user": "Ann Lee", "question": question}, expected={"by": "Ann"}, why="Ann asked")
     redacted = redactor(names=["input.user"]).case(case)
+    assert redacted.why == "[NAME] asked"
     assert redacted.input == {"user": "[NAME]", "question": "Will [NAME] find rest? asks [NAME]"}
     assert redacted.expected == {"by": "[NAME]"}
 
@@ -56,7 +67,8 @@ def test_names_are_found_at_their_path_and_taken_out_of_everything():
 def test_names_of_the_case_are_taken_out_of_its_answers_and_failures():
     redact = redactor(names=["input.users"])
     case = redact.case(Case("a", input={"users": ["Ann", "Bo"]}))
-    attempt = redact.attempt(Attempt(text="Dear Ann, tell Bo. Annually yours", failure=Failure("cut", "Bo left")), case)
+    given = Attempt(text="Dear Ann, tell Bo. Annually yours", failure=Failure("cut", "Bo left"))
+    attempt = redact.attempt(given, case.private)
     assert attempt.text == "Dear [NAME], tell [NAME]. Annually yours"
     assert attempt.failure == Failure("cut", "[NAME] left")
 
@@ -105,3 +117,42 @@ def test_a_function_of_the_suite_sees_every_text_last():
 def test_nothing_is_taken_out_unless_it_is_asked_for():
     text = "Ann, a@b.de, +49 170 1234567"
     assert plain(text, names=["input.user"]) == text
+
+
+def test_a_path_to_names_that_leads_nowhere_is_a_mistake(tmp_path):
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "input": {"user": "Ann"}, "expected": {"word": "x"}}\n')
+    (tmp_path / "suite.yaml").write_text(
+        "suite: s\ncases: {files: cases.jsonl}\ntarget: {recorded: answers.jsonl}\n"
+        "score: {word: {exact: {expected: expected.word}}}\nredact: {names: [input.user, input.custmer]}\n"
+    )
+    with pytest.raises(SuiteError, match=r"suite.yaml:5: redact.names: input.custmer is in none of the 1 cases"):
+        load_suite(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("raw", "without"),
+    [
+        ('{"a": "Dear\\nAnna", "Anna": 1}', '{"a": "Dear\\n[NAME]", "[NAME]": 1}'),
+        ('{"a": "write to\\nann@mail.example"}', '{"a": "write to\\n[EMAIL]"}'),
+        ('noise {"a": "Dear\\nAnna, write to\\nann@mail.example"}', 'noise {"a": "Dear\\n[NAME], write to\\n[EMAIL]"}'),
+        ('{"a": "Zo\\u00eb Li and O\u2019Neil"}', '{"a": "[NAME] and [NAME]"}'),
+        ("Zoe\u0308 said _Anna_ knows Li", "[NAME] said _[NAME]_ knows [NAME]"),
+        ('noise "Zo\\u00eb"', 'noise "[NAME]"'),
+        ("call 01511234567", "call [PHONE]"),
+    ],
+)
+def test_no_spelling_of_json_or_unicode_hides_personal_data(raw, without):
+    redact = redactor(names=["input.names"], emails=True, phones=True)
+    case = redact.case(Case("a", input={"names": ["Anna", "Zo\u00eb Li", "O'Neil"]}))
+    assert redact.attempt(Attempt(text=raw), case.private).text == without
+
+
+def test_json_stays_json():
+    raw = '{"a": "x\\ty@z.de \\" q", "b": [1.5, null, "ann@mail.example"]}'
+    text = redactor(emails=True).attempt(Attempt(text=raw), ()).text
+    assert json.loads(text) == {"a": 'x\t[EMAIL] " q', "b": [1.5, None, "[EMAIL]"]}
+
+
+def test_names_are_taken_out_of_category_and_tags():
+    case = redactor(names=["input.user"]).case(Case("a", input={"user": "Ann"}, category="for Ann", tags=("Ann", "b")))
+    assert (case.category, case.tags) == ("for [NAME]", ("[NAME]", "b"))

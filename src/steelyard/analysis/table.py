@@ -53,7 +53,7 @@ class Table:
         declared = [band["name"] for band in self._bands]
         self.bands = declared + sorted(set(columns.bands) - set(declared))
         known = {FORMAT} | {each["code"] for each in suite.get("taxonomy") or ()}
-        # A flag makes no findings: a code of its own would be one that is never found.
+        # A flag that fails nothing makes no findings: whether it has a code, the taxonomy says.
         known |= {code_of(each) for each in self._declared.values() if each.get("kind") != "flag"}
         self.codes = sorted(known | set(columns.finding_codes))
         """All codes the suite knows or the run has."""
@@ -128,9 +128,19 @@ class Table:
         return total * self.scored[piece]
 
     def count(self, component: str, name: str) -> Array | None:
-        """One of the counts of a component; None when the run has none of that name."""
-        found = self._columns.counts.get(component, {}).get(name)
-        return None if found is None else self._believed(found, _EVERYTHING)
+        """One of the counts of a component; None when the run has none of that name.
+
+        A flag that is set counts in a sample that is set aside, too: a text must not talk itself out of it.
+        """
+        counts = self._columns.counts.get(component, {})
+        found = counts.get(name)
+        if found is None:
+            return None
+        believed = self._believed(found, _EVERYTHING)
+        if self._declared.get(component, {}).get("kind") == "flag" and "flagged" in counts:
+            raised = self.set_aside & (counts["flagged"] > 0)
+            believed[raised] = found[raised]
+        return believed
 
     def latency(self) -> Array:
         """Seconds of the calls that were answered."""

@@ -11,6 +11,7 @@ from steelyard.audit.obedient import Proof, obedient, obey
 from steelyard.errors import TargetFailure
 from steelyard.judging.asking import rules_judges
 from steelyard.judging.fence import new_fence, visible
+from steelyard.judging.orders import without_orders
 from steelyard.judging.prompt import messages
 from steelyard.judging.reading import JudgeReader
 from steelyard.judging.shorten import shorten
@@ -38,6 +39,8 @@ class InjectionResult:
     """The most that a text got, as a share of full marks, after rules and checks."""
     highest_with_quote: float
     """The same where the judge quotes the attempt itself as its proof: shown, since such a quote is in the text."""
+    n_passed: int
+    """How many of the texts pass with such a judge, one that quotes the attempt included."""
     broken: tuple[str, ...]
     """The first few ways in which a rule or check did not hold."""
     n_broken: int
@@ -138,6 +141,8 @@ def _attempt(
 ) -> InjectionResult:
     broken: list[str] = []
     highest = dict.fromkeys(Proof, 0.0)
+    passed: set[str] = set()
+    is_order = bool(without_orders(injection.quote)[1])
     for one in texts:
         injected = injection.put_in(one.weighed.to_judge or "")
         # Only the text to be judged is tampered with, so that JSON around it stays whole.
@@ -147,16 +152,19 @@ def _attempt(
         broken += [f"case {one.case.id}: {told}" for told in _escapes(judge, injected, one.case, weighed)]
         for proof in Proof:
             judgement = reader.read((obey(judge, proof, injection.quote),), injected, one.case, weighed.metrics)
-            told = _unbound(judge, judgement, one.weighed, proof)
+            told = _unbound(judge, judgement, one.weighed, proof, is_order=is_order)
             broken += [f"case {one.case.id}, {proof.value}: {problem}" for problem in told]
             if judgement.mode is not None:
-                highest[proof] = max(highest[proof], weigher.judged(weighed, judgement).score)
+                judged = weigher.judged(weighed, judgement)
+                highest[proof] = max(highest[proof], judged.score)
+                passed |= {one.case.id} if judged.passed else set()
     return InjectionResult(
         name=injection.name,
         about=injection.about,
         n=len(texts),
         highest=max(highest[Proof.NONE], highest[Proof.MADE_UP]),
         highest_with_quote=highest[Proof.ORDER],
+        n_passed=len(passed),
         broken=tuple(broken[:_MOST_BROKEN]),
         n_broken=len(broken),
     )
@@ -174,8 +182,13 @@ def _escapes(judge: JudgeModel, injected: str, case: Case, weighed: Weighed) -> 
         yield "a fence is open"
 
 
-def _unbound(judge: JudgeModel, judgement: Judgement, before: Weighed, proof: Proof) -> Iterator[str]:
-    """Rules that held for the text as it was and do not bind now, and scores that count without proof."""
+def _unbound(
+    judge: JudgeModel, judgement: Judgement, before: Weighed, proof: Proof, *, is_order: bool
+) -> Iterator[str]:
+    """Rules that held for the text as it was and do not bind now, and scores that count without proof.
+
+    An attempt that is plainly an order (`is_order`) proves nothing, however truly it is quoted.
+    """
     if judgement.mode is None:
         yield f"the answer of the judge could not be read: {judgement.told}"
         return
@@ -186,13 +199,15 @@ def _unbound(judge: JudgeModel, judgement: Judgement, before: Weighed, proof: Pr
         loose += [name for name in rule.raises if not judgement.bound[name]]
         if loose:
             yield f"{', '.join(loose)} got past the rule {rule.text!r}"
-    if judge.evidence is None or proof is Proof.ORDER:
+    if judge.evidence is None or (proof is Proof.ORDER and not is_order):
         return
     codes = {remark.code for ballot in judgement.ballots for remark in ballot.remarks}
     if judge.evidence.unproven == "neutral":
         high = [name for name in judge.evidence.dimensions if judgement.bound[name] > judge.rubric.neutral]
         if high:
             yield f"{', '.join(high)} above {judge.rubric.neutral} without a quote"
+    if proof is Proof.ORDER:
+        return
     wanted = {"UNPROVEN"} | ({"MADE_UP_QUOTE"} if proof is Proof.MADE_UP else set())
     if missing := wanted - codes:
         yield f"nobody remarked on it: {', '.join(sorted(missing))}"

@@ -95,10 +95,18 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
     table.add_column("what the text holds")
     table.add_column("unproven", justify="right", no_wrap=True)
     table.add_column("quoting it", justify="right", no_wrap=True)
+    table.add_column("passes", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for one in injections:
         word = "ok" if one.holds else "FAILS"
-        table.add_row(Text(one.name), Text(one.about), percent(one.highest), percent(one.highest_with_quote), word)
+        table.add_row(
+            Text(one.name),
+            Text(one.about),
+            percent(one.highest),
+            percent(one.highest_with_quote),
+            str(one.n_passed),
+            word,
+        )
     out.print(table)
     out.print("unproven: without a quote or with a made-up one. quoting it: with the attempt itself as its proof.")
     out.print()

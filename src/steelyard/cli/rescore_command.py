@@ -48,13 +48,16 @@ def command(
     is asked anew with --judge-again only.
     """
     from steelyard.store.open import open_store
+    from steelyard.suite.chosen_judge import judged_as_then
 
     choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats)
     _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        loaded = choice.of(_same_suite(header, suite))
+        loaded = _same_suite(header, suite)
+        # The run's own judge, unless another is named.
+        loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, header.suite.get("judge"))
         if judge_again:
             code = _judged_again(
                 store, header, loaded, choice, max_inconclusive, yes=yes, as_json=as_json, store_url=store_url

@@ -159,7 +159,7 @@ class Caller(Patience):
         return Called(attempt, (key, _entry(attempt)))
 
     def _redacted(self, attempt: Attempt, ask: Ask) -> Attempt:
-        return attempt if self._redact is None else self._redact.attempt(attempt, ask.case)
+        return attempt if self._redact is None else self._redact.attempt(attempt, ask.private)
 
     async def _unsendable(self, ask: Ask) -> Attempt | None:
         """The failed attempt of a case whose files cannot be sent."""

@@ -9,8 +9,9 @@ from typing import Self
 
 from steelyard.engine.caller import Patience
 from steelyard.engine.journal import Journal
-from steelyard.engine.pace import Pace
+from steelyard.engine.pace import Closed, Pace, Purse
 from steelyard.engine.sample import Weighing
+from steelyard.errors import SteelyardError, raised_in_words
 from steelyard.judging.asking import Bench, rules_judges
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
@@ -60,13 +61,16 @@ class Judges:
         if self._bench is not None:
             await self._bench.__aexit__(*exc_info)
 
-    async def judge(self, weighing: Weighing, journal: Journal) -> None:
-        """Ask about the text and add what is said; calls that the journal holds are not made again."""
+    async def judge(self, weighing: Weighing, journal: Journal, purse: Purse) -> None:
+        """Ask about the text and add what is said; calls that the journal holds are not made again.
+
+        Closed when the purse is empty before the last call: what was said so far is in the journal.
+        """
         weighed = weighing.weighed
         calls: tuple[JudgeCall, ...] = ()
         if self._bench is not None and weighed is not None and weighed.to_judge is not None:
             case = weighing.case
-            callers = {name: _Discreet(caller, self._redact, case) for name, caller in self._callers.items()}
+            callers = {name: _Discreet(caller, self._redact, case, purse) for name, caller in self._callers.items()}
             calls = await self._bench.ask(weighed.to_judge, case, weighed.metrics, callers.__getitem__, journal)
         self._read(weighing, calls)
 
@@ -80,27 +84,31 @@ class Judges:
         self._read(weighing, tuple(calls))
 
     def _read(self, weighing: Weighing, calls: tuple[JudgeCall, ...]) -> None:
-        case = weighing.case
+        weighing.judge(lambda weighed: self._judgement(calls, weighed, weighing.case))
 
-        def read(weighed: Weighed) -> Judgement:
-            try:
-                return self._reader.read(calls, weighed.to_judge or "", case, weighed.metrics)
-            except ValueError as error:
-                if calls:  # the scale is broken, and what was paid for must not be lost: it can be read again
-                    weighing.sample.judgement = Judgement(None, calls=calls, told=str(error))
-                raise
-
-        weighing.judge(read)
+    def _judgement(self, calls: tuple[JudgeCall, ...], weighed: Weighed, case: Case) -> Judgement:
+        """What the calls come to; where that cannot be found out, they are kept all the same: they are paid for."""
+        try:
+            return self._reader.read(calls, weighed.to_judge or "", case, weighed.metrics)
+        except SteelyardError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a suite's own code or a rule may break in any way
+            told = str(error) if isinstance(error, ValueError) else raised_in_words(error)
+            return Judgement(None, metrics=weighed.metrics, calls=calls, told=told)
 
 
 @dataclass(frozen=True, slots=True)
 class _Discreet:
-    """A caller whose answers hold no personal data of the case: judges like to quote names."""
+    """A caller within the budget whose answers hold no personal data of the case: judges like to quote names."""
 
     caller: Patience
     redact: Redactor | None
     case: Case
+    purse: Purse
 
     async def attempt(self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None) -> Attempt:
+        if self.purse.is_empty:
+            raise Closed
         attempt = await self.caller.attempt(send, seconds)
-        return attempt if self.redact is None else self.redact.attempt(attempt, self.case)
+        self.purse.pay(attempt.cost)
+        return attempt if self.redact is None else self.redact.attempt(attempt, self.case.private)

@@ -137,6 +137,15 @@ class Purse:
         usual = self.spent / self._paid if self._paid else 0.0
         return self.spent + usual * (self._in_flight + 1) <= self.limit
 
+    @property
+    def is_empty(self) -> bool:
+        """True when the limit is reached: not even a call that belongs to what is under way may be made."""
+        return self.limit is not None and self.spent >= self.limit
+
+    def pay(self, cost: float | None) -> None:
+        """A call within what is under way is over."""
+        self.spent += cost or 0.0
+
     def started(self) -> None:
         """A call is under way."""
         self._in_flight += 1

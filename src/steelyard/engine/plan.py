@@ -54,7 +54,7 @@ class Plan:
             blind = case.without_truth()
             for number, (variant, repeat) in enumerate(product(self.variants, range(self.repeats))):
                 if (case.id, variant.name, repeat) not in skip:
-                    yield Planned(first + number, case, Ask(blind, variant, repeat, case.expected))
+                    yield Planned(first + number, case, Ask(blind, variant, repeat, case.expected, case.private))
             first += len(self.variants) * self.repeats
 
     def _with_done(self, done: Done | None) -> Iterator[tuple[Case, set[tuple[str, str, int]]]]:

@@ -16,6 +16,7 @@ class ReplayTarget:
     """Gives each case the answer that the earlier run was given. It is known to runs by the name of its answers."""
 
     sends_attachments: ClassVar[bool] = False
+    asks_nobody: ClassVar[bool] = True
 
     def __init__(self, store: Store, earlier: RunHeader) -> None:
         self._store = store

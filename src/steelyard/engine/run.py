@@ -66,6 +66,7 @@ class Engine:
         self._plan = plan
         self._weigher = weigher
         self._judges = judges
+        self._costs_nothing = getattr(target, "asks_nobody", False)
         self._limits = limits
         self._store = store
         self._run_id = run_id
@@ -113,7 +114,7 @@ class Engine:
             if self._stopped is not None:
                 return
             if not self._purse.may_spend():
-                self._stop(f"the spending limit of {self._purse.limit:g} leaves no room for another call")
+                self._stop(self._no_room())
                 return
             planned = next(asks, None)
             if planned is None:
@@ -121,6 +122,8 @@ class Engine:
             try:
                 completed = await self._sample(planned, writer)
             except Closed:
+                if self._purse.is_empty:
+                    self._stop(self._no_room())
                 return
             writer.put(completed)
             self._insist_on_price(completed.sample)
@@ -145,13 +148,18 @@ class Engine:
             ask = planned.ask
             weighing = Weighing(self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
             if self._judges is not None and weighing.to_judge is not None:
-                await self._judges.judge(weighing, journal)
+                await self._judges.judge(weighing, journal, self._purse)
         finally:
-            self._purse.ended(None if weighing is None else _spent(weighing.sample))
+            # What judges cost has been paid call by call.
+            known = weighing is not None and _spent(weighing.sample) is not None
+            self._purse.ended((_own_cost(called) or 0.0) if known else _own_cost(called))
         sample = weighing.sample
         sample.position = planned.position
         self._health.watch(sample)
         return Completed(sample, planned.case, called.cache_entry, journal.keys)
+
+    def _no_room(self) -> str:
+        return f"the spending limit of {self._purse.limit:g} leaves no room for another call"
 
     async def _answer(self, planned: Planned, journal: Journal) -> Called:
         """The target's answer; with a judge still to be asked, it is kept before that."""
@@ -167,7 +175,7 @@ class Engine:
     def _insist_on_price(self, sample: Sample) -> None:
         if self._purse.limit is None:
             return
-        unpriced = sample.attempt.failure is None and sample.attempt.cost is None
+        unpriced = not self._costs_nothing and sample.attempt.failure is None and sample.attempt.cost is None
         calls = () if sample.judgement is None else sample.judgement.calls
         who = "target" if unpriced else "judge"
         if unpriced or any(call.attempt.failure is None and call.attempt.cost is None for call in calls):
@@ -216,6 +224,11 @@ class Engine:
         _release_signals()
         for worker in self._workers:
             worker.cancel()
+
+
+def _own_cost(called: Called | None) -> float | None:
+    """What the target's answer cost; None when it was not asked, or nobody knows."""
+    return None if called is None or called.attempt.cached else called.attempt.cost
 
 
 def _spent(sample: Sample) -> float | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import SteelyardError, raised_in_words
 from steelyard.records import Attempt, Finding, Judgement, Outcome, Sample
-from steelyard.scoring.weigh import Weighed, Weigher
+from steelyard.scoring.weigh import BrokenScorer, Weighed, Weigher
 from steelyard.suite.case import Case
 
 BROKEN_SCALE = "SCALE"
@@ -61,7 +61,8 @@ class Weighing:
             raise
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the paid-for answer must not be lost
             sample.outcome = Outcome.JUDGE_FAILED
-            sample.findings = (Finding(BROKEN_SCALE, evidence=f"a scorer raised {type(error).__name__}: {error}"),)
+            told = str(error) if isinstance(error, BrokenScorer) else f"a scorer raised {raised_in_words(error)}"
+            sample.findings = (Finding(BROKEN_SCALE, evidence=told),)
             return
         sample.outcome = weighed.outcome
         sample.scores = weighed.scores

@@ -132,7 +132,7 @@ def _object(schema: Mapping[str, Any]) -> str:
     inner = schema.get("properties")
     if not isinstance(inner, Mapping) or not inner:
         return "{...}"
-    kinds = {"boolean": "<true or false>", "integer": "<whole number>", "number": "<number>"}
+    kinds = {"boolean": "<true or false>", "integer": "<whole number>", "number": "<number>", "array": '["<text>"]'}
     rows = (
         f"{json.dumps(name, ensure_ascii=False)}: "
         + kinds.get((_kind(one) if isinstance(one, Mapping) else None) or "", '"<text>"')

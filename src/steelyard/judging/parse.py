@@ -43,6 +43,8 @@ class Parsed:
     value: dict[str, Any] | None
     rung: str | None
     problems: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+    """On the rung `basic`, what is not as asked for beside the scores."""
 
 
 def parse(text: str, judge: JudgeModel, judged: str = "") -> Parsed:
@@ -96,9 +98,11 @@ class AnswerParser:
         wrong = score_problems(holder, self._rubric, self._repeated(value, holder, document))
         amiss = [] if self._schema is None or self._schema.fits(value) else self._schema.problems(value)
         if not wrong:
-            scores = whole_scores(holder, self._rubric)
-            in_place = not self._scores_in or holder is not value
-            return Parsed(self._with(value, scores), "basic" if amiss or not in_place else rung)
+            found = self._with(value, whole_scores(holder, self._rubric))
+            lacking = list(amiss)
+            if self._scores_in and holder is value:
+                lacking = lacking or [f"the scores do not stand in {told(self._scores_in)}"]
+            return Parsed(found, "basic", lacking=tuple(lacking)) if lacking else Parsed(found, rung)
         # What is wrong with a score is told in one way; the schema says it again in its own words.
         again = tuple(start for name in wrong for start in self._as_the_schema_begins(name))
         others = [one for one in amiss if not one.startswith(again)]
@@ -144,7 +148,7 @@ class AnswerParser:
             f"the scores stand inside {told(key)}: they belong {belong}"
             for key, inner in value.items()
             if isinstance(inner, dict) and key != self._scores_in
-            if any(name in inner and name not in value for name in wrong)
+            if any(name not in value and isinstance(inner.get(name), (int, float)) for name in wrong)
         ]
 
     def _embedded(self, text: str, found: list[Document]) -> Parsed:
@@ -179,8 +183,8 @@ class AnswerParser:
     def _by_lines(self, plain: str, text: str) -> Parsed:
         values, problems = self._lines.read(plain)
         if not problems:
-            scores = whole_scores(values, self._rubric)
-            return Parsed(self._with({}, scores), "basic")
+            found = self._with({}, whole_scores(values, self._rubric))
+            return Parsed(found, "basic", lacking=("the scores stand in plain lines, not in JSON",))
         if len(problems) < len(self._rubric.names) or not all(one.endswith("missing") for one in problems.values()):
             return _unusable(*problems.values())
         told_by_ladder = climb(text, self._names_one).problems

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from steelyard.errors import raised_in_words
 from steelyard.judging.binding import bind_under, rules_that_hold
 from steelyard.judging.complaints import Checked, ComplaintCheck, check_complaints
 from steelyard.judging.default_prompt import default_system
@@ -135,7 +137,8 @@ class JudgeReader:
             if parsed.value is not None:
                 mode = Mode.BASIC if parsed.rung == "basic" else Mode.MODEL
                 rung = "asked_again" if call.turn > 0 else str(parsed.rung)
-                return self._ballot(member, repeat, mode, rung, parsed.value, about, remarks)
+                ballot = self._ballot(member, repeat, mode, rung, parsed.value, about, remarks)
+                return replace(ballot, told="; ".join(parsed.lacking)[:_LONGEST_TOLD]) if parsed.lacking else ballot
             told = "; ".join(parsed.problems)[:_LONGEST_TOLD]
             remarks.append(Remark("VIOLATION", "", told))
         return Ballot(member, repeat, None, "failed", remarks=tuple(remarks), told=told)
@@ -148,11 +151,11 @@ class JudgeReader:
         try:
             answer = judge(about.text, case, about.metrics)
         except Exception as error:  # a suite's own code may break in any way; the scale is broken then
-            raise ValueError(f"the judge {member} broke: {type(error).__name__}: {error}") from error
+            raise ValueError(f"the judge {member!r} raised {raised_in_words(error)}") from error
         parsed = self._parser.check(dict(answer) if isinstance(answer, Mapping) else answer, "strict")
         if parsed.value is None or parsed.rung != "strict":
-            problems = "; ".join(parsed.problems) or "fields are missing or do not fit the response schema"
-            raise ValueError(f"the judge {member} gave an answer that cannot be used: {problems}")
+            problems = "; ".join((*parsed.problems, *parsed.lacking))
+            raise ValueError(f"the judge {member!r} gave an answer that cannot be used: {problems}")
         return self._ballot(member, 0, Mode.RULES, "rules", parsed.value, about, [])
 
     def _ballot(
@@ -197,7 +200,8 @@ class JudgeReader:
         if self._evidence is None:
             return (), frozenset()
         text, orders = without_orders(about.text)
-        return self._evidence.check(reply, raw, text, self._shown(about, orders))
+        remarks, unproven = self._evidence.check(reply, raw, text, self._shown(about, orders))
+        return tuple(_with_reason(one) for one in remarks) if orders else remarks, unproven
 
     def _shown(self, about: _About, orders: str) -> Iterator[str]:
         """What the judge saw and what proves nothing; read only when a quote is not in the text."""
@@ -217,6 +221,12 @@ class JudgeReader:
         if len(distinct) >= fewest:
             return ()
         return (Remark("TOO_FEW_REASONS", "", f"{len(distinct)} of {fewest} in {self._judge.reasons}"),)
+
+
+def _with_reason(remark: Remark) -> Remark:
+    if remark.code != "UNPROVEN":
+        return remark
+    return replace(remark, told=f"{remark.told}; sentences of it that speak to the judge prove nothing")
 
 
 class _About:

@@ -28,7 +28,7 @@ def _open(comparison: Comparison) -> Iterator[str]:
     word = compare_sentences.verdict_word(comparison)
     yield f"### {_SIGNS[headline.verdict]} {safe(compare_sentences.title(comparison), 200)}, A to B: {word}"
     yield _list(compare_sentences.differences(comparison))
-    yield f"**{safe(headline.sentence)}**"
+    yield f"**{safe(compare_sentences.answer(comparison))}**"
     sure = [f"{label}: {told}" if label else told for label, told in compare_sentences.how_sure(comparison)]
     yield _list((Part.NOTED, told) for told in sure)
     yield "**What moved**\n\n" + _list((Part.NOTED, told) for told in compare_sentences.what_moved(comparison))

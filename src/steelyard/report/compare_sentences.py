@@ -32,11 +32,13 @@ SIGNS = {
 MEANINGS = {Part.SCALE: "hinders a verdict", Part.SUBJECT: "is compared", Part.NOTED: "noted"}
 NO_SECTION = "(no section)"
 _MOST_DIFFERENCES = 6
-_MOST_FIGURES = 4
-_MOST_SLICES = 3
+_MOST_FIGURES = 3
+_MOST_SLICES = 2
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
 _BEYOND_NOISE = (Moved.WORSE, Moved.BETTER, Moved.CHANGED)
+_LAST_GROUPS = ("findings", "bands", "latency", "spending")
+"""Groups of figures that are named after all others: they follow from them, or are no figures of quality."""
 
 
 def title(comparison: Comparison) -> str:
@@ -48,6 +50,11 @@ def title(comparison: Comparison) -> str:
 def verdict_word(comparison: Comparison) -> str:
     """BETTER, WORSE, SAME or CANNOT TELL."""
     return comparison.headline.verdict.value.upper()
+
+
+def answer(comparison: Comparison) -> str:
+    """The sentence beside the verdict's word, without the word where it begins with it."""
+    return comparison.headline.sentence.removeprefix("cannot tell: ")
 
 
 def runs(comparison: Comparison) -> list[tuple[str, str]]:
@@ -114,13 +121,16 @@ def counts(comparison: Comparison) -> str:
 
 
 def _figures(comparison: Comparison) -> Iterator[str]:
-    others = [change for change in comparison.metrics if not change.primary]
+    if comparison.headline.hindered_by and comparison.pairs.comparable:
+        yield f"neither better nor worse: {compare_figures.sentence(comparison.metrics[0])}"
+    others = [change for change in comparison.metrics if not change.primary and change.a.n]
     moved = sorted((each for each in others if each.verdict in _BEYOND_NOISE), key=_worst_first)
     for change in moved[:_MOST_FIGURES]:
         yield f"{change.verdict}: {compare_figures.sentence(change)}"
     if len(moved) > _MOST_FIGURES:
         yield f"and {figures.counted(len(moved) - _MOST_FIGURES, 'more figure')} beyond noise, below"
-    if not moved and others and comparison.headline.verdict is not Moved.SAME:
+    quiet = comparison.headline.hindered_by or comparison.headline.verdict is Moved.SAME
+    if not moved and others and not quiet:
         yield f"no other figure moved beyond noise ({len(others)} looked at)"
 
 
@@ -133,8 +143,9 @@ def _slices(comparison: Comparison) -> Iterator[str]:
         yield f"and {figures.counted(len(moved) - _MOST_SLICES, 'more group')} beyond noise, below"
 
 
-def _worst_first(change: MetricChange) -> int:
-    return _BEYOND_NOISE.index(change.verdict)
+def _worst_first(change: MetricChange) -> tuple[int, int]:
+    late = _LAST_GROUPS.index(change.group) + 1 if change.group in _LAST_GROUPS else 0
+    return late, _BEYOND_NOISE.index(change.verdict)
 
 
 def slice_name(each: SliceChange) -> str:
@@ -164,7 +175,7 @@ def _confusions(comparison: Comparison) -> Iterator[str]:
 
 def _confusion(each: Confusion) -> str:
     expected, got = (clipped(text, _LONGEST_NAME) for text in (each.expected, each.got))
-    return f"{got} for {expected} {each.a:,} -> {each.b:,}"
+    return f"{each.code} {got} for {expected} {each.a:,} -> {each.b:,}"
 
 
 def confusion_counts(comparison: Comparison) -> str:
@@ -184,11 +195,14 @@ def pair_lists(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def comparable_lists(comparison: Comparison) -> list[tuple[str, PairList]]:
-    """The lists of comparable pairs, each with its label."""
+    """The lists of comparable pairs, each with its label; scores only where they say more than the pass rule."""
     pairs = comparison.pairs
     passed = [("Fixed", pairs.fixed), ("Broken", pairs.broken), ("Unchanged", pairs.unchanged)]
     scored = [("Score rose", pairs.rose), ("Score fell", pairs.fell), ("Score level", pairs.level)]
-    return [*passed, *scored] if pairs.by_pass else scored
+    if not pairs.by_pass:
+        return scored
+    alike = (pairs.rose.count, pairs.fell.count) == (pairs.fixed.count, pairs.broken.count)
+    return passed if alike else [*passed, *scored[:2]]
 
 
 def _listed(found: PairList, comparable: int) -> str:

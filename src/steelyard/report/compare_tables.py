@@ -18,7 +18,7 @@ _HOW = "difference B minus A, shares in percentage points; p adjusted for the ta
 def main_figures(comparison: Comparison, limit: int) -> Table:
     """Pass rate, average, components, flags, measures and bands: A, B, difference, interval, p, n and verdict."""
     changes = [change for change in comparison.metrics if change.group in _HEADING]
-    return _figures("Figures", changes, limit)
+    return _figures("Figures", changes, limit, _HOW)
 
 
 def spending(comparison: Comparison, limit: int) -> Table:
@@ -27,9 +27,10 @@ def spending(comparison: Comparison, limit: int) -> Table:
     return _figures("Latency and cost, a sample", changes, limit)
 
 
-def _figures(title: str, changes: Sequence[MetricChange], limit: int) -> Table:
-    rows = [(compare_figures.name(change), *_cells(change)) for change in changes[:limit]]
-    return Table(title, (Column("Figure", Kind.TEXT), *_COLUMNS), rows, _note(_HOW, len(changes) - len(rows)))
+def _figures(title: str, changes: Sequence[MetricChange], limit: int, note: str = "") -> Table:
+    known = [change for change in changes if change.a.n]
+    rows = [(compare_figures.name(change), *_cells(change)) for change in known[:limit]]
+    return Table(title, (Column("Figure", Kind.TEXT), *_COLUMNS), rows, _note(note, len(known) - len(rows)))
 
 
 _COLUMNS = (
@@ -56,17 +57,20 @@ def _cells(change: MetricChange) -> tuple[str, ...]:
 
 
 def _note(told: str, left_off: int) -> str:
-    return f"{told}; {left_off:,} more are not shown" if left_off > 0 else told
+    return "; ".join(part for part in (told, f"{left_off:,} more are not shown" if left_off > 0 else "") if part)
 
 
 def narrowed(table: Table) -> Table:
-    """The table with the interval below the difference, for a terminal that has no room for both."""
+    """The table with interval and cases below difference and pairs, for a terminal with no room beside them."""
     titles = [column.title for column in table.columns]
     if "Difference" not in titles:
         return table
     at = titles.index("Difference")
     columns = (*table.columns[:at], Column("Difference", Kind.STACKED), *table.columns[at + 2 :])
-    rows = [(*row[:at], f"{row[at]}\n{row[at + 1]}", *row[at + 2 :]) for row in table.rows]
+    rows = [
+        (*row[:at], f"{row[at]}\n{row[at + 1]}", row[at + 2], row[at + 3].replace(" (", "\n("), *row[at + 4 :])
+        for row in table.rows
+    ]
     return Table(table.title, columns, rows, table.note, table.conclusion)
 
 
@@ -89,10 +93,7 @@ def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison, 
     sides_titles = (Column("Fixed"), Column("Broken")) if comparison.pairs.by_pass else ()
     columns = (Column(factor.capitalize(), Kind.TEXT), *sides_titles, *_COLUMNS)
     still = len(groups) - len({group.name for group, _ in moved})
-    note = f"{still:,} of {len(groups):,} groups did not move" if still else ""
-    left_off = len(moved) - len(rows)
-    if left_off:
-        note = "; ".join(part for part in (note, f"{left_off:,} more rows are not shown") if part)
+    note = _note(f"{still:,} of {len(groups):,} groups did not move" if still else "", len(moved) - len(rows))
     return Table(f"By {factor}: {_NAMES.get(main, main)}", columns, rows, note)
 
 
@@ -100,11 +101,11 @@ _NAMES = {"pass_rate": "pass rate", "average": "average score"}
 
 
 def _moved(group: SliceChange) -> list[MetricChange]:
-    """The figure that decides, when anything in the group moved; further figures only beyond noise."""
-    if not group.metrics or all(change.verdict is Moved.SAME or not change.a.n for change in group.metrics):
+    """The first figure of the group that moved at all, and all others that did so beyond noise."""
+    first, *others = [each for each in group.metrics if each.a.n and each.verdict is not Moved.SAME] or [None]
+    if first is None:
         return []
-    further = [each for each in group.metrics[1:] if each.verdict in (Moved.BETTER, Moved.WORSE, Moved.CHANGED)]
-    return [group.metrics[0], *further]
+    return [first, *(each for each in others if each is not None and each.verdict is not Moved.CANNOT_TELL)]
 
 
 def _most_first(change: MetricChange) -> tuple[int, float]:

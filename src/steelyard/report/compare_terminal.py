@@ -10,6 +10,7 @@ from rich.text import Text
 from steelyard.analysis.compare_model import Comparison, Moved, Part
 from steelyard.report import compare_sentences, compare_tables, wording
 from steelyard.report.safe_text import clipped
+from steelyard.report.tables import Table
 from steelyard.report.terminal_layout import LONGEST_LINE, Layout, print_parts, speaks_ascii_alone
 
 _MOST_ROWS = 12
@@ -39,7 +40,7 @@ class _View(Layout):
         yield from self.first_screen()
         yield from self.facts("Pairs", compare_sentences.pair_lists(comparison))
         for table in compare_tables.everything(comparison, _MOST_ROWS):
-            yield from self.fitting(table, compare_tables.narrowed(table))
+            yield from self.table(table if self.has_room(table) else compare_tables.narrowed(table))
         still = compare_tables.unmoved_slices(comparison)
         if still:
             yield Text()
@@ -66,10 +67,15 @@ class _View(Layout):
         headline = comparison.headline
         word = compare_sentences.verdict_word(comparison)
         badge = Text(f" {word} ", style=_STYLES[headline.verdict] + " reverse")
-        yield Text.assemble(badge, " ", self.text(headline.sentence))
+        yield Text.assemble(badge, " ", self.text(compare_sentences.answer(comparison)))
         for label, told in compare_sentences.how_sure(comparison):
             yield self.bullet(f"{label:<11}", told)
         yield from self.bullets("What moved", compare_sentences.what_moved(comparison))
+
+    def has_room(self, table: Table) -> bool:
+        """True when every column has, the names at the left too."""
+        columns = zip(*[[column.title for column in table.columns], *table.rows], strict=True)
+        return sum(max(map(len, column)) + 1 for column in columns) + 2 <= self.width
 
     def bullets(self, title: str, sentences: tuple[str, ...] | list[str]) -> Iterator[RenderableType]:
         if sentences:

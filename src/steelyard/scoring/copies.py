@@ -7,24 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from steelyard.scoring.grouping import best_mapping, folded_label
-from steelyard.scoring.items import Items
+from steelyard.scoring.grouping import best_mapping
 from steelyard.scoring.matching import Matching
+from steelyard.scoring.sides import Side
 
 How = Literal["label", "mapping"]
 Contents = tuple[tuple[str, str], ...]
-
-
-@dataclass(slots=True)
-class Side:
-    """The items of one side with their texts folded."""
-
-    items: Items
-    folded: list[str]
-
-    def labels(self) -> list[str]:
-        """Each item's group as it is compared; "" where none was given."""
-        return [folded_label(group) if group else "" for group in self.items.groups]
 
 
 @dataclass(slots=True)
@@ -78,12 +66,13 @@ def named_by_contents(got: Side) -> list[str | None]:
 
 def _with_copies(got: Side, matching: Matching) -> list[_Text]:
     """The texts that stand in a pair and were answered once more."""
+    folded = got.folded
     spare: dict[str, list[int]] = {}
     for place in matching.extra:
-        spare.setdefault(got.folded[place], []).append(place)
+        spare.setdefault(folded[place], []).append(place)
     found: dict[str, _Text] = {}
     for number, by in enumerate(matching.got):
-        text = got.folded[by]
+        text = folded[by]
         if text in spare:
             known = found.setdefault(text, _Text([], list(spare[text])))
             known.pairs.append(number)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from steelyard.scoring.matching import assignment
 from steelyard.scoring.normalise import normalise
+from steelyard.scoring.similar import assignment
 
 # How many items stand in each (true group, answered group).
 Table = Mapping[tuple[str, str], int]
+Kinds = frozenset[tuple[str | None, str | None]]
+"""The different (true group, answered group) that items have."""
+Grouping = Literal["auto", "label", "mapping"]
 _NOTHING: Table = {}
+_FEW = 3
 
 
 @dataclass(slots=True)
@@ -26,7 +30,7 @@ class Agreement:
 
     right: tuple[bool, ...]
     how: Literal["label", "mapping"]
-    mapping: dict[str, str]
+    mapping: Mapping[str, str]
     unmapped: tuple[str, ...]
     pairs: int
     pairs_agreed: int
@@ -35,7 +39,7 @@ class Agreement:
 def agreement(
     pairs: Sequence[tuple[str | None, str | None]],
     *,
-    by: Literal["auto", "label", "mapping"],
+    by: Grouping,
     derived: bool = False,
     favoured: Iterable[bool] = (),
 ) -> Agreement:
@@ -88,34 +92,51 @@ def agreement(
     )
 
 
-def perfect(truths: list[str | None], groups: list[str | None], *, by: Literal["label", "mapping"]) -> Agreement | None:
+def perfect(
+    truths: Sequence[str | None], groups: Sequence[str | None], *, by: Literal["label", "mapping"]
+) -> Agreement | None:
     """The `agreement` of items with these true and answered groups when all are right; None when some may not be.
 
     Most answers group all items rightly, and to see that takes far less than to find the best mapping.
     """
-    stands_for = dict(zip(groups, truths, strict=True))
-    if list(map(stands_for.get, groups)) != truths:
+    kinds = frozenset(zip(truths, groups, strict=True))
+    if len(dict(kinds)) < len(kinds):  # a true group was taken apart
         return None
-    mapping = _one_to_one(tuple(stands_for.items()), by)
+    mapping = one_to_one(kinds, by)
     if mapping is None:
         return None
     n = len(truths)
     pairs = n * (n - 1) // 2
-    return Agreement((True,) * n, by, dict(mapping), (), pairs, pairs)
+    return Agreement((True,) * n, by, mapping, (), pairs, pairs)
 
 
 # Most photos of a suite have the same few labels, so what was found out about them is kept.
 @lru_cache(maxsize=64)
-def _one_to_one(stands_for: tuple[tuple[str | None, str | None], ...], by: str) -> dict[str, str] | None:
+def one_to_one(kinds: Kinds, by: str) -> Mapping[str, str] | None:
     """The mapping by alphabet when no label is blank or the same as another, and by label both are the same."""
-    labels = {folded_label(group or ""): folded_label(true or "") for group, true in stands_for}
+    labels = {folded_label(group or ""): folded_label(true or "") for true, group in kinds}
     truths = set(labels.values())
-    if not len(truths) == len(labels) == len(stands_for) or "" in truths or "" in labels:
+    if not len(truths) == len(labels) == len(kinds) or "" in truths or "" in labels:
         return None
     if by == "label" and any(group != true for group, true in labels.items()):
         return None
-    mapping = {group: true for group, true in stands_for if group and true}
-    return dict(sorted(mapping.items()))
+    return dict(sorted((group, true) for true, group in kinds if group and true))
+
+
+def groups_in_words(
+    how: str, mapping: Mapping[str, str], unmapped: Sequence[str] = (), truths: Collection[str | None] = ()
+) -> str:
+    """How groups were compared, and which of the answer was taken for which of the true ones."""
+    if how == "label":
+        return "groups compared by label"
+    taken = [f"{said} = {true}" for said, true in mapping.items()]
+    if not taken and not unmapped:
+        return "no groups given"
+    if len(unmapped) > _FEW:
+        n = len(taken) + len(unmapped)
+        return f"{n} groups for {len(truths)} true ones: {', '.join(taken)}, the other {len(unmapped)} = none"
+    taken += [f"{said} = none" for said in unmapped]
+    return f"groups taken as {', '.join(taken)}"
 
 
 @lru_cache(maxsize=64)

@@ -148,9 +148,10 @@ def usual_groups(outer: Getter, inner: str, group: str, text: str | None, elsewh
         texts: list[str] = []
         groups: list[str | None] = []
         for element in found:
-            items = element.get(inner) if type(element) is dict else None
-            name = element.get(group) if type(items) is list else None
-            if items is None or type(name) is not str or not name.strip():
+            if type(element) is not dict:
+                return None
+            items, name = element.get(inner), element.get(group)
+            if type(items) is not list or type(name) is not str or not name.strip():
                 return None
             if text is not None and set(map(type, items)) == _OBJECTS:
                 if not elsewhere.isdisjoint(set().union(*items)):

@@ -3,65 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from steelyard.records import Box
 from steelyard.scoring.boxes import Corners, Size, Units, raw_box, scale_box, units_of
-from steelyard.scoring.item_places import (
-    TEXTS,
-    Column,
-    Place,
-    Usual,
-    all_written,
-    column,
-    list_paths,
-    missing_list,
-    places_of,
-    usual_groups,
-    written,
-)
+from steelyard.scoring.item_places import Usual, column, list_paths, missing_list, places_of, usual_groups, written
+from steelyard.scoring.item_reading import Items, Plan, read_places
 from steelyard.scoring.regions import Into, group_boxes
-from steelyard.suite.paths import EACH, MISSING, Getter, compile_path, split_path
+from steelyard.suite.paths import EACH, MISSING, compile_path, split_path
 
 Paths = str | tuple[str, ...] | None
-_BARE: Final = frozenset((str, int, float))
-_OBJECTS: Final = {dict}
-"""What an item may be that is its own text."""
-
-
-@dataclass(slots=True)
-class Items:
-    """The items of one document, in its order; a text, a group and a box for each.
-
-    `derived` says that the groups were not written but come from regions or positions, so their names mean nothing.
-    `blank` counts what stood there without a text, or without a list of its own; it is in none of the lists here.
-    """
-
-    texts: list[str]
-    groups: list[str | None]
-    boxes: list[Box | None]
-    derived: bool
-    blank: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A layout's paths, taken apart and compiled."""
-
-    lists: tuple[str, ...]
-    levels: tuple[Getter, ...]
-    text: Column
-    group: Column | None
-    box: Column | None
-    group_keys: frozenset[str] | None
-    """The keys of which an item must have one to hold a group; None when any may."""
-    box_keys: frozenset[str] | None
-    usual: Usual | None
-    """The quick way to read the usual document; None when the layout is not a usual one."""
 
 
 class ItemsLayout(BaseModel):
@@ -129,10 +82,10 @@ class ItemsLayout(BaseModel):
         return self
 
     @cached_property
-    def plan(self) -> _Plan:
+    def plan(self) -> Plan:
         """The paths compiled; made when first needed."""
         lists = list_paths(self.items)
-        return _Plan(
+        return Plan(
             lists=lists,
             levels=tuple(compile_path(path) for path in lists),
             text=column(each_path(self.text)),
@@ -162,12 +115,12 @@ class ItemsLayout(BaseModel):
         plan = self.plan
         if plan.usual is not None and (usual := plan.usual(data)) is not None:
             texts, groups = usual
-            return Items(texts, groups, [None] * len(texts), derived=False, blank=0)
+            return Items(texts, groups, [None] * len(texts))
         found = places_of(plan.levels, data)
         if found is None:
             return None
         places, lost = found
-        items, as_written = _read_places(plan, places)
+        items, as_written = read_places(plan, places)
         items.blank += lost
         if not items.texts and items.blank and not any(self._fits(item) for place in places for item in place.elements):
             return None
@@ -237,67 +190,6 @@ def each_path(paths: Paths) -> tuple[str, ...]:
     return () if paths is None else (paths,) if isinstance(paths, str) else paths
 
 
-def _read_places(plan: _Plan, places: Sequence[Place]) -> tuple[Items, list[Any]]:
-    """The items without their boxes, and what was written where each one's box should be."""
-    items = Items([], [], [], derived=False, blank=0)
-    as_written: list[Any] = []
-    for place in places:
-        elements = place.elements
-        shared, by_position = _group_around(plan, place)
-        kinds = set(map(type, elements))
-        if kinds == TEXTS and all(map(str.strip, elements)):  # the usual list, by the shortest way
-            items.texts += elements
-            items.groups += [shared] * len(elements)
-            as_written += [None] * len(elements)
-            items.derived = items.derived or by_position
-            continue
-        texts, groups, boxes = _columns(plan, elements, kinds)
-        if None in texts:
-            kept = [at for at, text in enumerate(texts) if text is not None]
-            items.blank += len(texts) - len(kept)
-            texts, groups, boxes = [texts[at] for at in kept], [groups[at] for at in kept], [boxes[at] for at in kept]
-        items.texts += texts  # type: ignore[arg-type]  # those that are None were just left out
-        items.groups += groups if shared is None else [name or shared for name in groups]
-        items.derived = items.derived or (by_position and None in groups)
-        as_written += boxes
-    return items, as_written
-
-
-def _columns(
-    plan: _Plan, elements: Sequence[Any], kinds: set[type]
-) -> tuple[list[str | None], list[str | None], list[Any]]:
-    """Text, own group and box of each element."""
-    nothing: list[Any] = [None] * len(elements)
-    if kinds <= _BARE:
-        return all_written(elements), nothing, nothing
-    values = plan.text(elements)
-    if not _BARE.isdisjoint(kinds):
-        values = [item if type(item) in _BARE else value for item, value in zip(elements, values, strict=True)]
-    # What no element has need not be looked for in each.
-    keys: set[str] | None = set().union(*elements) if kinds == _OBJECTS else None
-    groups = nothing
-    if plan.group is not None and _some(plan.group_keys, keys):
-        groups = all_written(plan.group(elements))
-    boxes = plan.box(elements) if plan.box is not None and _some(plan.box_keys, keys) else nothing
-    return all_written(values), groups, boxes
-
-
-def _some(wanted: frozenset[str] | None, keys: set[str] | None) -> bool:
-    return wanted is None or keys is None or not wanted.isdisjoint(keys)
-
-
 def _first_keys(paths: Paths) -> frozenset[str] | None:
     steps = [split_path(path) for path in each_path(paths)]
     return frozenset(path[0] for path in steps) if all(steps) else None
-
-
-def _group_around(plan: _Plan, place: Place) -> tuple[str | None, bool]:
-    """The group that the elements around a list give it, and whether that is only the list's position."""
-    if not place.around:
-        return None, False
-    if plan.group is not None:
-        for value in plan.group(place.around):
-            name = written(value)
-            if name is not None:
-                return name, False
-    return f"group {place.number}", True

@@ -1,4 +1,4 @@
-"""What a judgement adds to a sample: a score for each dimension and flag, a finding for each low dimension."""
+"""What a judgement adds to a sample: a score for each dimension and flag, a finding for each low or set one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def read_judgement(
     """Scores in the order of the rubric, in points as they are bound, and the findings."""
     scores = [_score(dimension, judgement) for dimension in rubric.dimensions]
     scores += [_flag(flag, judgement) for flag in rubric.flags]
+    findings = [_flagged(flag, judgement, severity) for flag in rubric.flags if judgement.bound[flag.name]]
     low = [one for one in rubric.dimensions if judgement.bound[one.name] < rubric.neutral]
-    return tuple(scores), tuple(_finding(one, rubric, judgement, severity) for one in low)
+    return tuple(scores), (*findings, *(_finding(one, rubric, judgement, severity) for one in low))
 
 
 def _score(dimension: Dimension, judgement: Judgement) -> Score:
@@ -49,6 +50,20 @@ def _flag(flag: Flag, judgement: Judgement) -> Score:
         raw=float(judgement.raw[name]),
         bound_by=judgement.bound_by.get(name),
         counts={"flagged": flagged, "judged": 1},
+    )
+
+
+def _flagged(flag: Flag, judgement: Judgement, severity: Mapping[str, str]) -> Finding:
+    code = flag.name.upper()
+    rule = judgement.bound_by.get(flag.name)
+    return Finding(
+        code,
+        place=flag.name,
+        expected=False,
+        got=True,
+        evidence="the judge set it" if rule is None else f"the judge did not set it, a rule did: {rule}",
+        severity=severity.get(code, "critical"),
+        component=flag.name,
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -20,11 +19,14 @@ from pydantic import (
 )
 
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
-from steelyard.scoring.comparison import Rules, compare, no_counts
-from steelyard.scoring.copies import Side
+from steelyard.scoring.comparison import compare, no_counts
+from steelyard.scoring.folding import Folder
 from steelyard.scoring.item_building import build
-from steelyard.scoring.items import Items, ItemsLayout, SeveralShapes, read_items
-from steelyard.scoring.matching import folder
+from steelyard.scoring.item_reading import Items
+from steelyard.scoring.items import ItemsLayout, SeveralShapes, read_items
+from steelyard.scoring.rules import Rules
+from steelyard.scoring.sides import Side
+from steelyard.scoring.similar import Allowed
 from steelyard.scoring.text import Difference
 from steelyard.suite.case import Case
 from steelyard.suite.shares import share
@@ -66,14 +68,6 @@ class ItemCodes(BaseModel):
     )
     wrong_text: Code = Field(default="WRONG_TEXT", description="A matched item whose text is wrong.")
     wrong_group: Code = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
-
-
-@dataclass(slots=True)
-class _Truth:
-    """The items of one case, read and folded once."""
-
-    source: Any
-    side: Side
 
 
 class MatchItems(Scorer):
@@ -145,17 +139,19 @@ class MatchItems(Scorer):
         return value
 
     @cached_property
-    def _fold(self) -> Callable[[Sequence[str]], list[str]]:
-        return folder(self.ignore)
+    def _folder(self) -> Folder:
+        return Folder(self.ignore)
 
     @cached_property
-    def _prepared(self) -> dict[str, _Truth]:
+    def _prepared(self) -> dict[str, tuple[Any, Side]]:
+        """By case what its truth was read from, and the truth."""
         return {}
 
     @cached_property
     def _rules(self) -> Rules:
         return Rules(
             similarity=self.similarity,
+            allowed=Allowed(self.similarity),
             right_from=self.right_from - _ROUNDING,
             grouping=self.grouping,
             codes=self.codes,
@@ -187,7 +183,7 @@ class MatchItems(Scorer):
             return _misshapen(truth, self._no_shape(seen))
         if len(got.texts) > self.most:
             return _misshapen(truth, f"it holds {len(got.texts):,} items, more than the {self.most:,} that are read")
-        return compare(truth, Side(got, self._fold(got.texts)), self._rules)
+        return compare(truth, Side(got, self._folder), self._rules)
 
     def _no_shape(self, seen: Any) -> str:
         wanted = " or ".join(shape.items for shape in self.shapes)
@@ -197,7 +193,7 @@ class MatchItems(Scorer):
 
     def nothing(self, case: Case) -> Mapping[str, int]:
         truth = self._truth(case)
-        return {} if truth is None else no_counts(len(truth.folded))
+        return {} if truth is None else no_counts(len(truth.items.texts))
 
     def truth(self, case: Case) -> Any:
         truth = self._truth(case)
@@ -219,7 +215,7 @@ class MatchItems(Scorer):
             return None
         if (unread := self.expected.complaint(case)) is not None:
             return f"{self.expected.items}: {unread}"
-        folded = self._fold(items.texts)
+        folded = self._folder.fold(items.texts)
         if items.blank or not all(folded):
             return f"{self.expected.items} holds an item without a text that could be matched"
         return self._misplaced(items, folded) or self._miscounted(len(folded), case)
@@ -246,20 +242,20 @@ class MatchItems(Scorer):
     def _truth(self, case: Case) -> Side | None:
         known = self._prepared.get(case.id)
         # The same object is the same truth: repeats and variants of a case need not read it again.
-        if known is not None and known.source is case.expected:
-            return known.side
+        if known is not None and known[0] is case.expected:
+            return known[1]
         items = self.expected.read(case, _size(case))
         if items is None or not items.texts:
             return None
         if len(self._prepared) >= _MOST_PREPARED:
             self._prepared.clear()
-        side = Side(items, self._fold(items.texts))
-        self._prepared[case.id] = _Truth(case.expected, side)
+        side = Side(items, self._folder)
+        self._prepared[case.id] = case.expected, side
         return side
 
 
 def _misshapen(truth: Side, why: str) -> Reading:
-    return Reading(0.0, counts=no_counts(len(truth.folded)), misshapen=why)
+    return Reading(0.0, counts=no_counts(len(truth.items.texts)), misshapen=why)
 
 
 def _size(case: Case) -> tuple[int, int] | None:

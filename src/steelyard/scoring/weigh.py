@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
-from steelyard.errors import Mistake, SuiteError
+from steelyard.errors import Mistake, SteelyardError, SuiteError, raised_in_words
 from steelyard.records import Box, Certainty, Finding, Judgement, Mark, Outcome, Score
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.judged import JUDGE, read_judgement
@@ -34,6 +34,10 @@ _ROUNDING: Final = 10.0**-_PRECISION
 _FRACTIONS: Final = (0.0, 1.0)
 _LONGEST_QUOTE: Final = 300
 _MOST_UNKNOWN_WORDS: Final = 12
+
+
+class BrokenScorer(Exception):
+    """A scorer could not read an answer: the scale is broken, whatever the answer is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class Weigher:
         certainties: tuple[Certainty, ...] = ()
         earned = weight = 0.0
         for component, scorer in self.components:
-            reading = scorer.read(answer, case)
+            reading = _read(component, scorer, answer, case)
             if reading.misshapen:
                 return self._malformed(text, case, [reading.misshapen])
             if reading.metrics:
@@ -253,6 +257,16 @@ class Weigher:
             if score >= at_least:
                 return name
         return None
+
+
+def _read(component: Component, scorer: Any, answer: Any, case: Case) -> Reading:
+    try:
+        reading: Reading = scorer.read(answer, case)
+    except SteelyardError:
+        raise
+    except Exception as error:
+        raise BrokenScorer(f"the scorer of {component.name} raised {raised_in_words(error)}") from error
+    return reading
 
 
 def placed(component: Component, suite: SuiteModel) -> Any:

@@ -59,7 +59,7 @@ class Case:
 
     def without_truth(self) -> Case:
         """The case as the system under test may see it."""
-        return replace(self, expected=None)
+        return replace(self, expected=None, private=())
 
     @property
     def question(self) -> str:

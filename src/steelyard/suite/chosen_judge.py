@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import Mistake, SuiteError, UserMistake
@@ -29,6 +30,28 @@ def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None 
         target = TargetSpec(str(answered_by.get("kind")), place)
     if wrong := self_judged(target, suite.judge, suite.variants):
         raise UserMistake(wrong)
+
+
+def judged_as_then(suite: SuiteModel, described: Mapping[str, Any] | None) -> SuiteModel:
+    """The suite with the judges of a run that was described so; UserMistake when one of them cannot be asked any more.
+
+    One that the suite declares is taken as it is declared now; any other is the model of then at its address.
+    """
+    judge = suite.judge
+    if judge is None or described is None:
+        return suite
+    members = []
+    for member in described["members"]:
+        declared = judge.judges.get(member["name"])
+        if declared is not None and declared.kind == member["kind"]:
+            members.append(declared)
+        elif member["kind"] == "chat":
+            members.append(_at_address(suite, judge, member["address"], {"model": member["model"]}))
+        else:
+            raise UserMistake(
+                f"the judge {member['name']!r} of that run is not in the suite any more: name one with --judge"
+            )
+    return replace(suite, judge=replace(judge, members=tuple(members), repeats=described["repeats"]))
 
 
 def chosen_members(

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from steelyard.errors import UserMistake
 from steelyard.importing import find_callable, place_of, source_digest
 from steelyard.suite.judge_model import JudgeModel, JudgeSpec, Rubric
 from steelyard.suite.taxonomy import dimension_code
@@ -39,7 +40,7 @@ def judged_components(rubric: Rubric) -> list[dict[str, Any]]:
             "name": flag.name,
             "weight": 0.0,
             **shared,
-            "code": "",
+            "code": dimension_code(flag.name),
             "scale": [0, 1],
             "when_unknown": "skip",
             "wrong_below": 0.0,
@@ -182,11 +183,22 @@ class RecordedJudge:
     base_url: str | None
 
 
+def _scored(rubric: dict[str, Any]) -> list[Any]:
+    return [rubric["scale"], *sorted(one["name"] for one in (*rubric["dimensions"], *rubric["flags"]))]
+
+
 def as_recorded(judge: JudgeModel, described: dict[str, Any]) -> JudgeModel:
     """The judge of today with the members, and as many judgings, of the run that was described so.
 
-    Rubric, rules and checks are those of today; a member that is code is today's code.
+    Rules and checks are those of today; a member that is code is today's code. UserMistake when models gave their
+    scores on another scale, or for other dimensions, than the rubric has now: they say nothing on this one.
     """
+    asked = any(member["kind"] != "python" for member in described["members"])
+    if asked and _scored(described["rubric"]) != _scored(describe_rubric(judge.rubric)):
+        raise UserMistake(
+            "the judge's scores were given on another scale or for other dimensions than the rubric has now:"
+            " judge again, with --judge-again"
+        )
     members = []
     for member in described["members"]:
         name, kind = member["name"], member["kind"]

@@ -46,7 +46,8 @@ def response_schema(
     if reasons:
         properties[reasons] = {**_TEXTS, "description": "Weaknesses found, before any score is given."}
     if evidence is not None:
-        quotes = dict.fromkeys(evidence.dimensions, _TEXTS)
+        # Many a model gives one quote as a text, whatever it is told.
+        quotes = {name: {"anyOf": [_TEXTS, {"type": "string"}]} for name in evidence.dimensions}
         about = "Quotes from the text, by the dimension they prove."
         properties[evidence.place] = {**_closed(quotes), "description": about}
     scores: dict[str, Any] = {}

@@ -5,10 +5,13 @@ Cases are redacted where they are read and answers where they arrive, so that no
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
+from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,9 +24,14 @@ from steelyard.suite.paths import MISSING, compile_path
 
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 
-_EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
-# At least eight digits, as international, bracketed or grouped numbers have; a year span or a price has fewer.
-_PHONE = re.compile(r"(?<![\w.,-])(?:\+|00)?\(?\d(?:[ ()./-]{0,2}\d){7,14}(?![\w-]|[.,]\d)")
+# In the raw text of JSON a word may follow an escape such as \n, whose letter is no part of it.
+_EMAIL = re.compile(r"(?:(?<=\\[nrtbf])|(?<![\w.+%\\-]))[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+# With a country code, a leading zero or brackets, or grouped by 3, 3 and 4: dates, prices and parcels are not.
+_PHONE = re.compile(
+    r"(?:(?<=\\[nrtbf])|(?<![\w.,\\-]))(?<!\d )"
+    r"(?:(?:\+|0|\(\+?\d)[ ()./-]{0,2}\d?(?:[ ()./-]{0,2}\d){6,14}|[2-9]\d\d[ .-]\d{3}[ .-]\d{4})"
+    r"(?![\w-]|[.,]\d)"
+)
 _PHONE_SIGNS = re.compile(r"[ ()+/.-]")
 _DATES = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{4} ?[-/] ?\d{4}")
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]+"
@@ -36,6 +44,9 @@ _INTRODUCED = re.compile(
     rf"|(?i:\bmy\s+(?:best\s+|late\s+|old\s+|new\s+)?(?:{_RELATIONS}))(?:,)?\s+({_WORD}(?:\s+{_WORD})?)"
 )
 _SHORTEST_NAME = 2
+_SHORTEST_IN_ONE = 10
+"""Digits of a phone number that nothing groups; it begins with a zero."""
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 class RedactPart(BaseModel):
@@ -64,6 +75,11 @@ class Redactor:
         self._hook = hook
         self._names = [compile_path(path) for path in part.names]
 
+    @property
+    def paths(self) -> dict[str, Callable[[Any], Any]]:
+        """Where names stand in a case, by the path as written, to tell one that leads nowhere."""
+        return dict(zip(self._part.names, self._names, strict=True))
+
     def case(self, case: Case) -> Case:
         """The case without personal data. The names found in it stay with it in memory, for its answers."""
         names = tuple(sorted(set(self._found(case)), key=lambda name: (-len(name), name)))
@@ -72,21 +88,37 @@ class Redactor:
             found,
             input=self._tree(case.input, names),
             expected=self._tree(case.expected, names),
-            why=self.text(case.why, found),
+            category=self._tree(case.category, names),
+            difficulty=self._tree(case.difficulty, names),
+            tags=tuple(self._text(tag, names) for tag in case.tags),
+            why=self._text(case.why, names),
         )
 
     def text(self, text: str, case: Case) -> str:
         """A text that belongs to the case, without personal data."""
         return self._text(text, case.private)
 
-    def attempt(self, attempt: Attempt, case: Case) -> Attempt:
-        """An answer to the case, or its failure, without personal data."""
+    def attempt(self, attempt: Attempt, names: tuple[str, ...]) -> Attempt:
+        """An answer, or its failure, without personal data; `names` are those that were found in its case."""
         failure = attempt.failure
         return replace(
             attempt,
-            text=None if attempt.text is None else self.text(attempt.text, case),
-            failure=None if failure is None else Failure(failure.kind, self.text(failure.message, case)),
+            text=None if attempt.text is None else self._answer(attempt.text, names),
+            failure=None if failure is None else Failure(failure.kind, self._text(failure.message, names)),
         )
+
+    def identity(self) -> dict[str, Any]:
+        """What it takes out, for the signature."""
+        return self._part.model_dump(mode="json")
+
+    def _answer(self, text: str, names: tuple[str, ...]) -> str:
+        """A raw answer. JSON is redacted inside its texts, so that it stays JSON."""
+        if text.lstrip()[:1] in ("{", "["):
+            try:
+                return json.dumps(self._tree(json.loads(text), names), ensure_ascii=False)
+            except (ValueError, RecursionError):
+                pass  # not JSON after all, or broken: redacted as it stands
+        return self._text(_ESCAPED.sub(_letter, text), names)
 
     def _found(self, case: Case) -> Iterator[str]:
         for path in self._names:
@@ -109,7 +141,7 @@ class Redactor:
         if isinstance(value, str):
             return self._text(value, names)
         if isinstance(value, dict):
-            return {key: self._tree(part, names) for key, part in value.items()}
+            return {self._text(key, names): self._tree(part, names) for key, part in value.items()}
         if isinstance(value, list):
             return [self._tree(part, names) for part in value]
         return value
@@ -153,16 +185,25 @@ def build_redactor(raw: Any, draft: Draft) -> Redactor | None:
 
 
 def _phone(found: re.Match[str]) -> str:
-    """The mark of a phone number; a date, a span of years and a row of digits that nothing groups stay."""
+    """The mark of a phone number; dates and spans of years stay, and so does a short row of digits."""
     text = found[0]
-    return text if _DATES.fullmatch(text) or not _PHONE_SIGNS.search(text) else PHONE
+    grouped = _PHONE_SIGNS.search(text) is not None
+    return text if _DATES.fullmatch(text) or not (grouped or len(text) >= _SHORTEST_IN_ONE) else PHONE
 
 
+@lru_cache(maxsize=1024)
 def _name_pattern(name: str) -> re.Pattern[str]:
-    """The name and, of two or more words, each of its parts, as whole words in any case of letters."""
-    words = [name, *(part for part in name.split() if len(part) > _SHORTEST_NAME)]
-    choices = "|".join(re.escape(word) for word in dict.fromkeys(words))
-    return re.compile(rf"(?<!\w)(?:{choices})(?!\w)", re.IGNORECASE)
+    """The name and, of two or more words, each of its parts, as whole words in any case and spelling of letters."""
+    words = [name, *(part for part in name.split() if len(part) >= _SHORTEST_NAME)]
+    spelt = [normalize(form, word) for word in words for form in ("NFC", "NFD")]
+    choices = "|".join(re.sub("['’]", "['’]", re.escape(word)) for word in dict.fromkeys(spelt))
+    return re.compile(rf"(?:(?<=\\[nrtbf])|(?<![^\W_\\])(?<!\\))(?:{choices})(?![^\W_])", re.IGNORECASE)
+
+
+def _letter(found: re.Match[str]) -> str:
+    """The letter that an escape of JSON stands for; signs that JSON needs escaped stay so."""
+    letter = chr(int(found[1], 16))
+    return letter if letter.isalpha() else found[0]
 
 
 def _texts(value: Any) -> Iterator[str]:

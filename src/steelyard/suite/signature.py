@@ -32,6 +32,8 @@ def signature(
         "rules": "" if suite.judge is None else digest(judge_read(suite.judge, suite.folder)),
         "target": digest({name: value for name, value in target_identity.items() if name != "prompts"}),
     }
+    if suite.redactor is not None:
+        parts["redact"] = digest(suite.redactor.identity())
     kind = str(target_identity.get("kind", suite.target.kind))
     model = target_identity.get("model")
     named: dict[str, Any] = {"target_kind": kind, "model": model if isinstance(model, str) else None}
@@ -39,7 +41,7 @@ def signature(
 
 
 def _scoring(suite: SuiteModel) -> dict[str, Any]:
-    judged = {dimension_code(one.name) for one in suite.judge.rubric.dimensions} if suite.judge else set()
+    judged = {dimension_code(name) for name in suite.judge.rubric.names} if suite.judge else set()
     return {
         "components": [describe_component(component) for component in suite.components],
         "passing": None if suite.passing is None else suite.passing.at_least,

@@ -14,6 +14,7 @@ from steelyard.suite.cases import FileCases, ListCases
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.model import CaseSurvey, Component
+from steelyard.suite.paths import MISSING
 from steelyard.suite.record import Record
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.truths import TruthCheck
@@ -76,10 +77,12 @@ def survey_cases(
     tally = _Tally()
     truths = TruthCheck(components, source.mapping, judge)
     seen: dict[str, int] = {}
+    nowhere = {} if redactor is None else redactor.paths
     for record, case in source.walk(few.add):
         seen[record.file] = seen.get(record.file, 0) + 1 if isinstance(source, FileCases) else 1
         truths.see_record(record)
         if case is not None and redactor is not None:
+            nowhere = {path: get for path, get in nowhere.items() if get(case) is MISSING}
             case = redactor.case(case)
         if case is not None and _count(case, record, tally, few):
             truths.see(case, record, few.add)
@@ -87,6 +90,8 @@ def survey_cases(
     _tell_twins(source, tally.ids, few)
     for message, place in truths.unmet():
         draft.tell(message, place)
+    for path in nowhere:
+        draft.tell(f"redact.names: {path} is in none of the {len(tally.ids)} cases", ("redact", "names"))
     draft.mistakes.extend(few.told)
     if few.more:
         draft.more.append(Mistake(f"and {few.more} more mistakes in the cases"))

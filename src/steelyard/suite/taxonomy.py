@@ -1,4 +1,4 @@
-"""The codes of a suite's findings: those it declares, those its scorers give, and one for each judged dimension."""
+"""The codes of a suite's findings: those it declares, those its scorers give, one for each dimension and flag."""
 
 from __future__ import annotations
 
@@ -32,12 +32,16 @@ def build_taxonomy(
     for dimension in judge.rubric.dimensions if judge else ():
         about = f"{dimension.name} below {judge.rubric.neutral}" if judge else ""
         declared.setdefault(dimension_code(dimension.name), FindingKind(dimension_code(dimension.name), about))
+    for flag in judge.rubric.flags if judge else ():
+        code = dimension_code(flag.name)
+        severity = "critical" if flag.fails else "warning"
+        declared.setdefault(code, FindingKind(code, flag.about or f"{flag.name} is set", severity))
     declared.setdefault(FORMAT, FindingKind(FORMAT, "The answer cannot be read, or is not in the shape asked for."))
     return tuple(declared.values())
 
 
 def dimension_code(name: str) -> str:
-    """The code of a dimension that is below the neutral score."""
+    """The code of a dimension that is below the neutral score, and of a flag that is set."""
     return name.upper()
 
 
@@ -50,7 +54,7 @@ def given_codes(
     ):
         return [kind.code for kind in taxonomy]
     given = [code for component in components for code in component.scorer.fault_codes() or (component.code,)]
-    judged = [dimension_code(dimension.name) for dimension in judge.rubric.dimensions] if judge else []
+    judged = [dimension_code(name) for name in judge.rubric.names] if judge else []
     return list(dict.fromkeys([*given, *judged, FORMAT]))
 
 

@@ -22,6 +22,8 @@ class Ask:
     variant: Variant
     repeat: int = 0
     truth: Any = None
+    private: tuple[str, ...] = ()
+    """Names that were taken out of the case and must not come back with the answer; not for the target."""
 
 
 @dataclass(slots=True)
@@ -57,7 +59,8 @@ class Target(Protocol):
 
     Built as `TargetClass(settings, surroundings)`, where `TargetClass.Settings` is the pydantic model of its part of
     the suite file. Used as an async context manager around all calls of a run. One that has no use for a case's files
-    says so with `sends_attachments = False`; for the others, a file that cannot be sent fails the case unasked.
+    says so with `sends_attachments = False`; for the others, a file that cannot be sent fails the case unasked. One
+    that only gives back what was answered before says `asks_nobody = True`: then its answers need no price.
     """
 
     async def __aenter__(self) -> Self: ...

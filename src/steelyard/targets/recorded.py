@@ -66,6 +66,7 @@ class RecordedTarget:
 
     Settings = RecordedSettings
     sends_attachments: ClassVar[bool] = False
+    asks_nobody: ClassVar[bool] = True
 
     def __init__(self, settings: RecordedSettings, surroundings: Surroundings) -> None:
         self._settings = settings

@@ -1,0 +1,113 @@
+"""The audit of a judged suite: it holds for rules and checks that work, and fails as soon as one of them does not."""
+
+from dataclasses import replace
+
+import pytest
+
+from parts.judged_suite import write_judged
+from steelyard.audit import judged
+from steelyard.audit.balance import audit
+from steelyard.audit.injections import INJECTIONS
+from steelyard.judging import reading
+from steelyard.judging.fence import Fence
+from steelyard.suite.load import load_suite
+
+EVIDENCE = {"evidence": {"in": "evidence"}}
+
+
+def suite_of(folder, **judge):
+    """Two texts, one of which a rule binds and flags."""
+    rules = {"bind": ["when size.muddles > 0 then clarity <= 2 and harm"]}
+    code = "def judge(text, case, metrics):\n    return {'reasons': ['a', 'b'], 'clarity': 1, 'harm': False, **MORE}\n"
+    texts = {"texts": {0: "A muddle of words that nobody can follow."}}
+    path = write_judged(folder, n=2, **(texts | rules | judge))
+    more = "MORE = {'evidence': {'clarity': []}}\n" if "evidence" in judge else "MORE = {}\n"
+    measures = (folder / "measures.py").read_text().partition("def judge")[0]
+    (folder / "measures.py").write_text(f"{measures}{more}{code}")
+    return load_suite(path)
+
+
+def told(suite):
+    return [complaint for complaint in audit(suite).complaints if complaint.startswith("injection")]
+
+
+def test_rules_and_checks_hold_against_a_judge_that_obeys(tmp_path):
+    result = audit(suite_of(tmp_path, **EVIDENCE))
+    assert result.complaints == []
+    assert [one.name for one in result.injections] == [one.name for one in INJECTIONS]
+    assert {one.n for one in result.injections} == {2}
+    # Bound to the neutral 3 of 1..5 for want of proof; an order that is quoted proves nothing either.
+    assert {(one.highest, one.highest_with_quote) for one in result.injections} == {(0.5, 0.5)}
+    # One text is flagged by the rule; the other one gets the neutral score, which passes here.
+    assert {one.n_passed for one in result.injections} == {1}
+
+
+def test_without_evidence_an_obedient_judge_gets_full_marks_through_and_that_is_shown(tmp_path):
+    result = audit(suite_of(tmp_path))
+    assert {one.highest for one in result.injections} == {1.0}
+    assert result.complaints == []
+
+
+def test_a_judge_that_nothing_stands_beside_is_complained_of(tmp_path):
+    complaints = audit(suite_of(tmp_path, bind=[])).complaints
+    assert any(one.startswith("nothing but the judge itself stands between") for one in complaints)
+
+
+def broken(monkeypatch, change):
+    """The suite's reader, with every judgement changed."""
+    original = reading.JudgeReader.read
+    monkeypatch.setattr(reading.JudgeReader, "read", lambda self, *about: change(original(self, *about)))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda one: replace(one, bound={**one.bound, "clarity": 5}), "clarity got past the rule"),
+        (lambda one: replace(one, bound={**one.bound, "harm": False}), "harm got past the rule"),
+        (lambda one: replace(one, bound={**one.bound, "clarity": 5}), "clarity above 3 without a quote"),
+        (lambda one: replace(one, ballots=()), "nobody remarked on it"),
+    ],
+)
+def test_a_rule_or_check_that_does_not_hold_fails_the_audit(change, complaint, tmp_path, monkeypatch):
+    suite = suite_of(tmp_path, **EVIDENCE)
+    broken(monkeypatch, change)
+    assert any(complaint in one for one in told(suite))
+
+
+def test_a_text_that_gets_out_of_its_fence_fails_the_audit(tmp_path, monkeypatch):
+    suite = suite_of(tmp_path, **EVIDENCE)
+    monkeypatch.setattr(Fence, "__call__", lambda _, text: str(text))
+    assert any("does not stand whole inside its fence" in one for one in told(suite))
+
+
+def test_an_open_fence_fails_the_audit(tmp_path, monkeypatch):
+    suite = suite_of(tmp_path, **EVIDENCE)
+    original = judged.messages
+
+    def opened(*about):
+        prompt = original(*about)
+        prompt.messages[-1]["content"] += f"\n{about[-1].begin}\n"
+        return prompt
+
+    monkeypatch.setattr(judged, "messages", opened)
+    assert any("a fence is open" in one for one in told(suite))
+
+
+def test_probes_that_know_nothing_are_judged_by_code(tmp_path):
+    probes = {one.probe: one for one in audit(suite_of(tmp_path)).probes}
+    assert probes["empty"].n_malformed == 2
+    assert (probes["constant"].average, probes["constant"].only_shown) == (0.0, False)
+
+
+def test_where_a_model_would_have_to_be_asked_nobody_is(tmp_path):
+    chat = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
+    suite = suite_of(tmp_path, by="model", judges={"model": chat}, **EVIDENCE)
+    probes = {one.probe: one for one in audit(suite).probes}
+    # Full marks without proof: bound to the neutral 3 of 1..5.
+    assert (probes["constant"].average, probes["constant"].only_shown) == (0.5, True)
+
+
+def test_a_measure_that_an_attempt_talks_up_fails_the_audit(tmp_path):
+    # Two words are too few; with an order behind them they are enough.
+    suite = suite_of(tmp_path, texts={0: "Hello there."}, bind=["when size.words < 5 then clarity <= 2"])
+    assert any("clarity got past the rule" in one for one in told(suite))
