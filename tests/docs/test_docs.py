@@ -173,7 +173,7 @@ CHECKS = [
     ("reference/commands.md", options_not_documented, "`-n N`, ", "run -n"),
     ("reference/commands.md", options_not_documented, "| `--suite SUITE` |", "rescore --suite"),
     ("reference/commands.md", options_not_documented, "| `--store URL` |", "export --store"),
-    ("reference/commands.md", options_not_documented, "| `--markdown FILE` |", "judge --markdown"),
+    ("reference/commands.md", options_not_documented, "| `--markdown FILE` |", "compare --markdown"),
     ("reference/commands.md", probes_not_documented, "| `echo fields` |", "echo fields"),
     ("reference/commands.md", exit_codes_not_documented, "| 4 |", "4"),
     ("reference/scorers.md", scorers_not_documented, "## choice\n", "choice"),

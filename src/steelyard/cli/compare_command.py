@@ -87,7 +87,7 @@ class _Sides:
     def _snapshot(self, file: Path) -> tuple[SqlStore, str]:
         from tempfile import TemporaryDirectory
 
-        from steelyard.errors import UserMistake
+        from steelyard.errors import SnapshotError, UserMistake
         from steelyard.store.open import open_store
         from steelyard.store.snapshot import read_snapshot
 
@@ -96,7 +96,14 @@ class _Sides:
         folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-compare-"))
         store = open_store(str(Path(folder) / "snapshot.db"))
         self._closing.callback(store.close)
-        return store, read_snapshot(store, file)
+        try:
+            return store, read_snapshot(store, file)
+        except SnapshotError as error:
+            if "is not a Steelyard snapshot" not in str(error):
+                raise
+            raise SnapshotError(
+                f"{error}. If another tool wrote it, bring it in first: steelyard import {file} --suite SUITE"
+            ) from None
 
 
 def _write(comparison: Comparison, markdown: Path | None, html: Path | None) -> None:

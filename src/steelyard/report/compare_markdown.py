@@ -29,8 +29,7 @@ def _open(comparison: Comparison) -> Iterator[str]:
     yield f"### {_SIGNS[headline.verdict]} {safe(compare_sentences.title(comparison), 200)}, A to B: {word}"
     yield _list(compare_sentences.differences(comparison))
     yield f"**{safe(compare_sentences.answer(comparison))}**"
-    sure = [f"{label}: {told}" if label else told for label, told in compare_sentences.how_sure(comparison)]
-    yield _list((Part.NOTED, told) for told in sure)
+    yield "\n".join(f"- **{label}** {safe(told)}" for label, told in compare_sentences.how_sure(comparison))
     yield "**What moved**\n\n" + _list((Part.NOTED, told) for told in compare_sentences.what_moved(comparison))
     yield facts("Pairs", [(label.strip(), told) for label, told in compare_sentences.pair_lists(comparison)])
     yield from table_parts(compare_tables.main_figures(comparison, MOST_ROWS))

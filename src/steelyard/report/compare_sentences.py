@@ -66,8 +66,12 @@ def runs(comparison: Comparison) -> list[tuple[str, str]]:
 
 def _run(header: RunHeader, size: int) -> str:
     verdict = header.verdict.value if header.verdict else ""
-    parts = (header.id, wording.when(header.created_at), wording.target_name(header), figures.counted(size, "sample"))
-    return ", ".join(part for part in (*parts, verdict) if part)
+    names = (
+        clipped(header.id, _LONGEST_NAME),
+        wording.when(header.created_at),
+        clipped(wording.target_name(header), 60),
+    )
+    return ", ".join(part for part in (*names, figures.counted(size, "sample"), verdict) if part)
 
 
 def differences(comparison: Comparison) -> list[tuple[Part, str]]:
@@ -96,9 +100,9 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
     """How sure the answer is, as label and words; without what its sentence has said already."""
     headline = comparison.headline
     rows = [("How sure", "not at all" if headline.hindered_by else headline.how_sure)]
-    rows += [("", reason) for reason in headline.hindered_by[1:]]
+    rows += [("Besides", reason) for reason in headline.hindered_by if reason not in headline.sentence]
     if headline.hindered_by and comparison.pairs.comparable:
-        rows.append(("", "the figures below are called neither better nor worse; --anyway asks for a verdict"))
+        rows.append(("To ask", "--anyway gives a verdict in spite of it"))
     rows += [("In spite of", reason) for reason in headline.in_spite_of]
     if headline.smallest:
         rows.append(("Could show", headline.smallest))
@@ -174,8 +178,8 @@ def _confusions(comparison: Comparison) -> Iterator[str]:
 
 
 def _confusion(each: Confusion) -> str:
-    expected, got = (clipped(text, _LONGEST_NAME) for text in (each.expected, each.got))
-    return f"{each.code} {got} for {expected} {each.a:,} -> {each.b:,}"
+    code, expected, got = (clipped(text, _LONGEST_NAME) for text in (each.code, each.expected, each.got))
+    return f"{code} {got} for {expected} {each.a:,} -> {each.b:,}"
 
 
 def confusion_counts(comparison: Comparison) -> str:
@@ -188,9 +192,9 @@ def confusion_counts(comparison: Comparison) -> str:
 def pair_lists(comparison: Comparison) -> list[tuple[str, str]]:
     """Every list with its count and the first few samples in it; the reasons of those that cannot be compared last."""
     pairs = comparison.pairs
-    rows = [(label, _listed(found, pairs.comparable)) for label, found in comparable_lists(comparison)]
+    rows = [(label, listed(found, pairs.comparable)) for label, found in comparable_lists(comparison)]
     rows.append(("Not comparable", f"{pairs.n_not_comparable:,}, no part of any figure"))
-    rows += [(f"  {why}", _first(found)) for why, found in pairs.not_comparable.items()]
+    rows += [(f"  {why}", listed(found)) for why, found in pairs.not_comparable.items()]
     return rows
 
 
@@ -205,18 +209,11 @@ def comparable_lists(comparison: Comparison) -> list[tuple[str, PairList]]:
     return passed if alike else [*passed, *scored[:2]]
 
 
-def _listed(found: PairList, comparable: int) -> str:
-    if not found.count:
-        return f"0 of {comparable:,}"
-    return f"{found.count:,} of {comparable:,}: {_names(found)}"
-
-
-def _first(found: PairList) -> str:
-    return f"{found.count:,}: {_names(found)}"
-
-
-def _names(found: PairList) -> str:
-    return _named([pair_name(line) for line in found.lines], found.count, 4)
+def listed(found: PairList, of: int | None = None) -> str:
+    """A list in a line: `9 of 20: c10, c11, c12, c13 and 5 more`."""
+    told = f"{found.count:,}" if of is None else f"{found.count:,} of {of:,}"
+    names = _named([pair_name(line) for line in found.lines], found.count, 4)
+    return f"{told}: {names}" if names else told
 
 
 def pair_name(line: PairLine) -> str:

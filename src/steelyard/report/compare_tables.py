@@ -102,10 +102,8 @@ _NAMES = {"pass_rate": "pass rate", "average": "average score"}
 
 def _moved(group: SliceChange) -> list[MetricChange]:
     """The first figure of the group that moved at all, and all others that did so beyond noise."""
-    first, *others = [each for each in group.metrics if each.a.n and each.verdict is not Moved.SAME] or [None]
-    if first is None:
-        return []
-    return [first, *(each for each in others if each is not None and each.verdict is not Moved.CANNOT_TELL)]
+    moved = [each for each in group.metrics if each.a.n and each.verdict is not Moved.SAME]
+    return moved[:1] + [each for each in moved[1:] if each.verdict is not Moved.CANNOT_TELL]
 
 
 def _most_first(change: MetricChange) -> tuple[int, float]:
@@ -214,7 +212,7 @@ def pair_list(label: str, found: PairList, of: int | None = None) -> Table:
     rows = [
         (compare_sentences.pair_name(line), figures.percent(line.a), figures.percent(line.b)) for line in found.lines
     ]
-    told = f"{label}: {found.count:,}" + (f" of {of:,}" if of is not None else "")
+    told = f"{label} {compare_sentences.listed(found, of)}"
     left_off = found.count - len(rows)
     note = f"the first {len(rows):,}; {left_off:,} more are not shown" if left_off else ""
     return Table(told, (Column("Sample", Kind.TEXT), Column("Score in A"), Column("Score in B")), rows, note)

@@ -1,0 +1,201 @@
+"""`steelyard compare` by the real command line: its answer is its exit code."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from parts import comparisons
+from parts.command import steelyard
+from parts.small_suite import write_suite
+from parts.stored import case, failed, header, sample
+from steelyard.cli.compare_command import exit_code
+from steelyard.store.open import open_store
+from steelyard.store.snapshot import write_snapshot
+from steelyard.store.snapshot_form import ContentDigest
+
+RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
+WRONG = "def answer(case):\n    return {'word': 'nothing'}\n"
+ONE_WRONG = RIGHT.replace("return", "return {'word': ''} if case.input['number'] == 0 else")
+SUITE = {"name": "demo", "components": [{"name": "title", "weight": 70.0}, {"name": "year", "weight": 30.0}]}
+SILENT = "def answer(case):\n    raise OSError('gone')\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Runs, oldest first: all wrong, all right, all but one right, none answered; with snapshots of the first two."""
+    folder = tmp_path_factory.mktemp("compared")
+    write_suite(folder / "words", n=12)
+    for number, (system, code) in enumerate([(WRONG, 1), (RIGHT, 0), (ONE_WRONG, 0), (SILENT, 3)]):
+        (folder / "words" / "system.py").write_text(system)
+        done = steelyard("run", "words", "--retries", 0, "--save", f"run-{number}.json", cwd=folder)
+        assert done.returncode == code, done.stdout + done.stderr
+    return folder
+
+
+def compare(folder, *arguments):
+    return steelyard("compare", *arguments, cwd=folder)
+
+
+def test_better_ends_with_0(folder):
+    done = compare(folder, "LAST~3", "LAST~2")
+    assert (done.returncode, done.stderr) == (0, "")
+    # 12 of 12 fixed.
+    assert "B is better: pass rate 0.0 % -> 100.0 % (+100.0 points" in " ".join(done.stdout.split())
+    assert "12 fixed, 0 broken, 0 unchanged of 12 comparable pairs" in " ".join(done.stdout.split())
+
+
+def test_worse_ends_with_1(folder):
+    assert compare(folder, "LAST~2", "LAST~3").returncode == 1
+
+
+def test_what_cannot_be_told_ends_with_4(folder):
+    done = compare(folder, "LAST~2", "LAST~1")
+    assert done.returncode == 4
+    assert "1 of 12: c0" in done.stdout
+
+
+def test_a_run_and_itself_are_the_same(folder):
+    done = compare(folder, "LAST~1", "LAST~1", "--json")
+    data = json.loads(done.stdout)
+    assert (done.returncode, data["verdict"]) == (0, "same")
+    assert {each["verdict"] for each in data["metrics"]} == {"same"}
+
+
+@pytest.mark.parametrize("more", [(), ("--anyway",)])
+def test_an_invalid_run_ends_with_3(folder, more):
+    done = compare(folder, "LAST~2", "LAST", *more)
+    assert done.returncode == 3
+    assert "run B is INVALID" in " ".join(done.stdout.split())
+    assert "no reading in B" in done.stdout
+
+
+def test_snapshots_are_compared_without_a_store(folder, tmp_path):
+    for number in (0, 1):
+        shutil.copy(folder / f"run-{number}.json", tmp_path)
+    done = compare(tmp_path, "run-0.json", "run-1.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run-0.json", "run-1.json"]
+
+
+def test_a_run_and_a_snapshot_are_compared_and_the_store_stays_as_it_is(folder):
+    before = json.loads(steelyard("runs", "--json", cwd=folder).stdout)
+    assert compare(folder, "run-1.json", "LAST~3").returncode == 1
+    assert json.loads(steelyard("runs", "--json", cwd=folder).stdout) == before
+
+
+def test_two_snapshots_under_one_name_with_other_content_are_compared(tmp_path):
+    # As when a run is kept, goes on under the same name, and is kept again.
+    for name, n in (("early", 4), ("late", 6)):
+        store = open_store(str(tmp_path / f"{name}.db"))
+        store.create_run(header("demo-1", suite=SUITE))
+        cases = [case(number) for number in range(n)]
+        made = [failed(of, k) if k == 1 else sample(of, k) for k, of in enumerate(cases)]
+        store.add_samples("demo-1", made, cases)
+        write_snapshot(store, "demo-1", tmp_path / f"{name}.json")
+        store.close()
+    done = compare(tmp_path, "early.json", "late.json", "--json")
+    pairs = json.loads(done.stdout)["pairs"]
+    # One of the first four failed in both.
+    assert (pairs["n_a"], pairs["n_b"], pairs["comparable"]) == (4, 6, 3)
+    assert {each["why"]: each["count"] for each in pairs["not_comparable"]} == {
+        "only in B": 2,
+        "no reading in either": 1,
+    }
+
+
+def aged(folder, name, *unsigned):
+    """The snapshot as version 1 would have written it, its signature without some parts."""
+    data = json.loads((folder / name).read_text())
+    data["version"] = 1
+    for part in ("judge", "rules", *unsigned):
+        data["run"]["signature"].pop(part, None)
+    for sample in data["samples"]:
+        for newer in ("marks", "judgement", "certainties"):
+            sample.pop(newer, None)
+        sample["scores"] = [{key: score[key] for key in ("name", "value", "weight")} for score in sample["scores"]]
+        kept = ("code", "severity", "place", "expected", "got", "evidence")
+        sample["findings"] = [{key: one[key] for key in kept if key in one} for one in sample["findings"]]
+    digest = ContentDigest()
+    for record in (data["run"], *data["cases"], *data["samples"]):
+        digest.add(record)
+    data["digest"] = digest.text()
+    old = folder / f"old-{len(unsigned)}-{name}"
+    old.write_text(json.dumps(data))
+    return old
+
+
+def test_an_old_snapshot_is_compared_in_what_it_holds(folder):
+    done = compare(folder, aged(folder, "run-0.json"), "LAST~2", "--json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert (data["verdict"], data["pairs"]["fixed"]["count"]) == ("better", 12)
+    assert {change["part"] for change in data["instruments"]["changes"]} == {"target"}
+
+
+def test_an_old_snapshot_that_does_not_say_how_it_was_weighed_hinders_the_verdict(folder):
+    old = aged(folder, "run-0.json", "scorers")
+    done = compare(folder, old, "LAST~2")
+    assert done.returncode == 4
+    assert "run A does not say which scorers it was weighed with" in " ".join(done.stdout.split())
+    assert compare(folder, old, "LAST~2", "--anyway").returncode == 0
+
+
+def test_files_are_written_beside_what_is_printed(folder, tmp_path):
+    done = compare(folder, "LAST~3", "LAST~2", "--markdown", tmp_path / "c.md", "--html", tmp_path / "c.html")
+    assert done.returncode == 0
+    assert "What moved" in done.stdout
+    assert (tmp_path / "c.md").read_text().startswith("### ✅ words, A to B: BETTER")
+    assert (tmp_path / "c.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("LAST",), "Missing argument 'B'"),
+        (("LAST", "nobody"), "nobody"),
+        (("LAST", "gone.json"), "there is no snapshot at gone.json"),
+        (("LAST", "words/cases.json"), "there is no snapshot at words/cases.json"),
+        (("LAST~1", "LAST", "--html", "no/such/folder/x.html"), "cannot write no/such/folder/x.html"),
+    ],
+)
+def test_wrong_usage_ends_with_2(folder, arguments, told):
+    done = compare(folder, *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_is_no_snapshot_ends_with_2(folder, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text('{"timestamp": 1}')
+    done = compare(folder, other, "LAST")
+    assert done.returncode == 2
+    assert "is not a Steelyard snapshot" in done.stderr
+    assert f"bring it in first: steelyard import {other} --suite SUITE" in done.stderr
+
+
+def test_without_a_store_a_run_cannot_be_found(tmp_path):
+    assert compare(tmp_path, "LAST", "LAST~1").returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "code"),
+    [
+        (comparisons.better(), 0),
+        (comparisons.same(), 0),
+        (comparisons.worse(), 1),
+        (comparisons.cannot_tell(), 4),
+        (comparisons.another_judge(), 4),
+        (comparisons.another_judge(anyway=True), 0),
+        (comparisons.invalid(), 3),
+        (comparisons.invalid(anyway=True), 3),
+        (comparisons.nothing_comparable(), 3),
+        (comparisons.old_run(), 4),
+    ],
+)
+def test_the_exit_code_is_the_answer(made, code):
+    assert exit_code(made) == code

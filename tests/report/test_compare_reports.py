@@ -1,0 +1,400 @@
+"""A comparison in four forms: what differs first, then the answer, how sure, and what moved; no figure without n."""
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+from io import BytesIO, StringIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from parts import comparisons
+from steelyard.analysis.compare_model import Comparison, Confusions, MetricChange, Moved, SliceChange
+from steelyard.analysis.model import Estimate
+from steelyard.report import compare_figures, compare_sentences, compare_tables
+from steelyard.report.compare_html import comparison_to_html
+from steelyard.report.compare_json import FORMAT, comparison_to_json
+from steelyard.report.compare_markdown import comparison_to_markdown
+from steelyard.report.compare_terminal import print_comparison
+
+WORDS = {
+    "better": "BETTER",
+    "worse": "WORSE",
+    "cannot_tell": "CANNOT TELL",
+    "same": "SAME",
+    "another_judge": "CANNOT TELL",
+    "other_truth": "BETTER",
+    "inconclusive_in_b": "CANNOT TELL",
+    "nothing_comparable": "CANNOT TELL",
+    "old_run": "CANNOT TELL",
+    "invalid": "CANNOT TELL",
+    "no_pass_rule": "BETTER",
+}
+
+
+def printed(comparison, width=80):
+    out = StringIO()
+    print_comparison(comparison, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+class Shown(HTMLParser):
+    """The text of a page and the names of its elements."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.text, self.names = "", set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.text += " "
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def views(comparison):
+    """What a reader sees in the terminal, in Markdown and in HTML."""
+    yield squeezed(printed(comparison))
+    yield squeezed(unescape(comparison_to_markdown(comparison)).replace("\u200b", "").replace("**", ""))
+    yield squeezed(Shown(comparison_to_html(comparison)).text)
+
+
+def change(value=0.4, low=0.1, high=0.7, unit="share", p=0.02, n=20, **more):
+    """One figure from 0.5 to 0.5 + value."""
+    sides = Estimate(0.5, n), Estimate(0.5 + (value or 0.0), n)
+    told = {"verdict": Moved.BETTER, "p": p, "p_adjusted": p} | more
+    return MetricChange("x", "components", unit, "higher", *sides, Estimate(value, n, 0, low, high), **told)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_every_view_says_the_same_word_and_sentence_before_any_table(name):
+    comparison = comparisons.ALL[name]()
+    assert compare_sentences.verdict_word(comparison) == WORDS[name]
+    for view in views(comparison):
+        answer = squeezed(compare_sentences.answer(comparison))
+        assert WORDS[name] in view
+        assert view.index(answer) < view.index("What moved") < view.index("Pairs")
+        assert squeezed(compare_sentences.counts(comparison)) in view
+
+
+@pytest.mark.parametrize("name", ["better", "another_judge", "rich"])
+def test_the_first_screen_holds_the_whole_answer(name):
+    screen = squeezed("\n".join(printed(comparisons.ALL[name]()).splitlines()[:30]))
+    assert WORDS.get(name, "BETTER") in screen
+    assert "How sure" in screen
+    assert "of 20 comparable pairs" in screen or "of 47 comparable pairs" in screen
+
+
+def test_the_answer_says_how_sure_it_is_and_what_could_have_been_shown():
+    text = squeezed(printed(comparisons.better()))
+    assert "BETTER B is better: pass rate 50.0 % -> 90.0 % (+40.0 points [" in text
+    # Exact McNemar of 9 against 1: 2 x (1 + 10) / 2^10 = 0.0215.
+    assert "How sure fairly sure: chance alone shows as large a difference in 21 of 1,000 comparisons" in text
+    assert re.search(r"Could show a true difference of [\d.]+ points would be shown by 20 cases 4 times of 5", text)
+
+
+def test_another_judge_is_said_first_and_in_words():
+    for view in views(comparisons.another_judge()):
+        told = "the judge is another: readings of A and B are not on one scale"
+        assert view.index(told) < view.index("How sure")
+        assert "How sure not at all" in view
+        # The figure is shown, and called neither better nor worse.
+        assert "neither better nor worse: pass rate 50.0 % -> 90.0 % (+40.0 points" in view
+        assert "no other figure moved" not in view
+
+
+def test_a_verdict_asked_for_anyway_says_in_spite_of_what():
+    for view in views(comparisons.another_judge(anyway=True)):
+        assert "B is better" in view
+        assert "In spite of the judge is another" in view
+
+
+def test_cases_with_another_truth_are_named_and_no_part_of_any_figure():
+    comparison = comparisons.other_truth()
+    for view in views(comparison):
+        assert "the truth of 3 cases changed: c00, c01, c02; set aside" in view
+        assert "of 17 comparable pairs (17 cases); 3 not comparable" in view
+        assert re.search(r"another truth:? ?\|? ?3", view)
+    assert all(row[6] == "17" for row in compare_tables.main_figures(comparison, 20).rows)
+
+
+def test_samples_without_a_reading_are_listed_and_never_a_change():
+    comparison = comparisons.inconclusive_in_b()
+    assert compare_sentences.counts(comparison).startswith("0 fixed, 3 broken, 0 unchanged of 3 comparable pairs")
+    for view in views(comparison):
+        assert "14 of 17 pairs have no reading on one side" in view
+        assert "no reading in B" in view
+        assert all(name in view for name in ("c00", "c01", "c02", "c03"))
+    assert "no reading in B 14: c00, c01, c02, c03 and 10 more" in squeezed(printed(comparison))
+
+
+def test_every_reason_against_a_verdict_is_said_once():
+    comparison = replace(comparisons.nothing_comparable(), headline=comparisons.invalid().headline)
+    told = replace(comparison.headline, sentence="cannot tell: no sample", hindered_by=("B is INVALID", "no reading"))
+    assert compare_sentences.how_sure(replace(comparison, headline=told))[:3] == [
+        ("How sure", "not at all"),
+        ("Besides", "B is INVALID"),
+        ("Besides", "no reading"),
+    ]
+    for view in views(comparisons.invalid()):
+        assert view.count("run B is INVALID") == 1
+
+
+def test_without_a_pair_there_is_no_table_of_figures():
+    comparison = comparisons.nothing_comparable()
+    assert compare_tables.main_figures(comparison, 20).rows == []
+    for view in views(comparison):
+        assert "no sample of A can be compared with one of B" in view
+        assert "only in A" in view
+        assert "only in B" in view
+        assert "beyond noise" not in view
+
+
+def test_what_an_old_run_does_not_have_is_said():
+    for view in views(comparisons.old_run()):
+        assert "run A does not say which scorers it was weighed with" in view
+        for told in ("component name: only B has it", "latency: only B has it", "cost: only B has it"):
+            assert told in view
+
+
+def test_without_a_pass_rule_scores_rise_and_fall():
+    comparison = comparisons.no_pass_rule()
+    assert compare_sentences.counts(comparison) == (
+        "15 rose, 0 fell, 0 level of 15 comparable pairs (15 cases); 0 not comparable"
+    )
+    assert "Fixed" not in printed(comparison)
+
+
+def test_scores_that_move_within_a_side_of_the_pass_rule_have_lists_of_their_own():
+    labels = [label for label, _ in compare_sentences.pair_lists(comparisons.rich())]
+    assert labels == [
+        "Fixed",
+        "Broken",
+        "Unchanged",
+        "Score rose",
+        "Score fell",
+        "Not comparable",
+        "  no reading in A",
+    ]
+    assert "Score rose" not in printed(comparisons.better())
+
+
+def test_every_row_of_figures_has_difference_interval_p_n_and_verdict():
+    table = compare_tables.main_figures(comparisons.better(), 20)
+    titles = [column.title for column in table.columns]
+    assert titles == ["Figure", "A", "B", "Difference", "95 % interval", "p", "n", "Verdict"]
+    # 9 fixed and 1 broken of 20: Bonett and Price add one to both, (10 - 2) / 22 around its standard error
+    # sqrt((10 + 2) / 22 - (8 / 22)^2) / sqrt(22) times 1.96: 0.3636 -+ 0.2687.
+    assert table.rows[0] == ("pass rate", "50.0 %", "90.0 %", "+40.0", "[+9.5, +63.2]", "0.021", "20", "better")
+
+
+def test_repeats_and_variants_are_told_as_pairs_of_fewer_cases():
+    comparison = comparisons.rich()
+    rows = {row[0]: row for row in compare_tables.main_figures(comparison, 20).rows}
+    # 24 cases under two variants, of which one sample failed.
+    assert rows["pass rate"][6] == "47 (24)"
+    assert "n 47 of 24 cases" in squeezed(printed(comparison))
+
+
+def test_groups_that_moved_are_listed_what_is_beyond_noise_first():
+    comparison = comparisons.better()
+    by_factor = {table.columns[0].title: table for table in compare_tables.slices(comparison, 20)}
+    rows = by_factor["Difficulty"].rows
+    assert rows[0][:6] == ("hard", "9", "0", "0.0 %", "90.0 %", "+90.0")
+    # Of the figures beside the one that decides only what is beyond noise is shown.
+    assert [(row[0], row[-1]) for row in rows] == [
+        ("hard", "better"),
+        ("hard: average score", "better"),
+        ("hard: score.name.points", "better"),
+        ("easy", "cannot tell"),
+    ]
+    # All samples have the one tag: it says nothing that the whole does not.
+    assert "Tag" not in by_factor
+    for view in views(comparison):
+        assert "better in difficulty hard: pass rate 0.0 % -> 90.0 %" in view
+
+
+def test_groups_that_did_not_move_are_counted_and_not_shown():
+    assert [table.rows for table in compare_tables.slices(comparisons.same(), 20)] == [[], []]
+    assert compare_tables.unmoved_slices(comparisons.same()) == (
+        "nothing moved by category: pass rate, by difficulty: pass rate"
+    )
+    still, moved = change(value=0.0, verdict=Moved.SAME), change()
+    groups = (SliceChange("tag", "a", 20, 20, 0, 0, (still,)), SliceChange("tag", "b", 20, 20, 8, 0, (moved,)))
+    table = compare_tables.slices(replace(comparisons.better(), slices={"tag": groups}), 20)[0]
+    assert [row[0] for row in table.rows] == ["b: x"]
+    assert table.note == "1 of 2 groups did not move"
+
+
+def test_findings_and_confusions_that_are_new_or_resolved_are_said():
+    comparison = comparisons.rich()
+    moved = compare_sentences.what_moved(comparison)
+    assert "new findings, in 47 pairs: TOO_FINE 0 -> 12" in moved
+    assert "resolved findings, in 47 pairs: MISSED 47 -> 0" in moved
+    assert any(told.startswith("4 confusions, 3 new, 1 fewer: WRONG_ROLE camera.angle for shot.type") for told in moved)
+    rows = compare_tables.codes(comparison, 20).rows
+    assert [(row[0], *row[1:6]) for row in rows[:2]] == [
+        ("MISSED", "47", "0", "47", "0", "resolved"),
+        ("TOO_FINE", "0", "12", "0", "12", "new"),
+    ]
+    assert compare_tables.confusions(comparison, 20).rows[0] == (
+        "shot.type",
+        "camera.angle",
+        "WRONG_ROLE",
+        "0",
+        "23",
+        "new",
+    )
+
+
+def test_confusions_beyond_those_listed_are_counted():
+    comparison = comparisons.rich()
+    few = compare_tables.confusions(comparison, 1)
+    assert few.note == "4 confusions, 3 new, 1 fewer, in 47 comparable pairs; 3 more are not shown"
+    assert compare_tables.confusions(replace(comparison, confusions=Confusions()), 1).rows == []
+
+
+def test_sections_have_counts_and_findings_a_sample():
+    rows = {row[0]: row for row in compare_tables.sections(comparisons.rich(), 20).rows}
+    # 47 pairs: one finding of A in each, none in B.
+    assert rows["specs"][1:6] == ("47", "0", "1.00", "0.00", "-1.00")
+    assert rows["specs"][-2:] == ("47 (24)", "better")
+    assert ("specs", "MISSED", "47", "0", "resolved") in compare_tables.section_codes(comparisons.rich(), 20).rows
+
+
+def test_latency_and_cost_have_their_units():
+    rows = {row[0]: row for row in compare_tables.spending(comparisons.rich(), 20).rows}
+    assert rows["latency.p50"][1].endswith(" s")
+    assert rows["latency.p50"][3].startswith("+3")
+    assert rows["latency.p50"][3].endswith(" ms")
+    assert (rows["cost"][2], rows["tokens.in"][2]) == ("0.000900", "1,100")
+    assert rows["cost"][3].startswith("-0.0003")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "told"),
+    [
+        (0.4, "share", "+40.0"),
+        (-0.0004, "share", "-0.04"),
+        (0.0, "share", "0.0"),
+        (-0.0, "share", "0.0"),
+        (None, "share", "n/a"),
+        (-0.25, "points", "-0.25"),
+        (0.001, "count", "+0.001"),
+        (-0.25, "seconds", "-250 ms"),
+        (1.5, "seconds", "+1.50 s"),
+        (-0.000312, "cost", "-0.000312"),
+        (-1234.5, "tokens", "-1,234.5"),
+    ],
+)
+def test_a_difference_has_its_sign_and_never_looks_like_nothing(value, unit, told):
+    assert compare_figures.difference(change(value=value, unit=unit)) == told
+
+
+@pytest.mark.parametrize(
+    ("p", "told"), [(0.00004, "<0.001"), (0.0215, "0.021"), (0.04996, "0.04996"), (0.05, "0.050"), (None, "n/a")]
+)
+def test_a_p_value_is_never_rounded_onto_the_line(p, told):
+    assert compare_figures.chance(change(p=p)) == told
+
+
+def test_a_missing_reading_stands_beside_n():
+    told = replace(change(), a=Estimate(0.5, 18, 2))
+    assert compare_figures.base(told) == "18 (20),\n2 missing"
+    assert "n 18 of 20 cases, 2 missing" in compare_figures.sentence(told)
+
+
+@pytest.mark.parametrize("name", comparisons.ALL)
+def test_the_comparison_fits_80_columns(name):
+    assert max(map(len, printed(comparisons.ALL[name]()).splitlines())) <= 80
+
+
+def test_a_terminal_without_utf_8_gets_ascii():
+    raw = BytesIO()
+    file = TextIOWrapper(raw, encoding="ascii")
+    comparison = comparisons.better()
+    print_comparison(replace(comparison, not_compared=("fälle: only A has it",)), Console(file=file, width=80))
+    file.flush()
+    assert b"f\\xe4lle" in raw.getvalue()
+
+
+def test_foreign_text_is_never_rendered():
+    comparison = comparisons.hostile()
+    page = Shown(comparison_to_html(comparison))
+    assert not page.names & {"script", "img"}
+    assert "\u202e" not in page.text
+    assert "\x1b" not in printed(comparison)
+    text = comparison_to_markdown(comparison)
+    assert "![image](" not in text
+    assert "<script>" not in text
+    assert "</details>\n#" not in text
+
+
+def test_a_role_named_like_a_verdict_is_no_verdict():
+    page = comparison_to_html(comparisons.hostile())
+    confusions = page.partition(">Confusions</h2>")[2].partition("</section>")[0]
+    assert ">better</td>" in confusions
+    assert "badge" not in confusions
+
+
+def test_the_page_fetches_nothing():
+    page = comparison_to_html(comparisons.rich())
+    assert "default-src 'none'" in unescape(page)
+    assert not re.search(r'(?:src|href)="(?!data:|#)', page)
+
+
+@pytest.mark.parametrize("name", comparisons.ALL)
+def test_every_comparison_is_strict_json(name):
+    data = comparison_to_json(comparisons.ALL[name]())
+    text = json.dumps(data, allow_nan=False, ensure_ascii=False)
+    assert json.loads(text.encode("utf-8")) == data
+
+
+def test_the_data_holds_everything():
+    data = comparison_to_json(comparisons.better())
+    assert data["format"] == FORMAT == "steelyard.compare/1"
+    assert (data["verdict"], data["headline"]["metric"]) == ("better", "pass_rate")
+    assert (data["a"]["id"], data["b"]["id"]) == ("made-1", "made-2")
+    assert (data["pairs"]["fixed"]["count"], data["pairs"]["comparable"]) == (9, 20)
+    assert data["pairs"]["fixed"]["lines"][0] == {"case_id": "c10", "variant": "", "repeat": 0, "a": 0.0, "b": 1.0}
+    rate = data["metrics"][0]
+    assert (rate["name"], rate["a"]["n"], rate["difference"]["n"]) == ("pass_rate", 20, 20)
+    assert rate["p"] == pytest.approx(22 / 1024)
+    assert [each["name"] for each in data["slices"]["difficulty"]] == ["easy", "hard"]
+    aside = comparison_to_json(comparisons.inconclusive_in_b())["pairs"]
+    assert (aside["n_not_comparable"], aside["not_comparable"][0]["why"]) == (14, "no reading in B")
+    assert aside["not_comparable"][0]["count"] == 14
+
+
+def names_in(value):
+    """The names of data, save those of which each suite has its own: signature, target, groups and counts."""
+    if isinstance(value, list):
+        return set().union(*map(names_in, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    own = {"signature", "target", "slices", "counts"}
+    inside = [each for key, each in value.items() if key not in own]
+    inside += [group for found in value.get("slices", {}).values() for group in found]
+    return set(value).union(*map(names_in, inside))
+
+
+def test_every_name_is_documented():
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`(\w+)`", page.partition("\n## Comparisons\n")[2].partition("\n## ")[0]))
+    found = names_in(comparison_to_json(comparisons.rich())) | names_in(comparison_to_json(comparisons.other_truth()))
+    assert len(found) > 60
+    assert found - {"value", "n", "n_missing", "low", "high"} - documented == set()
+
+
+def test_nothing_of_the_model_is_left_out_of_the_data():
+    data = comparison_to_json(comparisons.rich())
+    assert set(Comparison.__dataclass_fields__) <= set(data)
