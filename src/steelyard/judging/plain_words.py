@@ -35,6 +35,8 @@ _NEGATION = re.compile(
     r"nichts|niemand|weder|ohne|pas|jamais|rien|sans|nunca|nada|sin)(?!\w)|n't(?!\w)"
 )
 _SENTENCE_END = re.compile(r"[.!?](?=[\s')\]]|$)")
+_LONGEST_LEFT_OUT: Final = 400
+"""Signs before the next part that are looked through: no sentence that is worth quoting is longer."""
 _MOST_PLACES: Final = 64
 """Of one part of a quote with gaps: a text of nothing but the same word must cost little."""
 _ENDS: Final = " .,;:!?'()[]{}-…/|"
@@ -117,7 +119,7 @@ class Quote:
             ends = [
                 end
                 for start, end in islice(_places(part, text, ends[0]), _MOST_PLACES)
-                if not _turns_around(text[ends[bisect_right(ends, start) - 1] : start])
+                if not _turns_around(text[max(ends[bisect_right(ends, start) - 1], start - _LONGEST_LEFT_OUT) : start])
             ]
         return bool(ends)
 
