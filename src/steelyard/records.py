@@ -186,7 +186,8 @@ class Ballot:
     repeat: int
     mode: Mode | None
     rung: str
-    """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules, or recorded (by another tool)."""
+    """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool,
+    recorded."""
     raw: Mapping[str, float | bool] = field(default_factory=dict)
     """By dimension and flag, as the judge said."""
     bound: Mapping[str, float | bool] = field(default_factory=dict)

@@ -124,4 +124,4 @@ def test_a_judge_that_only_gives_scores_is_found_wanting() -> None:
         "agreement.tone.kappa >= 0.6": Verdict.AMBIGUOUS,
         "top_share.tone <= 10 %": Verdict.AMBIGUOUS,
     }
-    assert "gave no reading in mode model at all" in health.complaints
+    assert "the judge answered nothing usable" in health.complaints

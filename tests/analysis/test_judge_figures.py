@@ -39,7 +39,8 @@ class TestCounts:
 
     def test_a_judgement_without_any_ballot_is_a_failure_in_sight(self) -> None:
         found = figures_of(scored("a", 3), judged("b"))
-        assert (found.n_ballots, found.failed.value, found.rungs) == (2, 0.5, {"failed": 1, "strict": 1})
+        assert (found.n_ballots, found.unanswered.value, found.rungs) == (2, 0.5, {"failed": 1, "strict": 1})
+        assert (found.failed.value, found.failed.n, found.failed.n_missing) == (0, 1, 1)
 
     def test_only_the_main_mode_can_break_rules(self) -> None:
         broken = {"tone": 4}

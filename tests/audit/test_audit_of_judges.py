@@ -111,3 +111,20 @@ def test_a_measure_that_an_attempt_talks_up_fails_the_audit(tmp_path):
     # Two words are too few; with an order behind them they are enough.
     suite = suite_of(tmp_path, texts={0: "Hello there."}, bind=["when size.words < 5 then clarity <= 2"])
     assert any("clarity got past the rule" in one for one in told(suite))
+
+
+def test_an_answer_in_json_is_tried_with_the_attempt_behind_it(tmp_path):
+    schema = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
+    scorer = (
+        "from steelyard import Reading, Scorer\n\nclass Size(Scorer):\n    needs_truth = False\n    case_paths = ()\n"
+    )
+    scorer += "    metrics = {'words': 'words', 'muddles': 'muddles'}\n\n    def read(self, answer, case):\n"
+    scorer += "        return Reading(1.0, metrics={'words': 1, 'muddles': 1})\n\n"
+    code = "def judge(text, case, metrics):\n    return {'reasons': ['a', 'b'], 'clarity': 1, 'harm': False}\n"
+    more = {"answer": {"schema": schema}, "target": {"python": "measures:answer"}}
+    path = write_judged(tmp_path, n=2, bind=["when size.muddles > 0 then clarity <= 2"], suite=more)
+    (tmp_path / "measures.py").write_text(f"{scorer}{code}\n\ndef answer(case):\n    return {{}}\n")
+    result = audit(load_suite(path))
+    assert result.complaints == []
+    # Bound by the rule to 2 of 1..5, whatever the attempt.
+    assert {(one.n, one.highest) for one in result.injections} == {(2, 0.25)}

@@ -112,12 +112,12 @@ def aged(folder, name, *unsigned):
     data["version"] = 1
     for part in ("judge", "rules", *unsigned):
         data["run"]["signature"].pop(part, None)
-    for sample in data["samples"]:
+    for each in data["samples"]:
         for newer in ("marks", "judgement", "certainties"):
-            sample.pop(newer, None)
-        sample["scores"] = [{key: score[key] for key in ("name", "value", "weight")} for score in sample["scores"]]
+            each.pop(newer, None)
+        each["scores"] = [{key: score[key] for key in ("name", "value", "weight")} for score in each["scores"]]
         kept = ("code", "severity", "place", "expected", "got", "evidence")
-        sample["findings"] = [{key: one[key] for key in kept if key in one} for one in sample["findings"]]
+        each["findings"] = [{key: one[key] for key in kept if key in one} for one in each["findings"]]
     digest = ContentDigest()
     for record in (data["run"], *data["cases"], *data["samples"]):
         digest.add(record)

@@ -230,7 +230,7 @@ def test_a_judge_that_never_answers_is_neither_fit_nor_unfit(run_in, tmp_path):
         path = write_judged(tmp_path / "my", health=HEALTH, **chat_judge(server))
         card = run_in("judge", "check", path, "--repeats", 1, code=3)
     assert "INVALID" in card
-    assert "none of 4 calls of the judge was answered" in card
+    assert "no answer came for 4 of 4 ballots of the judge" in card
 
 
 def test_a_judge_whose_answers_cannot_be_used_is_not_fit(run_in, tmp_path):
@@ -239,7 +239,7 @@ def test_a_judge_whose_answers_cannot_be_used_is_not_fit(run_in, tmp_path):
         card = " ".join(run_in("judge", "check", path, code=1).split())
     # No reading: nothing to tell about the other two thresholds, but 100 % failed is a reading of the judge.
     assert "This judge is not fit: 1 of 3 thresholds missed, 2 cannot be told" in card
-    assert "gave no reading in mode model at all" in card
+    assert "the judge answered nothing usable" in card
 
 
 def test_only_the_labelled_cases_are_weighed(run_in, tmp_path):
@@ -266,3 +266,18 @@ def test_the_check_ends_with_its_verdict_in_a_process_of_its_own(tmp_path):
     assert "there is no figure 'agreement.clarity.best' about a judge" in done.stderr
     helped = in_a_process("judge", "--help", cwd=tmp_path)
     assert "check" in helped.stdout
+
+
+def test_the_list_of_runs_says_who_judged_where_anybody_did(run_in, tmp_path):
+    plain = write_suite(tmp_path / "plain")
+    run_in("run", plain, "--json")
+    assert "judged by" not in run_in("runs")
+    run_in("run", write_judged(tmp_path / "my"), "--json")
+    assert "judged by" in run_in("runs")
+    assert [row["judge"] for row in json.loads(run_in("runs", "--json"))] == ["rules code", None]
+
+
+def test_an_audit_blames_a_schema_only_where_there_is_one(run_in, tmp_path):
+    told = run_in("audit", write_judged(tmp_path / "my", suite={"audit": {"null_share": "30 %"}}))
+    assert "not read:" in told
+    assert "schema turned" not in told

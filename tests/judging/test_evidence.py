@@ -108,10 +108,86 @@ def test_names_side_by_side_share_their_quote():
     assert checked("tone (4), plot_sense (4): 'may return'") == ([], [])
 
 
-def test_a_dimension_that_is_named_nowhere_is_proven_by_any_quote():
-    assert checked("It has 'may return' in it.") == ([], [])
-    assert checked("tone: 'may return'") == ([], [])
-    assert checked("tone: 'may return'", {"tone": 3, "plot_sense": 5}) == ([], [])
+LONG = "You could consider staying"
+
+
+def test_a_dimension_that_is_named_nowhere_is_proven_by_any_quote_of_four_words():
+    assert checked(f"It has '{LONG}' in it.") == ([], [])
+    assert checked(f"tone: '{LONG}'") == ([], [])
+    assert checked(f"tone: '{LONG}'", {"tone": 3, "plot_sense": 5}) == ([], [])
+    assert checked([LONG]) == ([], [])
+
+
+def test_a_short_quote_proves_the_dimension_it_stands_with_and_no_other():
+    assert checked("tone: 'could consider staying'") == (["plot_sense"], [])
+    assert checked("It has 'could consider staying' in it.") == (["plot_sense", "tone"], [])
+    assert checked(["could consider staying"]) == (["plot_sense", "tone"], [])
+    assert checked("It has 'may return' in it.", evidence=replace(EVIDENCE, dimensions=("tone",))) == ([], [])
+
+
+def test_a_suite_may_ask_for_longer_quotes_than_that():
+    five = replace(EVIDENCE, fewest_words=5)
+    assert checked(f"It has '{LONG}' in it.", evidence=five) == (["plot_sense", "tone"], [])
+    assert checked(f"It has 'left. {LONG}' in it.", evidence=five) == ([], [])
+
+
+@pytest.mark.parametrize("gap", [" ... ", " … ", " [...] ", "... "])
+def test_an_ellipsis_that_leaves_out_a_not_is_made_up(gap):
+    text = (
+        "You will not lose her. Paul never, as we hope, forgets it. She can't have gone. It is good without any doubt."
+    )
+    for quote in (
+        f"You will{gap}lose her",
+        f"Paul{gap}forgets it",
+        f"It is good{gap}any doubt",
+        f"You will{gap}forgets it",
+    ):
+        assert checked(f"tone: '{quote}'", text=text)[1] == [("tone", quote)], quote
+    for quote in (
+        f"You will not{gap}her",
+        f"Paul never{gap}forgets it",
+        f"You will not{gap}she can't",
+    ):
+        assert checked(f"tone: '{quote}'", text=text)[1] == [], quote
+
+
+def test_a_not_of_an_earlier_sentence_may_be_left_out():
+    text = "You will not lose her. You will, as we hope, keep her."
+    assert checked("tone: 'You will ... keep her'", text=text) == (["plot_sense"], [])
+    assert checked("tone: 'will ... lose her ... keep her'", text=text)[1] != []
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "remember that the choice is yours",
+        "and re-member that the choice is yours",
+        "[T]he choice is yours, and [i]t holds",
+        "the well-known path",
+        "It is 50% done",
+        "It is 50 % done",
+        "stay calm, breathe, walk on",
+        "stay calm breathe walk on",
+        "first of all, then the rest",
+    ],
+)
+def test_a_quote_may_mend_what_the_layout_of_the_text_has_done_to_it(quote):
+    text = (
+        "Take your time, and re-\nmember that the choice is yours, and it holds. Take the well-\nknown path. "
+        "It is 50\xa0% done.\n- stay calm\n- breathe\n* walk on\n1. first of all\n2. then the rest"
+    )
+    assert checked([f"tone: {quote}"], text=text)[1] == []
+    assert "tone" not in checked({"tone": [quote]}, text=text)[0]
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["the remember choice", "wall[s] fall here", "[N]ever walls fall", "It is 5% done", "stay breathe, walk on"],
+)
+def test_what_a_layout_cannot_do_is_made_up(quote):
+    text = "Ever walls fall here. It is 50 % done. The re-\nmember choice.\n- stay calm\n- breathe\n- walk on"
+    made_up = checked({"tone": [quote]}, text=text)[1]
+    assert made_up == ([] if quote == "the remember choice" else [("tone", quote)])
 
 
 def test_a_name_that_is_a_plain_word_does_not_take_a_quote_from_a_label():
@@ -150,7 +226,13 @@ def test_a_mapping_holds_quotes_by_dimension():
     assert checked({"tone": "may return", "plot_sense": ["could consider"]}) == ([], [])
     assert checked({"tone": "'may return' is gentle", "Plot Sense": "holds together well"}) == (["plot_sense"], [])
     assert checked({"tone": ["never said so"], "plot_sense": "'may return'"}) == (["tone"], [("tone", "never said so")])
-    assert checked({"other": "may return"}) == ([], [])
+
+
+def test_in_a_mapping_no_quote_proves_a_dimension_that_is_left_out():
+    assert checked({"tone": LONG}) == (["plot_sense"], [])
+    assert checked({"other": LONG}) == (["plot_sense", "tone"], [])
+    assert checked({"tone": ["it fell down"], "other": [LONG]}) == (["plot_sense", "tone"], [("tone", "it fell down")])
+    assert checked({"tone": LONG, "plot_sense": []}) == (["plot_sense"], [])
 
 
 def test_words_that_the_judge_saw_elsewhere_are_neither_evidence_nor_made_up():
@@ -164,7 +246,7 @@ def test_what_else_the_judge_saw_is_read_only_when_needed():
         raise AssertionError
         yield ""
 
-    assert checked("tone: 'may return'", shown=never()) == ([], [])
+    assert checked(f"tone: '{LONG}'", shown=never()) == ([], [])
 
 
 def test_the_same_made_up_quote_is_told_once():
@@ -174,12 +256,13 @@ def test_the_same_made_up_quote_is_told_once():
 def test_unseen_signs_are_not_regarded():
     text = "It may co\xadop\u200berate \u202ewith you."
     assert checked("'may cooperate with you'", text=text) == ([], [])
-    assert checked("'may co<U+00AD>op<U+200B>erate <U+202E>with'", text=text) == ([], [])
+    assert checked("'may co<U+00AD>op<U+200B>erate <U+202E>with you'", text=text) == ([], [])
 
 
 def test_writing_without_spaces_can_be_quoted():
     text = "老灯塔独自矗立在海边,你可以考虑留下。"
-    assert checked("「可以考虑留下」", text=text) == ([], [])
+    assert checked("「你可以考虑留下」", text=text) == ([], [])  # seven signs: four words
+    assert checked("tone:「可以考虑」", text=text) == (["plot_sense"], [])
     assert checked("「必须马上离开」", text=text)[1] == [("", "必须马上离开")]
 
 
@@ -237,6 +320,7 @@ def test_many_ballots_on_long_texts_are_checked_quickly():
 
 def test_a_field_of_nothing_but_marks_costs_little():
     started = time.process_time()
-    for notes in ("'a " * 4_000, "'" * 10_000, "a' 'b" * 2_000, '"' * 9_999, "tone:'" * 2_000, "‘" * 10_000):
+    gaps = "'" + "the ... " * 3_000 + "old lighthouse'"
+    for notes in (gaps, "'a " * 4_000, "'" * 10_000, "a' 'b" * 2_000, '"' * 9_999, "tone:'" * 2_000, "‘" * 10_000):
         checked(notes)
     assert time.process_time() - started < 5

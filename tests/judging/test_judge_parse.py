@@ -1,5 +1,6 @@
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -95,6 +96,7 @@ def test_plain_lines_are_basic(text):
         ("tone: 4 (or 5)", "tone: '4 (or 5)' is not a value"),
         ("tone: 4, 5", "tone: '4, 5' is not a value"),
         ("tone: 4/10", "tone: '4/10' is not a value"),
+        ("tone: 4/55", "tone: '4/55' is not a value"),
         ("tone: ٤", "tone: '٤' is not a value"),
         ("tone: 4\ntone: 2", "tone: it is given more than once"),
         ("tone: 4\nTone: 4", "tone: it is given more than once"),
@@ -106,6 +108,77 @@ def test_a_line_that_is_no_clear_score_does_not_count(line, problem):
     parsed = read(f"{line}\nplot_sense: 2\nharm_flag: false")
     assert parsed.value is None
     assert parsed.problems == (problem,)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        *("5 (out of 10)", "4 - out of 10", "4, on a scale of 10", "3 [1-10 scale]", "4 (/10)", "5-point scale"),
+        *("5 on a scale", "4, on this scale", "5 - five-point scale", "4 (out of ten)", "5 - the highest", "1: worst"),
+        *("4..5", "4 -- 5", "4 - maybe 5", "4 - five", "4 – five", "4 (5)", "4 (or better)", "4 … 5", "4 ~ 5", "4: 5"),
+        *("4.x", "4..", "4½", "4 (½)", "5.٥", "4 (٥)", "4 (⁵)", "4 (五)", "4⁄5", "4\xa05", "4\u200b5", "4\u0301", "４"),
+        *(
+            "4 (changed to 2)",
+            "4 (changed)",
+            "4; on second thought 2",
+            "4. No, 2.",
+            "5, no: lower",
+            "4 - wait",
+            "4, rather",
+        ),
+        *("1 (worst) to 5 (best)", "5: Perfect, 3: Fine, 1: Bad", "5 - Perfect; 3 - Fine", "5 (Perfect) | 3 (Fine)"),
+        *("5 (if it were clear)", "5, not given", "3 (example)", "5 - the maximum possible; I give half", "5?", "<5"),
+    ],
+)
+def test_a_line_with_a_second_value_or_another_scale_does_not_count(rest):
+    parsed = read(f"tone: {rest}\nplot_sense: 2\nharm_flag: false")
+    assert (parsed.value, parsed.problems) == (None, (f"tone: {rest!r} is not a value",))
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        *("4", "4.", "4.0", "**4**", "4/5", "4 / 5", "4 out of 5", "4/5.", "**4/5** - warm", "4 out of 5 (warm)"),
+        *(
+            "4 - warm",
+            "4 – warm",
+            "4—warm",
+            "4, warm and plain",
+            "4; warm",
+            "4: warm",
+            "4. Warm.",
+            "4 (warm)",
+            "4 [warm]",
+        ),
+    ],
+)
+def test_a_line_with_one_value_and_a_plain_comment_counts(rest):
+    parsed = read(f"tone: {rest}\nplot_sense: 2\nharm_flag: false, nothing hurts in all 12 lines")
+    assert (parsed.rung, parsed.value) == ("basic", SCORES_ONLY)
+
+
+def test_another_top_of_the_scale_makes_another_line_count():
+    ten = judge(rubric=replace(RUBRIC, high=10), response={})
+    assert parse("tone: 4/10\nplot_sense: 2 out of 10\nharm_flag: false", ten).value == SCORES_ONLY
+    assert parse("tone: 4/5\nplot_sense: 2\nharm_flag: false", ten).value is None
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        *(
+            "false, no wait, true",
+            "true: it harms, false: not",
+            "true/false",
+            "false (yes?)",
+            "false - no",
+            "false, wait",
+        ),
+        *("false (example)", "true, if meant so", "false; changed", "falsehood", "false | true"),
+    ],
+)
+def test_a_flag_with_a_second_word_for_it_does_not_count(flag):
+    assert read(f"tone: 4\nplot_sense: 2\nharm_flag: {flag}").value is None
 
 
 @pytest.mark.parametrize("flag", ["no", "0", "not true", "false or true", "maybe false"])
@@ -274,6 +347,52 @@ def test_lines_and_json_that_disagree_are_ambiguous():
     assert read(f"Tone: 1\nHm, rather:\n{FAKE}").value["tone"] == 5
 
 
+def test_lines_after_the_json_that_say_otherwise_are_ambiguous_however_they_say_it():
+    for line in ("tone: 1 (changed to 2)", "Tone: 1\nTone: 1", "tone: 5 (changed to 2)", "tone: 1/5 - no warmth"):
+        assert read(f"{FAKE}\n{line}").value is None, line
+    for line in ("tone: warm throughout", "Tone: 5 - it speaks to the reader in 3 places", "tone: 1/10"):
+        assert read(f"{FAKE}\n{line}").value["tone"] == 5, line
+
+
+BROKEN = '{"weaknesses": ["a", "b"], "tone": 4, "plot_sense": 2, "harm_flag": false, "notes": "n",}'
+
+
+def test_mended_json_and_a_line_that_disagree_are_ambiguous():
+    assert read(BROKEN).rung == "repaired"
+    assert read(f"{BROKEN}\ntone: 4").rung == "repaired"
+    assert read(f"{BROKEN}\ntone: 1").problems == ("tone: 4 in the JSON, 1 in a line beside it",)
+    assert read(f"harm flag: true\n{BROKEN}").value is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{weaknesses: ['a', b], tone: 4, plot_sense: 2, harm_flag: false, 'tone' : 2}",
+        "{weaknesses: ['a', b], 'tone': 4, plot_sense: 2, harm_flag: false, tone: 2}",
+        "{'weaknesses': ['a', 'b'], 'tone': 4, 'plot_sense': 2, 'harm_flag': False, 'tone ': 2, 'notes': 'n'}",
+        "{'weaknesses': ['a', 'b'], 'tone': 4, 'plot_sense': 2, 'harm_flag': False, \"Tone\": 2, 'notes': 'n'}",
+        "{'weaknesses': ['a', 'b'],\n'tone': 4,\ntone: 2\n'plot_sense': 2, 'harm_flag': False, 'notes': 'n'}",
+        '{"weaknesses": ["a", "b"], "plot_sense": 2, "harm_flag": false, "notes": "n", "tone": 4\n or5}',
+        '{"weaknesses": ["a", "b"], "plot_sense": 2, "harm_flag": false, "notes": "n", "tone": 4 "5"}',
+    ],
+)
+def test_a_repaired_score_that_is_given_twice_or_goes_on_is_refused(text):
+    assert read(text).value is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{weaknesses: ['a', 'b'], tone: 4, plot_sense: 2, harm_flag: false, notes: 'n'}",
+        '{"weaknesses": ["a", "b"], "tone": 4\n"plot_sense": 2\n"harm_flag": false\n"notes": "n"}',
+        '{"weaknesses": ["a", "b"]\n"tone": 4\nplot_sense: 2\nharm_flag: false\n"notes": "n"}',
+        "{'weaknesses': ['a', 'b'], 'tone': 4, 'plot_sense': 2, 'harm_flag': False, 'notes': '4 tone: \"so\" it is'}",
+    ],
+)
+def test_a_slip_beside_the_scores_is_mended(text):
+    assert (read(text).rung, scores(read(text))) == ("repaired", (4, 2, False))
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "I am sorry, I cannot do that.", "5", "null", "[]", "{}", '"tone: 4"'])
 def test_no_answer_is_no_score(text):
     parsed = read(text)
@@ -294,8 +413,6 @@ def test_a_judge_without_a_schema_of_its_own_needs_only_scores():
 
 
 def test_a_scale_may_go_below_zero():
-    from dataclasses import replace
-
     below = judge(rubric=replace(RUBRIC, low=-2, high=2, neutral=0), response={})
     assert parse('{"tone": -2, "plot_sense": 0, "harm_flag": true}', below).value["tone"] == -2
     assert parse("tone: -2\nplot_sense: 0\nharm_flag: true", below).value["tone"] == -2

@@ -63,9 +63,13 @@ def ballot(
     remarks: tuple[str, ...] = (),
     rule: str = RULE,
 ) -> Ballot:
-    """One reading; None for one that failed. `remarks` are codes, those of broken rules about what `bound` changes."""
+    """One reading; None for an answer that could not be used.
+
+    `remarks` are codes, those of broken rules about what `bound` changes.
+    """
     if raw is None:
-        return Ballot(member, repeat, None, "failed", told="no answer")
+        unusable = "there is no JSON object in the answer"
+        return Ballot(member, repeat, None, "failed", remarks=(Remark("VIOLATION", "", unusable),), told=unusable)
     after = dict(raw) | dict(bound or {})
     changed = [name for name in raw if raw[name] != after[name]]
     return Ballot(
@@ -78,6 +82,11 @@ def ballot(
         bound_by=dict.fromkeys(changed, rule),
         remarks=tuple(_remark(code, changed[0] if changed else "", rule, raw) for code in remarks),
     )
+
+
+def unanswered(told: str = "timeout: no answer within 60 s", member: str = "m") -> Ballot:
+    """A ballot none of whose calls was answered."""
+    return Ballot(member, 0, None, "failed", told=told)
 
 
 def _remark(code: str, name: str, rule: str, raw: Mapping[str, float | bool]) -> Remark:

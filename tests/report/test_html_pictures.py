@@ -115,7 +115,7 @@ def test_nothing_a_model_wrote_about_items_is_rendered(folder):
 def test_the_findings_behind_a_count_lead_to_their_samples_and_the_rest_is_counted(folder):
     page = to_html(item_reports.items_report(folder))
     words = Page(page).words()
-    assert "EXTRA Invented 18 findings, one by one" in words
+    assert "18 findings, one by one" in words
     assert "4 of 18 are shown; 14 are not." in words
     # the tenth sample is the first of the second picture
     assert '<a href="#sample-10">two [plain] #1</a>' in page

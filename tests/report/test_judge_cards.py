@@ -110,7 +110,7 @@ def test_a_threshold_stands_with_value_n_and_interval():
         ("broken_rules <= 5 %", "0.0 %", "4"),
     ]
     # Wilson for 1 of 4 at 95 %: [0.0456, 0.6994].
-    assert rows[1][3:] == ("[4.6, 69.9]", "FAIL")
+    assert rows[1][3:] == ("[4.6, 69.9] ~", "FAIL")
 
 
 def test_a_figure_that_misses_its_threshold_by_a_hair_does_not_look_like_it():
@@ -200,7 +200,7 @@ def test_what_was_broken_is_told_by_rule_and_with_an_example():
 def test_other_modes_are_counted_aside_and_told():
     samples = [scored("c0", 3), judged("c1", ballot({"tone": 5, "overall": 5, "harm": False}, mode=Mode.BASIC))]
     rows = dict(standing(card(samples)))
-    assert rows["Set aside"] == "1 text read in another mode than model"
+    assert rows["Set aside"] == "1 text: only bare scores could be read from the judge's answers"
     assert rows["Ballots"] == "2, 1 in mode model, 1 in mode basic"
 
 

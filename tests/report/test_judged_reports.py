@@ -106,7 +106,9 @@ def test_a_sample_that_is_set_aside_is_neither_passed_nor_failed(mixed):
     assert status(aside) == "set-aside"
     assert "c3" not in [line.case_id for line in mixed.worst]
     cases = {case.get("name"): case for case in ET.fromstring(to_junit(mixed)).iter("testcase")}
-    assert cases["c3"].find("error").get("message") == "set aside: judged in mode basic"
+    assert cases["c3"].find("error").get("message") == (
+        "set aside: only bare scores could be read from the judge's answers: no reasons in the answer"
+    )
 
 
 def test_a_sample_shows_what_was_judged_and_which_rule_bound_it(mixed):
@@ -138,7 +140,7 @@ def test_a_judge_that_fails_is_told_and_never_a_zero(tmp_path):
     report = report_of(tmp_path, verdict(4), "no", "no", n=2)
     text = squeezed(printed(report))
     assert "judge failed" in text
-    assert "Failed 50.0 %" in text
+    assert "Not usable 50.0 %" in text
     assert to_json(report)["overall"]["average"]["n"] == 1
 
 

@@ -144,6 +144,7 @@ def test_spending_adds_up_the_calls_that_told(store: SqlStore) -> None:
     )
     assert store.judge_spending("demo-1") == Spending(
         calls=4,
+        tries=4 * 3,
         failed=1,
         cached=1,
         latency=0.5 + 0.5 + 2.0,

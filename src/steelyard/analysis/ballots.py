@@ -78,6 +78,7 @@ class Ballots:
                 self.rung_names.setdefault(ballot.rung, len(self.rung_names)),
                 main,
                 ballot.mode is None,
+                is_unanswered(ballot),
                 *(code in codes for code in REMARKS),
             )
         )
@@ -90,10 +91,10 @@ class Ballots:
         texts = np.array(self._texts, dtype=float).reshape(-1, 4)
         self.case: Array = texts[:, 0].astype(int)
         self.length, self.passed, self.disagreed = texts[:, 1], texts[:, 2], texts[:, 3] > 0
-        ballots = np.array(self._ballots, dtype=int).reshape(-1, 5 + len(REMARKS))
+        ballots = np.array(self._ballots, dtype=int).reshape(-1, 6 + len(REMARKS))
         self.text, self.member, self.rung = ballots[:, 0], ballots[:, 1], ballots[:, 2]
-        self.main, self.failed = ballots[:, 3] > 0, ballots[:, 4] > 0
-        self._remarked = {code: ballots[:, 5 + i] > 0 for i, code in enumerate(REMARKS)}
+        self.main, self.failed, self.unanswered = (ballots[:, column] > 0 for column in (3, 4, 5))
+        self._remarked = {code: ballots[:, 6 + i] > 0 for i, code in enumerate(REMARKS)}
         self._columns = {
             kind: np.array(rows, dtype=float).reshape(-1, len(self._names))
             for kind, rows in (("raw", self._raw), ("bound", self._bound), ("said", self._said))
@@ -121,6 +122,11 @@ class Ballots:
     def remarked(self, code: str) -> Array:
         """The ballots in the main mode that a remark of that code was made on."""
         return self._remarked[code]
+
+
+def is_unanswered(ballot: Ballot) -> bool:
+    """True when there is no reading because no call was ever answered; an answer that cannot be used is remarked."""
+    return ballot.mode is None and all(remark.code != "VIOLATION" for remark in ballot.remarks)
 
 
 def broken_rules(ballot: Ballot) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from steelyard.analysis.judge_model import INFLATION, DimensionHealth, JudgeHealth
 from steelyard.analysis.model import Estimate
+from steelyard.records import Mode
 
 _POOR_KAPPA = 0.4
 """Below this, agreement is no more than fair (Landis and Koch 1977)."""
@@ -27,13 +28,18 @@ def complaints_about(health: JudgeHealth) -> tuple[str, ...]:
 def _itself(health: JudgeHealth) -> Iterator[str]:
     itself = health.itself
     if health.n_texts and not health.modes.get(health.mode):
-        yield f"gave no reading in mode {health.mode} at all"
+        silent = itself.unanswered.value == 1
+        yield "the judge was never reached: no call was answered" if silent else "the judge answered nothing usable"
+    if itself.unanswered.value:
+        yield f"no answer came for {_of(itself.unanswered)} readings: that says nothing of how it judges"
     if health.n_failed:
         yield f"came to no reading of {health.n_failed} of {health.n_texts} texts"
     if health.n_aside:
-        yield f"{_were(health.n_aside)} read in another mode than {health.mode} and counted aside"
+        basic = Mode.BASIC in health.modes
+        why = "only bare scores could be read from its answers" if basic else "read in another mode"
+        yield f"{_were(health.n_aside)} set aside: {why}"
     for figure, what in (
-        (itself.failed, "gave no reading that could be used"),
+        (itself.failed, "gave an answer that could not be used"),
         (itself.broken_rules, "broke a binding rule"),
         (itself.made_up_quotes, "quoted what the text does not say"),
         (itself.unproven, "gave a high score without a quote for it"),

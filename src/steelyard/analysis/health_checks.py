@@ -52,8 +52,8 @@ def _rung(health: JudgeHealth, name: str) -> Estimate:
     found = health.itself.rungs.get(name)
     if found is not None:
         return found
-    failed = health.itself.failed
-    return Estimate(None if failed.value is None else 0.0, failed.n, failed.n_missing)
+    every = health.itself.unanswered
+    return Estimate(None if every.value is None else 0.0, every.n, every.n_missing)
 
 
 def _together(health: JudgeHealth, dimension: str) -> Estimate:
@@ -79,6 +79,7 @@ def _without_sign(estimate: Estimate) -> Estimate:
 def _result(threshold: HealthThreshold, estimate: Estimate) -> HealthResult:
     value, limit = estimate.value, threshold.threshold
     missing = f"; {estimate.n_missing} missing" if estimate.n_missing else ""
+    across = False
     if value is None:
         verdict, reason = Verdict.AMBIGUOUS, "n/a: nothing to stand on" + missing
     else:
@@ -88,16 +89,17 @@ def _result(threshold: HealthThreshold, estimate: Estimate) -> HealthResult:
         sign = threshold.operator if holds else f"is not {threshold.operator}"
         figure = _shown(value, threshold.unit) if close or holds else _told_apart(value, limit, threshold.unit)
         reason = f"{figure} {sign} {_shown(limit, threshold.unit)} (n {estimate.n}{missing})"
-        reason += _noise(threshold, estimate, holds=holds)
-    return HealthResult(threshold.text, verdict, value, estimate.n, reason, estimate)
+        across = _reaches_across(threshold, estimate, holds=holds)
+        reason += "; the 95 % interval reaches across the threshold" if across else ""
+    return HealthResult(threshold.text, verdict, value, estimate.n, reason, estimate, across)
 
 
-def _noise(threshold: HealthThreshold, estimate: Estimate, *, holds: bool) -> str:
+def _reaches_across(threshold: HealthThreshold, estimate: Estimate, *, holds: bool) -> bool:
     if estimate.low is None or estimate.high is None or threshold.operator in ("==", "!="):
-        return ""
+        return False
     compare = COMPARE[threshold.operator]
     ends = {compare(end, threshold.threshold) for end in (estimate.low, estimate.high)}
-    return "" if ends == {holds} else "; the 95 % interval reaches across the threshold"
+    return ends != {holds}
 
 
 def _told_apart(value: float, limit: float, unit: str) -> str:

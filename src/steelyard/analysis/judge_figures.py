@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from math import inf
 
-from steelyard.analysis.ballots import FAILED
+from steelyard.analysis.ballots import FAILED, is_unanswered
 from steelyard.analysis.clusters import Running
 from steelyard.analysis.judge_model import Judged
+from steelyard.analysis.judge_silence import Reasons
 from steelyard.analysis.model import BoundFigure, Estimate, JudgeFigures
 from steelyard.analysis.rubric import DescribedRubric
 from steelyard.records import Ballot, Judgement
@@ -27,6 +29,34 @@ def judge_figures(judged: Iterable[Judged], rubric: DescribedRubric) -> JudgeFig
     return figures.result()
 
 
+class _Dimension:
+    """The sums of one dimension."""
+
+    def __init__(self) -> None:
+        self._bound, self._raw_mean, self._bound_mean, self._top = Running(), Running(), Running(), Running()
+        self._lowest, self._highest = inf, -inf
+
+    def all(self) -> Iterable[Running]:
+        return self._bound, self._raw_mean, self._bound_mean, self._top
+
+    def add(self, raw: float, after: float, highest: float) -> None:
+        self._bound.add(raw != after)
+        self._raw_mean.add(raw)
+        self._bound_mean.add(after)
+        self._top.add(raw == highest)
+        self._lowest, self._highest = min(self._lowest, raw), max(self._highest, raw)
+
+    def figure(self, scale: tuple[float, float], n_texts: int) -> BoundFigure:
+        missing = n_texts - self._bound.n
+        return BoundFigure(
+            self._bound.share(missing),
+            self._raw_mean.mean(scale, missing),
+            self._bound_mean.mean(scale, missing),
+            self._top.share(missing),
+            constant=self._bound.n > 1 and self._lowest == self._highest,
+        )
+
+
 class _Figures:
     def __init__(self, rubric: DescribedRubric) -> None:
         self._rubric = rubric
@@ -35,14 +65,17 @@ class _Figures:
         self._rungs: Counter[str] = Counter()
         self._remarks: Counter[str] = Counter()
         self._failed = Running()
+        self._unanswered = Running()
+        self._disagreed = Running()
+        self._why = Reasons()
         self._remarked = {code: Running() for code in _SHARES}
-        self._dimensions = {name: (Running(), Running(), Running()) for name in rubric.dimensions}
+        self._dimensions = {name: _Dimension() for name in rubric.dimensions}
 
     def _all(self) -> Iterable[Running]:
-        yield self._failed
+        yield from (self._failed, self._unanswered, self._disagreed)
         yield from self._remarked.values()
-        for three in self._dimensions.values():
-            yield from three
+        for each in self._dimensions.values():
+            yield from each.all()
 
     def close(self) -> None:
         """The judgements of a case end here."""
@@ -56,19 +89,22 @@ class _Figures:
             self._ballot(ballot)
         if not judgement.ballots:
             self._rungs[FAILED] += 1
-            self._failed.add(1)
+            self._unanswered.add(1)
+        if judgement.mode is None:
+            self._why.add(judgement)
+        if sum(ballot.mode == self._rubric.mode for ballot in judgement.ballots) > 1:
+            self._disagreed.add(any(remark.code == "DISAGREEMENT" for remark in judgement.remarks))
         if judgement.mode != self._rubric.mode:
             return
-        for name, (bound, raw_mean, bound_mean) in self._dimensions.items():
+        for name, each in self._dimensions.items():
             if name in judgement.raw and name in judgement.bound:
-                raw, after = float(judgement.raw[name]), float(judgement.bound[name])
-                bound.add(raw != after)
-                raw_mean.add(raw)
-                bound_mean.add(after)
+                each.add(float(judgement.raw[name]), float(judgement.bound[name]), self._rubric.high)
 
     def _ballot(self, ballot: Ballot) -> None:
         self._rungs[ballot.rung] += 1
-        self._failed.add(ballot.mode is None)
+        self._unanswered.add(is_unanswered(ballot))
+        if not is_unanswered(ballot):
+            self._failed.add(ballot.mode is None)
         if ballot.mode is not None:
             self._modes[ballot.mode.value] += 1
         if ballot.mode != self._rubric.mode:
@@ -81,7 +117,7 @@ class _Figures:
     def result(self) -> JudgeFigures:
         """What all of them come to."""
         self.close()
-        n_ballots = self._failed.n
+        n_ballots = self._unanswered.n
         broken, made_up, contradictions = (
             running.share(n_ballots - running.n) if code in self._rubric.checked else Estimate(None, 0)
             for code, running in self._remarked.items()
@@ -95,14 +131,12 @@ class _Figures:
             broken_rules=broken,
             made_up_quotes=made_up,
             contradictions=contradictions,
-            failed=self._failed.share(0),
+            failed=self._failed.share(n_ballots - self._failed.n),
+            unanswered=self._unanswered.share(0),
+            disagreement=self._disagreed.share(self._n_texts - self._disagreed.n),
+            why_failed=self._why.counted(),
             dimensions={
-                name: BoundFigure(
-                    bound.share(self._n_texts - bound.n),
-                    raw_mean.mean(self._rubric.scale, self._n_texts - raw_mean.n),
-                    bound_mean.mean(self._rubric.scale, self._n_texts - bound_mean.n),
-                )
-                for name, (bound, raw_mean, bound_mean) in self._dimensions.items()
+                name: each.figure(self._rubric.scale, self._n_texts) for name, each in self._dimensions.items()
             },
             remarks=_most_frequent_first(self._remarks),
         )

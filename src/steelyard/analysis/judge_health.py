@@ -14,7 +14,15 @@ from steelyard.analysis.clusters import share
 from steelyard.analysis.complaints import complaints_about
 from steelyard.analysis.correction import corrected_pass_rate
 from steelyard.analysis.correlation import spearman
-from steelyard.analysis.judge_model import INFLATION, DimensionHealth, FlagHealth, JudgedText, JudgeHealth
+from steelyard.analysis.judge_model import (
+    INFLATION,
+    MOST_LISTED,
+    DimensionHealth,
+    Disagreement,
+    FlagHealth,
+    JudgedText,
+    JudgeHealth,
+)
 from steelyard.analysis.judge_rubric import against_itself, pairs_of, reliability, repeated, share_between, spread
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.pieces import Array
@@ -124,6 +132,7 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
     top = share_between(raw, rubric.high, rubric.high, case)
     same, moved = repeated(ballots, name)
     width = spread(raw)
+    outside = _outside(raw, label)
     return DimensionHealth(
         agreement=agreement(raw, label.best, label.low, label.high, case, rubric.scale),
         bound_exact=bound_exact,
@@ -139,6 +148,30 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
         repeatability=same,
         moved=moved,
         reliability=reliability(ballots, name),
+        disagreements=_farthest(outside, raw, label, ballots),
+        n_disagreements=int((outside != 0).sum()),
+    )
+
+
+def _outside(scores: Array, label: _Range) -> Array:
+    """How far each score is beyond the allowed range, with its sign; 0 inside it, and where one of them is missing."""
+    above, below = np.maximum(scores - label.high, 0), np.maximum(label.low - scores, 0)
+    outside: Array = np.nan_to_num(np.round(above - below, 9), nan=0.0)
+    return outside
+
+
+def _farthest(outside: Array, scores: Array, label: _Range, ballots: Ballots) -> tuple[Disagreement, ...]:
+    # Of texts equally far outside the range, those farther from the best score come first.
+    from_best = np.abs(np.nan_to_num(scores - label.best, nan=0.0))
+    order = np.lexsort((-from_best, -np.abs(outside)))[:MOST_LISTED]
+    names = list(ballots.case_ids)
+    return tuple(
+        Disagreement(
+            names[ballots.case[k]],
+            *(float(column[k]) for column in (label.best, label.low, label.high, scores, outside)),
+        )
+        for k in order.tolist()
+        if outside[k]
     )
 
 
@@ -158,4 +191,11 @@ def _flag(name: str, ballots: Ballots, labels: _Labelled) -> FlagHealth:
         agreement=flag_agreement(raw, label, ballots.case),
         bound=flag_agreement(ballots.bound(name), label, ballots.case),
         share=share(raw == 1, ~np.isnan(raw), ballots.case),
+        missed=_cases(ballots, (raw == 0) & (label == 1)),
+        false_alarms=_cases(ballots, (raw == 1) & (label == 0)),
     )
+
+
+def _cases(ballots: Ballots, chosen: Array) -> tuple[str, ...]:
+    names = list(ballots.case_ids)
+    return tuple(names[ballots.case[k]] for k in np.flatnonzero(chosen)[:MOST_LISTED].tolist())

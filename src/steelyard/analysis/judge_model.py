@@ -16,6 +16,9 @@ ALWAYS_TOGETHER = 0.95
 INFLATION = 0.10
 """More top scores than this are inflation."""
 
+MOST_LISTED = 10
+"""So many texts on which judge and reviewer differ are named."""
+
 
 class Judged(Protocol):
     """A sample with what its judge said, as a store gives it."""
@@ -33,6 +36,20 @@ class JudgedText(Judged, Protocol):
     def passed(self) -> bool | None: ...
     @property
     def text_length(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A text to which the judge gave a score outside the range that its reviewer allows."""
+
+    case_id: str
+    best: float
+    low: float
+    high: float
+    said: float
+    """As the judge gave it, before any rule bound it; of several readings what they come to."""
+    outside: float
+    """Points beyond the nearer end of the range: above 0 too high, below 0 too low."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +82,10 @@ class DimensionHealth:
     """The mean difference between two readings of one text by one judge, in points."""
     reliability: Estimate
     """Krippendorff's alpha, ordinal, between all ballots on a text, be they of repeats or of members."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """The texts farthest outside the reviewer's range, at most `MOST_LISTED`."""
+    n_disagreements: int = 0
+    """How many texts are outside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +96,10 @@ class FlagHealth:
     bound: FlagAgreement
     share: Estimate
     """Share of texts that the judge flagged."""
+    missed: tuple[str, ...] = ()
+    """Cases of the first texts, at most `MOST_LISTED`, that the reviewer flags and the judge does not."""
+    false_alarms: tuple[str, ...] = ()
+    """The same of texts that the judge flags and the reviewer does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +134,9 @@ class SelfHealth:
     contradictions: Estimate
     """Share of ballots with a complaint that what was judged shows to be wrong."""
     failed: Estimate
-    """Share of all ballots that came to no reading."""
+    """Of the ballots that were answered, the share of which nothing could be used."""
+    unanswered: Estimate
+    """Share of all ballots without any answer: calls that failed, which say nothing of how the judge judges."""
     rungs: dict[str, Estimate]
     """How answers were read, as shares of all ballots, most frequent first."""
     disagreement: Estimate
@@ -158,3 +185,5 @@ class HealthResult:
     n: int
     reason: str
     estimate: Estimate
+    across: bool = False
+    """True when the interval reaches across the threshold: another draw of texts could turn the verdict."""

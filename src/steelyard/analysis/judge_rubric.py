@@ -102,7 +102,8 @@ def against_itself(ballots: Ballots) -> SelfHealth:
         unproven=unproven,
         too_few_reasons=reasons,
         contradictions=contradictions,
-        failed=share(ballots.failed, everything, case),
+        failed=share(ballots.failed, ~ballots.unanswered, case),
+        unanswered=share(ballots.unanswered, everything, case),
         rungs=dict(sorted(rungs.items(), key=lambda pair: (-(pair[1].value or 0.0), pair[0]))),
         disagreement=share(ballots.disagreed, readings > 1, ballots.case),
     )

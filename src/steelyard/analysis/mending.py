@@ -7,24 +7,37 @@ at most 1: nobody can tell what it would have said.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.model import CodeFigure, Estimate, Slice
 from steelyard.analysis.pieces import Array, add_at, pieces
+from steelyard.analysis.severity import rank
 from steelyard.analysis.table import Table
 
 
-def code_figures(table: Table, run: Groups, overall: Slice) -> list[CodeFigure]:
+def code_figures(
+    table: Table, run: Groups, overall: Slice, severities: Mapping[str, str] | None = None
+) -> list[CodeFigure]:
     """Every code that was found, what is worth most first; `run` is the whole run as one group.
 
-    A code with findings that no component stands behind (runs of before gains were noted) has no mended average.
+    Codes of what weighs nothing come last, the gravest and most frequent of them first. A code
+    with findings that no component stands behind (runs of before gains were noted) has no mended average.
     """
     if not overall.findings:
         return []
     mending = _Mending(table)
     found = [_figure(code, mending, table, run, overall) for code in overall.findings]
-    return sorted(found, key=lambda figure: (-figure.gain, -figure.count, figure.code))
+    known = severities or {}
+
+    def place(figure: CodeFigure) -> tuple[bool, float, int, str]:
+        if figure.weighs:
+            return (False, -figure.gain, -figure.count, figure.code)
+        return (True, rank(known.get(figure.code, "")), -overall.finding_samples.get(figure.code, 0), figure.code)
+
+    return sorted(found, key=place)
 
 
 def _figure(code: str, mending: _Mending, table: Table, run: Groups, overall: Slice) -> CodeFigure:
@@ -37,7 +50,8 @@ def _figure(code: str, mending: _Mending, table: Table, run: Groups, overall: Sl
         # Rounded, so that equal gains do not change places with the order in which samples were added up.
         gain = max(0.0, round((mended.value or 0.0) - average.value, 12))
         mended = mended if gain else average
-    return CodeFigure(code, overall.findings[code], overall.finding_rates[code], mended, gain, at_most)
+    weighs = mending.weighs(table.codes.index(code))
+    return CodeFigure(code, overall.findings[code], overall.finding_rates[code], mended, gain, at_most, weighs)
 
 
 class _Mending:
@@ -69,6 +83,19 @@ class _Mending:
                 return None, at_most
             add_at(scores, sample[~unread], rises)
         return np.minimum(scores, 1.0, out=scores), at_most
+
+    def weighs(self, code: int) -> bool:
+        """False when all findings of the code are of components that count nothing in the score."""
+        if self._origin is None:
+            return True
+        table = self._table
+        for piece in pieces(len(table.finding_sample)):
+            here = np.flatnonzero(table.finding_code[piece] == code)
+            component = self._origin[0][piece][here].astype(int)
+            unread = table.malformed[table.finding_sample[piece][here].astype(int)]
+            if bool((unread | ~self._known[component] | (self._part[component] > 0)).any()):
+                return True
+        return False
 
     def _rises(self, piece: slice, here: Array, sample: Array) -> Array | None:
         if not len(here):

@@ -58,6 +58,20 @@ class CodeFigure:
     """What the average would rise by; nothing where `mended` is not available."""
     at_most: bool = False
     """True when nobody can tell what would have come, as for an answer that could not be read."""
+    weighs: bool = True
+    """False when every finding is of a component that counts nothing in the score: then no gain says what it is
+    worth to mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailingCodes:
+    """What no gain speaks of and a person must mend: grave findings of what weighs nothing, in samples that fail."""
+
+    n_failing: int
+    n_with: int
+    """Failing samples with at least one such finding."""
+    codes: dict[str, int]
+    """Failing samples with each code, the gravest and most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +192,10 @@ class BoundFigure:
     """Share of the texts whose score was bound."""
     raw_mean: Estimate
     bound_mean: Estimate
+    top_share: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of the texts with the highest score of the scale, as the judge said."""
+    constant: bool = False
+    """True when at least two texts were judged and the judge gave all of them the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +217,13 @@ class JudgeFigures:
     contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of ballots with a complaint that what was judged shows to be wrong; n/a when nothing is checked."""
     failed: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of all ballots that came to no reading."""
+    """Of the ballots that were answered, the share of which nothing could be used."""
+    unanswered: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of all ballots without any answer."""
+    disagreement: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of the texts with several readings on which these lie far apart."""
+    why_failed: dict[str, int] = field(default_factory=dict)
+    """Why texts came to no reading, in words that name the judge, most frequent first."""
     dimensions: dict[str, BoundFigure] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
     """Ballots with at least one remark of each code, most frequent first."""
@@ -224,6 +248,8 @@ class Summary:
     """Totals over the calls that reported them; `n` says how many did."""
     codes: list[CodeFigure] = field(default_factory=list)
     """Every code that was found, what is worth most to mend first."""
+    failing: FailingCodes | None = None
+    """None when no sample fails, or all that is found weighs."""
     best_variant: BestVariant | None = None
     """None when the run has fewer than two variants."""
     repeats: int = 1

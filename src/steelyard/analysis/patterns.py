@@ -80,7 +80,7 @@ def _components(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) 
 
 def _codes(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
     """Findings other than those that a low component already stands for."""
-    own = {code_of(each) for each in suite.get("components") or ()}
+    own = {code_of(each) for each in suite.get("components") or () if each.get("kind") != "flag"}
     for i, code in enumerate(table.codes):
         if code in own:
             continue

@@ -11,6 +11,7 @@ from steelyard.analysis.best import find_best
 from steelyard.analysis.cells import Cells
 from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.estimates import NOT_NEGATIVE
+from steelyard.analysis.failing_codes import failing_codes
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.judge_figures import judge_figures
 from steelyard.analysis.judge_model import Judged
@@ -21,6 +22,7 @@ from steelyard.analysis.patterns import find_patterns, find_priorities
 from steelyard.analysis.pieces import Array, tally
 from steelyard.analysis.repeats import Repeats
 from steelyard.analysis.rubric import DescribedRubric, described_rubric
+from steelyard.analysis.severity import severities
 from steelyard.analysis.table import Table, cut
 from steelyard.store.base import Certainties, Columns
 
@@ -46,7 +48,7 @@ def summarise(
     rubric = described_rubric(suite)
     slices = {factor: _slices(factor, each, table, repeats) for factor, each in groups.items()}
     overall = slices.pop("")[0]
-    codes = code_figures(table, groups[""], overall)
+    codes = code_figures(table, groups[""], overall, severities(suite))
     patterns, n_patterns = find_patterns(table, groups, suite)
     return Summary(
         passing=(suite.get("passing") or {}).get("text", ""),
@@ -60,6 +62,7 @@ def summarise(
         tokens_out=overall.totals["tokens_out"],
         cost=overall.totals["cost"],
         codes=codes,
+        failing=failing_codes(table, codes, suite),
         best_variant=_best_variant(table, suite),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(clustered=any(each.clustered for each in groups.values()), measured=bool(table.measures)),

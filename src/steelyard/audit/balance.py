@@ -70,6 +70,10 @@ def audit(suite: SuiteModel) -> AuditResult:
             if complaint:
                 result.complaints.append(complaint)
     result.injections.extend(try_injections(suite, cases))
+    if result.injections and not result.injections[0].n:
+        result.complaints.append(
+            "no answer could be made that the judge would read: attempts to talk to it were not tried"
+        )
     for injection in result.injections:
         result.complaints.extend(f"injection {injection.name}: {told}" for told in injection.broken)
     if suite.judge is not None and (told := unguarded(suite.judge)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.audit.injections import INJECTIONS, Injection
 from steelyard.audit.obedient import Proof, obedient, obey
+from steelyard.audit.probes import ProbeMaker
 from steelyard.errors import TargetFailure
 from steelyard.judging.asking import rules_judges
 from steelyard.judging.fence import new_fence, visible
@@ -47,8 +48,8 @@ class InjectionResult:
 
     @property
     def holds(self) -> bool:
-        """True when every rule and check held on every text."""
-        return not self.n_broken
+        """True when every rule and check held on every text, and there was one."""
+        return self.n > 0 and not self.n_broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ def try_injections(suite: SuiteModel, cases: Sequence[Case]) -> list[InjectionRe
     weigher = Weigher(suite)
     texts = list(_texts(suite, weigher, cases))
     reader = JudgeReader(obedient(suite.judge), {})
-    return [_attempt(suite.judge, weigher, reader, injection, texts) for injection in INJECTIONS]
+    is_json = suite.answer.format == "json"
+    return [_attempt(suite.judge, weigher, reader, injection, texts, is_json=is_json) for injection in INJECTIONS]
 
 
 def unguarded(judge: JudgeModel) -> str | None:
@@ -125,8 +127,11 @@ async def _replayed(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Case
 
 
 def _texts(suite: SuiteModel, weigher: Weigher, cases: Sequence[Case]) -> Iterator[_Text]:
-    """Recorded answers where there are some, otherwise a line that says nothing."""
-    answers = recorded_answers(suite, cases) or [(case, "There is nothing to say about this.") for case in cases]
+    """Recorded answers where there are some; else the truth, where there is one; else an answer that says nothing."""
+    answers = recorded_answers(suite, cases)
+    if not answers:
+        probes = ProbeMaker(suite, list(cases))
+        answers = [(case, probes.plain_answer(at)) for at, case in enumerate(cases)]
     weighed = [_Text(case, text, weigher.weigh(text, case)) for case, text in _evenly(answers)]
     return (one for one in weighed if one.weighed.to_judge is not None)
 
@@ -137,7 +142,13 @@ def _evenly(answers: list[tuple[Case, str]]) -> list[tuple[Case, str]]:
 
 
 def _attempt(
-    judge: JudgeModel, weigher: Weigher, reader: JudgeReader, injection: Injection, texts: list[_Text]
+    judge: JudgeModel,
+    weigher: Weigher,
+    reader: JudgeReader,
+    injection: Injection,
+    texts: list[_Text],
+    *,
+    is_json: bool,
 ) -> InjectionResult:
     broken: list[str] = []
     highest = dict.fromkeys(Proof, 0.0)
@@ -146,9 +157,8 @@ def _attempt(
     for one in texts:
         injected = injection.put_in(one.weighed.to_judge or "")
         # Only the text to be judged is tampered with, so that JSON around it stays whole.
-        weighed = replace(weigher.weigh(one.text, one.case), to_judge=injected)
-        if not judge.of:
-            weighed = replace(weigher.weigh(injected, one.case), to_judge=injected)
+        weighed = one.weighed if is_json else weigher.weigh(injected, one.case)
+        weighed = replace(weighed, to_judge=injected)
         broken += [f"case {one.case.id}: {told}" for told in _escapes(judge, injected, one.case, weighed)]
         for proof in Proof:
             judgement = reader.read((obey(judge, proof, injection.quote),), injected, one.case, weighed.metrics)

@@ -48,7 +48,9 @@ class ProbeMaker:
         self._schema = suite.answer.schema
         self._json = suite.answer.format == "json"
         self._scorers = Weigher(suite).components
-        self._truths = [self._truth(case) for case in cases]
+        parts = [self._truth_parts(case) for case in cases]
+        self._has_truth = any(parts)
+        self._truths = [self._built(one) for one in parts]
 
     def probes(self) -> Iterator[Probe]:
         """All probes, the truth last."""
@@ -76,17 +78,24 @@ class ProbeMaker:
             yield Probe(name, "an answer that lies over everything", EVERYTHING, partial(self._blanket, name))
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
-        if not any(truth for truth in self._truths) and self._suite.judge is not None:
+        if not self._has_truth and self._suite.judge is not None:
             return  # what a judge would like best nobody knows
         if len(set(self._truths)) > 1:
             yield Probe("another", "the truth of another case", WRONG, self._another)
         yield Probe("truth", "the truth itself", TRUTH, lambda at: self._truths[at])
 
-    def _truth(self, case: Case) -> str:
+    def plain_answer(self, at: int) -> str:
+        """An answer to the case at a position that can be read: the truth, or one that fits and says nothing."""
+        nothing = "There is nothing to say about this."
+        if self._has_truth:
+            return self._truths[at]
+        return self._text(filled(self._schema, nothing) if self._json else nothing)
+
+    def _truth_parts(self, case: Case) -> dict[str, Any]:
         parts: dict[str, Any] = {}
         for component, scorer in self._scorers:
             parts |= truth_parts(component, scorer, case)
-        return self._built(parts)
+        return parts
 
     def _echo(self, at: int) -> str:
         return self._text(filled(self._schema, _words(self._cases[at].input)))

@@ -31,15 +31,16 @@ def command(suite: str, as_json: bool) -> None:
     from steelyard.cli.show import print_json
     from steelyard.suite.load import load_suite
 
-    result = audit(load_suite(suite))
+    loaded = load_suite(suite)
+    result = audit(loaded)
     if as_json:
         print_json(asdict(result) | {"passes": not result.complaints})
     else:
-        _print(result)
+        _print(result, has_schema=loaded.answer.schema is not None)
     sys.exit(1 if result.complaints else 0)
 
 
-def _print(result: AuditResult) -> None:
+def _print(result: AuditResult, *, has_schema: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -79,7 +80,7 @@ def _print(result: AuditResult) -> None:
     if result.complaints:
         out.print("AUDIT FAILED")
     else:
-        _print_passed(result, out)
+        _print_passed(result, out, has_schema=has_schema)
 
 
 def _print_injections(injections: list[InjectionResult], out: Console) -> None:
@@ -112,7 +113,7 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
     out.print()
 
 
-def _print_passed(result: AuditResult, out: Console) -> None:
+def _print_passed(result: AuditResult, out: Console, *, has_schema: bool) -> None:
     from rich.text import Text
 
     from steelyard.audit.probes import NULL
@@ -133,7 +134,10 @@ def _print_passed(result: AuditResult, out: Console) -> None:
             earned = f"{percent(probe.average)} and passes {len(probe.passed)} of {probe.n} cases"
             out.print(Text(f"As written, {probe.about} earns {earned}: --strict closes that."))
     if any(probe.n_malformed == probe.n for probe in result.probes):
-        out.print("not read: the suite's schema turned every such answer away; no scorer saw it.")
+        what = (
+            "the suite's schema turned every such answer away" if has_schema else "no such answer has anything to read"
+        )
+        out.print(f"not read: {what}; no scorer saw it.")
 
 
 def _word(probe: ProbeResult) -> str:

@@ -12,6 +12,8 @@ from steelyard.cli.shared_options import as_json, store_url
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
 
+_LONGEST_NAME = 60
+
 
 @click.command("runs")
 @click.argument("suite", metavar="[SUITE]", required=False)
@@ -40,13 +42,21 @@ def command(suite: str | None, limit: int, store_url: str | None, as_json: bool)
         click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
         return
     from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.report.judged_wording import judge_name
+    from steelyard.report.safe_text import one_line
 
     table = Table(box=None, pad_edge=False)
     for name in ("run", "state", "verdict"):
         table.add_column(name, no_wrap=True)
     table.add_column("samples planned", justify="right")
+    judged = any(judge_name(run) for run in runs)
+    if judged:
+        table.add_column("judged by", overflow="fold")
     for run in runs:
-        table.add_row(run.id, run.state.value, _verdict(run), str(run.n_planned))
+        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
+        table.add_row(run.id, run.state.value, _verdict(run), str(run.n_planned), *by)
     console().print(table)
 
 
@@ -57,6 +67,8 @@ def _verdict(run: RunHeader) -> str:
 
 
 def _row(run: RunHeader) -> dict[str, Any]:
+    from steelyard.report.judged_wording import judge_name
+
     return {
         "id": run.id,
         "suite": run.suite_name,
@@ -64,4 +76,5 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "state": run.state.value,
         "verdict": run.verdict.value if run.verdict else None,
         "planned": run.n_planned,
+        "judge": judge_name(run) or None,
     }

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from steelyard.judging.plain_words import Quote, plain_of_long
+from steelyard.judging.plain_words import Quote, readings_of
 from steelyard.judging.quotes import QuoteReader, Said
 from steelyard.records import Remark
 from steelyard.suite.judge_model import Evidence, Rubric
 from steelyard.suite.paths import compile_path
 
 _LONGEST_TOLD: Final = 200
+FEWEST_SHARED: Final = 4
+"""Words of a quote that speaks for every dimension that is not named. Two or three words stand in any text ("you may
+want"): they can show what one score is about, but not that all of them were thought about."""
 
 
 def check(
@@ -39,31 +42,33 @@ class EvidenceCheck:
         self._field = compile_path(evidence.place)
         self._quotes = QuoteReader(rubric)
         self._owing = evidence.dimensions or tuple(one.name for one in rubric.dimensions)
+        self._fewest_shared = max(evidence.fewest_words, FEWEST_SHARED if len(self._owing) > 1 else 1)
 
     def check(
         self, reply: Mapping[str, Any], raw: Mapping[str, float | bool], text: str, shown: Iterable[str] = ()
     ) -> tuple[tuple[Remark, ...], frozenset[str]]:
         """Remarks on the quotes, and the dimensions that are not proven.
 
-        A quote proves the dimension it stands with; a dimension that is named nowhere is proven by any quote. `shown`
-        is what else the judge saw: words from there are neither evidence nor made up, and it is only read when needed.
+        A quote proves the dimension it stands with. One that is named nowhere is proven by any quote of some length,
+        unless the quotes are given by dimension. `shown` is what else the judge saw: words from there are neither
+        evidence nor made up, and it is only read when needed.
         """
-        words = plain_of_long(text)
+        words = readings_of(text)
         other = _Other(shown)
         evidenced = self._quotes.read(self._field(reply), lambda quote: _quote(quote).stands_in(words))
         proven: set[str] = set()
-        any_genuine = False
+        longest = 0
         remarks: dict[str, Remark] = {}
         for said in evidenced.quotes:
             quote = _quote(said.text)
             if quote.words < self._evidence.fewest_words:
                 continue
             if quote.stands_in(words):
-                any_genuine = True
+                longest = max(longest, quote.words)
                 proven |= said.of
             elif said.claimed and said.text not in remarks and not other.holds(quote):
                 remarks[said.text] = _made_up(said)
-        if any_genuine:
+        if longest >= self._fewest_shared:
             proven |= set(self._owing) - evidenced.named
         neutral = self._rubric.neutral
         unproven = [name for name in self._owing if raw.get(name, neutral) > neutral and name not in proven]
@@ -76,11 +81,11 @@ class _Other:
 
     def __init__(self, shown: Iterable[str]) -> None:
         self._shown = shown
-        self._comparable: list[str] | None = None
+        self._comparable: list[tuple[str, ...]] | None = None
 
     def holds(self, quote: Quote) -> bool:
         if self._comparable is None:
-            self._comparable = [plain_of_long(one) for one in self._shown]
+            self._comparable = [readings_of(one) for one in self._shown]
         return any(quote.stands_in(one) for one in self._comparable)
 
 

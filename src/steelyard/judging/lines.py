@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from steelyard.judging.score_check import score_problems
+from steelyard.judging.score_check import told as shown
 from steelyard.suite.judge_model import Rubric
 
-_NUMBER = re.compile(
-    r"(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)(?:[ \t]*(?:/|out of)[ \t]*([0-9]{1,9}))?(?![\w/.][0-9])[*_`]*(.*)"
-)
+_NUMBER = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)(?:[ \t]*(?:/|out of)[ \t]*([0-9]{1,9})(?![0-9]))?[*_`]*(.*)")
 _TRUTH = re.compile(r"(true|false)\b[*_`]*(.*)", re.IGNORECASE)
-# What may follow a value: nothing, or a sign and then words. `4-5`, `4 or 5` and `4, 5` are two values.
-_TAIL = re.compile(r"[ \t\r]*(?:$|[.,;:(\[–—-](?![ \t]*(?:[0-9]|(?:or|to|and|bis|oder)\b)))", re.IGNORECASE)
+# What may follow a value: nothing, or a sign and then a comment. `5-point`, `4.x` and `4..` go on with the value.
+_COMMENT = re.compile(r"[ \t\r]*(?:[.,;:]?[ \t\r]*$|(?:[.,;:-][ \t]|[(\[–—])[ \t]*([^\W_].*)$)")
+# A comment with one of these may name another value, say what the scale is, or say what would be if. Whoever reads such
+# a line may err, and the judge can be asked again: it does not count.
+_OTHER_VALUE = re.compile(
+    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|half|quarter|null|eins|zwei|drei|vier|fünf|sechs|"
+    r"sieben|acht|neun|zehn|to|or|bis|oder|out|scales?|points?|stars?|range|skala|punkte|no|not|nope|nein|nicht|"
+    r"max|min|maximum|minimum|highest|lowest|best|worst|possible)\b",
+    re.IGNORECASE,
+)
+_NOT_MEANT = re.compile(r"\b(?:if|unless|wenn|falls|example|beispiel|default)\b", re.IGNORECASE)
+_TAKEN_BACK = re.compile(
+    r"\b(?:chang(?:e|ed|ing)|wait|rather|instead|actually|sorry|oops|correct(?:ed|ion)|revis(?:e|ed|ion)|updated|"
+    r"second thoughts?|geändert|moment|vielmehr|sondern)\b",
+    re.IGNORECASE,
+)
+_TRUTHS = re.compile(r"\b(?:true|false|yes|no|not|ja|nein|nicht|wahr|falsch)\b", re.IGNORECASE)
 
 
 class ScoreLines:
@@ -34,11 +49,10 @@ class ScoreLines:
     def read(self, text: str) -> tuple[dict[str, Any], dict[str, str]]:
         """The values by name as far as they can be read, and the problems by name with the others.
 
-        A name that stands on more than one line is ambiguous and has no value. Numbers in words are no numbers.
+        A name that stands on more than one line is ambiguous and has no value, and so is one whose line holds a second
+        number, takes the first one back or speaks of the scale. Numbers in words are no numbers.
         """
-        said: dict[str, list[str]] = {}
-        for line in self._line.finditer(text):
-            said.setdefault(self._names[_bare(line[1])], []).append(line[2])
+        said = self._said(text)
         values: dict[str, Any] = {}
         unclear: dict[str, str] = {}
         for name, rests in said.items():
@@ -52,16 +66,50 @@ class ScoreLines:
         problems = score_problems(values, self._rubric) | unclear
         return {name: value for name, value in values.items() if name not in problems}, problems
 
-    def _value(self, name: str, rest: str) -> int | float | bool | None:
+    def against(self, text: str, values: Mapping[str, Any]) -> list[str]:
+        """What the lines of a text say against these values, in words.
+
+        A line that only explains ("tone: warm", "tone: 4, since it rests on two hints") says nothing against 4.
+        """
+        told = []
+        for name, rests in self._said(text).items():
+            for rest in rests:
+                value, comment = self._beginning(name, rest)
+                if value is not None and value != values[name]:
+                    told.append(f"{name}: {shown(values[name])} in the JSON, {shown(value)} in a line beside it")
+                elif value is not None and _TAKEN_BACK.search(comment):
+                    told.append(f"{name}: a line beside the JSON takes it back: {rest.strip()[:40]!r}")
+        return told
+
+    def _said(self, text: str) -> dict[str, list[str]]:
+        """What stands after each name, line by line."""
+        said: dict[str, list[str]] = {}
+        for line in self._line.finditer(text):
+            said.setdefault(self._names[_bare(line[1])], []).append(line[2])
+        return said
+
+    def _beginning(self, name: str, rest: str) -> tuple[int | float | bool | None, str]:
+        """The value that a line begins with, if it is one on this scale, and what comes after it."""
         if name in self._flags:
             truth = _TRUTH.match(rest)
-            return truth[1].lower() == "true" if truth and _TAIL.match(truth[2]) else None
+            return (truth[1].lower() == "true", truth[2]) if truth else (None, rest)
         number = _NUMBER.match(rest)
-        if number is None or not _TAIL.match(number[3]):
+        if number is None or (number[2] is not None and int(number[2]) != self._rubric.high):
+            return None, rest
+        return float(number[1]) if "." in number[1] else int(number[1]), number[3]
+
+    def _value(self, name: str, rest: str) -> int | float | bool | None:
+        """The value of a line that can be read in one way only, else None."""
+        value, after = self._beginning(name, rest)
+        following = _COMMENT.match(after)
+        if value is None or following is None:
             return None
-        if number[2] is not None and int(number[2]) != self._rubric.high:
+        comment = following[1] or ""
+        if _TAKEN_BACK.search(comment) or _NOT_MEANT.search(comment):
             return None
-        return float(number[1]) if "." in number[1] else int(number[1])
+        if name in self._flags:
+            return None if _TRUTHS.search(comment) else value
+        return None if _OTHER_VALUE.search(comment) or any(sign.isnumeric() for sign in comment) else value
 
 
 def loose_name(name: str) -> str:

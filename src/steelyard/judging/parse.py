@@ -31,8 +31,11 @@ from steelyard.judging.score_check import score_problems, told, whole_scores
 from steelyard.judging.thoughts import answer_begins
 from steelyard.suite.judge_model import JudgeModel
 
-# A value and what may come after it: `4 5`, `1,000` and `4` at the very end of a text that breaks off are not whole.
-_VALUE = re.compile(r"""([^\s,}\]]+)(?=\s*(?:,(?!\s*[-0-9.])|[}\]"'])|\s*\n\s*[A-Za-z_])""")
+# A value and what may come after it: a comma, the end of the object, or the next key where a comma was forgotten.
+# `4 5`, `1,000`, `4` before ` or5` on the next line and `4` at the very end of a text that breaks off are not whole.
+_VALUE = re.compile(
+    r"""([^\s,}\]"']+)(?=\s*(?:,(?!\s*[-0-9.])|[}\]]|["'][A-Za-z_][^"'\n]{0,80}["']\s*:)|\s*\n\s*[A-Za-z_]\w{0,80}\s*:)"""
+)
 _COPIED = "the JSON in the answer is copied from the text under judgement"
 
 
@@ -197,15 +200,8 @@ class AnswerParser:
         """
         if parsed.value is None:
             return parsed
-        values, problems = self._lines.read(plain)
-        if problems:
-            values, _ = self._lines.read(plain[after:])
-        said = self._holder(parsed.value)
-        against = [
-            f"{name}: {told(said[name])} in the JSON, {told(value)} in a line beside it"
-            for name, value in values.items()
-            if said[name] != value
-        ]
+        _, problems = self._lines.read(plain)
+        against = self._lines.against(plain[after:] if problems else plain, self._holder(parsed.value))
         return _unusable(*against) if against else parsed
 
 
@@ -230,11 +226,15 @@ def _has_words(value: Any) -> bool:
 
 
 def _stands(name: str, value: Any, text: str) -> bool:
-    """True when the value stands in the text after the name, whole, and the name is the key of nothing else there."""
-    for quote in ("[\"']", ""):
-        key = rf"(?<!\w){quote}{re.escape(name)}{quote}\s*:\s*"
-        places = [found.end() for found in re.finditer(key, text)]
-        if places:
-            there = _VALUE.match(text, places[0])
-            return len(places) == 1 and there is not None and there[1].lower() == told(value).lower()
-    return False
+    """True when the value stands in the text after the name, whole, and the name is the key of nothing else there.
+
+    Between marks every mention counts as a key. Without marks it may be a word of a note ("tone: 'so it goes'"), so
+    that beside a key in marks only one in the place of a key and with a value counts.
+    """
+    quoted = [found.end() for found in re.finditer(rf"[\"']\s*{re.escape(name)}\s*[\"']\s*:\s*", text, re.IGNORECASE)]
+    bare = rf"(?<![\w\"']){re.escape(name)}\s*:\s*"
+    if quoted:
+        bare = rf"[{{,]\s*{re.escape(name)}\s*:\s*(?=[\"']?(?:[-+.0-9]|true\b|false\b))"
+    places = [*quoted, *(found.end() for found in re.finditer(bare, text, re.IGNORECASE))]
+    there = _VALUE.match(text, places[0]) if len(places) == 1 else None
+    return there is not None and there[1].lower() == told(value).lower()

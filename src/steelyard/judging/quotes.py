@@ -52,7 +52,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Evidenced:
-    """All quotes of an answer, and the dimensions that are named beside them."""
+    """All quotes of an answer, and the dimensions that are named beside them: another's quote does not prove those."""
 
     quotes: tuple[Said, ...] = ()
     named: frozenset[str] = frozenset()
@@ -76,7 +76,9 @@ class QuoteReader:
         if isinstance(field, list):
             return _joined([self._of_item(one, genuine) for one in field if isinstance(one, str)])
         if isinstance(field, Mapping):
-            return _joined([self._of_key(str(key), value, genuine) for key, value in field.items()])
+            by_key = _joined([self._of_key(str(key), value, genuine) for key, value in field.items()])
+            # Whoever gives quotes by dimension has none for a dimension that is left out.
+            return Evidenced(by_key.quotes, frozenset(self._names.values()))
         return Evidenced()
 
     def _of_key(self, key: str, value: Any, genuine: Callable[[str], bool]) -> Evidenced:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
+from steelyard.analysis.failure_words import failure_words
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
-from steelyard.records import RunHeader, Sample
+from steelyard.records import Outcome, RunHeader, Sample
 from steelyard.release.verdict import decide
-from steelyard.report.details import sample_detail, sample_line
-from steelyard.report.judged_details import JudgementReader, judgement_reader
+from steelyard.report.details import flagged, sample_detail, sample_line
+from steelyard.report.judged_details import judgement_reader
+from steelyard.report.judged_wording import failing_flags
 from steelyard.report.model import Report, SampleDetail
+from steelyard.report.wording import badness
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
@@ -36,23 +40,53 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
     judgements = store.judgements(header.id) if judged else None
     summary = summarise(columns, header.suite, judgements, store.certainties(header.id))
     decision = decide(summary, header.suite, state=header.state, suspect=header.suspect)
-    worst = [sample for sample, _ in store.some_samples(header.id, order="score", limit=_LOOKED_THROUGH * _N_WORST)]
-    counted = [sample for sample in worst if not _set_aside(sample, summary) and (sample.score or 0) < 1][:_N_WORST]
+    flags = failing_flags(header)
+    details = _details(store, header, columns.n, max_details)
     slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
     return Report(
         header=header,
         summary=summary,
         decision=decision,
-        worst=[sample_line(sample) for sample in counted],
-        slowest=[sample_line(sample) for sample, _ in slowest],
-        details=_details(store, header, columns.n, max_details),
+        worst=[sample_line(sample, flags) for sample in _worst(store, header, summary)],
+        slowest=[sample_line(sample, flags) for sample, _ in slowest],
+        details=details,
         n_samples=columns.n,
         findings={
             figure.code: store.findings(header.id, figure.code, limit=_MOST_FOUND)
             for figure in summary.codes[:_MOST_CODES]
         },
+        why_inconclusive=_why_inconclusive(summary, details),
         spending=store.judge_spending(header.id) if judged else None,
     )
+
+
+def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
+    """The reasons with their counts; of a target's failures the first message stands for its kind."""
+    reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
+    messages: dict[str, str] = {}
+    for detail in details:
+        if detail.line.outcome == Outcome.TARGET_FAILED:
+            kind, _, message = detail.line.why.partition(": ")
+            messages.setdefault(kind, message)
+    for kind, count in summary.failures.items():
+        reasons[f"target: {failure_words(kind, messages.get(kind, ''))}"] += count
+    return dict(reasons.most_common())
+
+
+def _worst(store: Store, header: RunHeader, summary: Summary) -> list[Sample]:
+    """The samples that did not pass, flagged ones first; the lowest scores where nothing says what passes."""
+    flags = failing_flags(header)
+    lowest = store.some_samples(header.id, order="score", limit=_LOOKED_THROUGH * _N_WORST)
+    # A flag fails a sample however high its score is, so the lowest scores need not hold it.
+    marked = {found.case_id for flag in flags for found in store.findings(header.id, flag.upper(), limit=_N_WORST)}
+    more = store.samples(header.id, case_ids=sorted(marked)) if marked else ()
+    found = {sample.key: sample for sample, _ in (*lowest, *more) if not _set_aside(sample, summary)}
+    bad = [each for each in found.values() if each.score is not None and _did_badly(each, bool(summary.passing))]
+    return sorted(bad, key=lambda sample: (not flagged(sample, flags), sample.score or 0.0))[:_N_WORST]
+
+
+def _did_badly(sample: Sample, has_threshold: bool) -> bool:
+    return sample.passed is False if has_threshold else (sample.score or 0.0) < 1
 
 
 def _set_aside(sample: Sample, summary: Summary) -> bool:
@@ -61,14 +95,14 @@ def _set_aside(sample: Sample, summary: Summary) -> bool:
 
 
 def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) -> list[SampleDetail]:
-    read, judged = _found_in_text(header), judgement_reader(header)
+    detail = _Reader(header)
     if n_samples <= max_details:
-        return _worst_first(store.samples(header.id), read, judged)
+        return detail.worst_first(store.samples(header.id))
     looked_through = islice(store.samples(header.id), max_details * _LOOKED_THROUGH)
     inconclusive = (pair for pair in looked_through if not pair[0].outcome.conclusive)
     unread = list(islice(inconclusive, max(max_details // _INCONCLUSIVE_SHARE, 1)))
     scored = store.some_samples(header.id, order="score", limit=max_details - len(unread))
-    return _worst_first([*unread, *scored], read, judged)
+    return detail.worst_first([*unread, *scored])
 
 
 def _found_in_text(header: RunHeader) -> Callable[[Sample], Any]:
@@ -85,9 +119,20 @@ def _found_in_text(header: RunHeader) -> Callable[[Sample], Any]:
     return read
 
 
-def _worst_first(
-    pairs: Iterable[tuple[Sample, Case]], read: Callable[[Sample], Any], judged: JudgementReader
-) -> list[SampleDetail]:
-    """Inconclusive samples first, so that they are never out of sight, then the lowest scores."""
-    details = [sample_detail(sample, case, read(sample), judged(sample)) for sample, case in pairs]
-    return sorted(details, key=lambda detail: (detail.line.score is not None, detail.line.score or 0.0))
+class _Reader:
+    """Reads the samples of one run as details."""
+
+    def __init__(self, header: RunHeader) -> None:
+        self._read, self._judged = _found_in_text(header), judgement_reader(header)
+        self._flags = failing_flags(header)
+
+    def worst_first(self, pairs: Iterable[tuple[Sample, Case]]) -> list[SampleDetail]:
+        """Inconclusive samples first, so that they are never out of sight, then flagged ones, then the lowest scores.
+
+        What fails comes before what passes, whatever the score.
+        """
+        details = [
+            sample_detail(sample, case, self._read(sample), self._judged(sample, case), self._flags)
+            for sample, case in pairs
+        ]
+        return sorted(details, key=lambda detail: (badness(detail), detail.line.score or 0.0))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
 from steelyard.records import Finding, Sample
+from steelyard.report.figures import counted
 from steelyard.report.model import JudgementDetail, SampleDetail
 from steelyard.report.safe_text import as_text, clipped, shortened
 from steelyard.suite.case import Case
@@ -20,8 +22,8 @@ _MOST_MARKS = 200
 _LONGEST_MARK = 200
 
 
-def sample_line(sample: Sample) -> SampleLine:
-    """The sample in one line, with what went wrong in a few words."""
+def sample_line(sample: Sample, flags: Collection[str] = ()) -> SampleLine:
+    """The sample in one line, with what went wrong in a few words; `flags` are those that fail a sample."""
     return SampleLine(
         case_id=sample.case_id,
         variant=sample.variant,
@@ -30,17 +32,26 @@ def sample_line(sample: Sample) -> SampleLine:
         score=sample.score,
         band=sample.band,
         latency=sample.attempt.latency if sample.attempt.failure is None else None,
-        why=_why(sample),
+        why=_why(sample, flags),
     )
 
 
+def flagged(sample: Sample, flags: Collection[str]) -> tuple[str, ...]:
+    """Which of the flags the sample carries."""
+    return tuple(score.name for score in sample.scores if score.name in flags and score.value)
+
+
 def sample_detail(
-    sample: Sample, case: Case, read: Any = None, judgement: JudgementDetail | None = None
+    sample: Sample,
+    case: Case,
+    read: Any = None,
+    judgement: JudgementDetail | None = None,
+    flags: Collection[str] = (),
 ) -> SampleDetail:
     """The sample with question, truth, answer, scores and findings; `read` is what was read out of other text."""
     findings = [asdict(finding) for finding in sample.findings[:_MOST_FINDINGS]]
     return SampleDetail(
-        line=sample_line(sample),
+        line=sample_line(sample, flags),
         input=_bounded(case.input),
         expected=_bounded(case.expected),
         answer=None if sample.attempt.text is None else shortened(sample.attempt.text, LONGEST_TEXT),
@@ -57,25 +68,41 @@ def sample_detail(
         pictures=tuple(one for one in case.attachments if one.media_type.startswith("image/")),
         marks=tuple(replace(mark, text=clipped(mark.text, _LONGEST_MARK)) for mark in sample.marks[:_MOST_MARKS]),
         judgement=judgement,
+        flagged=flagged(sample, flags),
     )
 
 
-def _why(sample: Sample) -> str:
+def _why(sample: Sample, flags: Collection[str]) -> str:
     if sample.attempt.failure is not None:
         failure = sample.attempt.failure
         return clipped(f"{failure.kind}: {failure.message}", 200)
     if not sample.findings:
         return _weakest(sample)
-    first, *others = sample.findings
     if not sample.outcome.conclusive:
         # Here the finding is why there is no reading: a person must be able to mend the scale by it.
+        first = sample.findings[0]
         return clipped(f"{first.code}: {first.evidence}", 300)
+    # A flag fails the sample whatever else was found: it is said first.
+    raised = [finding for finding in sample.findings if finding.component in flags]
+    others = [finding for finding in sample.findings if finding.component not in flags]
+    if not others:
+        return "; ".join(_with_evidence(finding) for finding in raised)
+    return "; ".join([*dict.fromkeys(finding.code for finding in raised), *_told(*others)])
+
+
+def _told(first: Finding, *others: Finding) -> list[str]:
+    """The first finding in words, the others by their codes."""
     counts = Counter(finding.code for finding in others)
     told = [
         f"{n} more {code}" if code == first.code else f"{n} {code}" if n > 1 else code for code, n in counts.items()
     ]
-    more = [f"{len(told) - _MOST_CODES} other codes"] if len(told) > _MOST_CODES else []
-    return "; ".join([_in_words(first), *told[:_MOST_CODES], *more])
+    left_off = len(told) - _MOST_CODES
+    more = [counted(left_off, "other code")] if left_off > 0 else []
+    return [_in_words(first), *told[:_MOST_CODES], *more]
+
+
+def _with_evidence(finding: Finding) -> str:
+    return f"{finding.code}: {clipped(finding.evidence, 80)}" if finding.evidence else finding.code
 
 
 def _weakest(sample: Sample) -> str:

@@ -15,6 +15,8 @@ from steelyard.report.taxonomy import taxonomy
 
 _MOST_CODES = 50
 _BY_VARIANT = "Measures by variant"
+NO_WEIGHT = "-"
+"""In the place of a gain, for what weighs nothing."""
 _NOTHING = Proportion(Estimate(None, 0), 0, 0)
 
 
@@ -23,18 +25,27 @@ def errors(report: Report) -> Table:
     known = taxonomy(report.header)
     listed = codes_listed(report)
     named = any(figure.code in known and known[figure.code].name for figure in listed)
+    graded = any(not figure.weighs for figure in listed)
     rows = []
     for figure in listed:
-        name = (known[figure.code].name if figure.code in known else "",) if named else ()
+        name = [known[figure.code].name if figure.code in known else ""] if named else []
+        name += [severity_of(report.header, figure.code)] if graded else []
         samples = (samples_with(figure.samples), figures.bare_base(figure.samples))
         rows.append((figure.code, *name, f"{figure.count:,}", *samples, if_mended(report, figure), gain(figure)))
     titles = ("Found", "In samples", "n", "Average if mended", "Gain")
-    name_column = (Column("Name", Kind.TEXT),) if named else ()
+    name_column = ((Column("Name", Kind.TEXT),) if named else ()) + ((Column("Severity"),) if graded else ())
     columns = (Column("Code", Kind.TEXT), *name_column, *map(Column, titles))
     note = "gain: points that the average would rise by if all findings of this code alone were mended"
+    if any(not figure.weighs for figure in listed):
+        note += f"; {NO_WEIGHT}: no weight in the score, so no points say what it is worth to mend: judge by severity"
     left_off = len(report.summary.codes) - len(listed)
     note += f"; {left_off:,} codes that are worth less to mend are not shown" if left_off else ""
     return Table("Errors by code", columns, rows, note if rows else "")
+
+
+def severity_of(header: RunHeader, code: str) -> str:
+    """How grave the suite calls a code; "" when it does not say."""
+    return taxonomy(header)[code].severity if code in taxonomy(header) else ""
 
 
 def codes_listed(report: Report) -> list[CodeFigure]:
@@ -51,13 +62,17 @@ def samples_with(share: Estimate) -> str:
 
 def if_mended(report: Report, figure: CodeFigure) -> str:
     """The average as it is and as it would be: `61.2 % -> 84.0 %`, `61.2 % -> up to 63.0 %`."""
+    if not figure.weighs:
+        return NO_WEIGHT
     now, then = figures.percent(report.summary.overall.average.value), figures.percent(figure.mended.value)
     limit = "up to " if figure.at_most and figure.mended.value is not None else ""
     return f"{now} -> {limit}{then}"
 
 
 def gain(figure: CodeFigure) -> str:
-    """What mending the code is worth in points: `+22.8`."""
+    """What mending the code is worth in points: `+22.8`, or `-` where it weighs nothing."""
+    if not figure.weighs:
+        return NO_WEIGHT
     if figure.mended.value is None:
         return figures.NOT_AVAILABLE
     return figures.points(figure.gain).removesuffix(" points")

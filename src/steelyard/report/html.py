@@ -25,7 +25,7 @@ from steelyard.report.outlines import Palette, box_of, drawings
 from steelyard.report.pictures import Picture, load_pictures
 from steelyard.report.reliability import drawing
 from steelyard.report.safe_text import as_text, laid_out, one_line, shortened
-from steelyard.report.taxonomy import code_of
+from steelyard.report.taxonomy import code_of, in_order
 
 _ROOM = 2_900_000
 _ROOM_PER_SAMPLE = 2_900
@@ -122,6 +122,10 @@ def _render(report: Report, gallery: Gallery, longest: int) -> str:
             confident=confidence_tables,
             reliability=drawing,
             said=judged_wording.said,
+            judge_warnings=judged_wording.judge_warnings(report),
+            labelled=bool(judged_wording.described_judge(report.header).get("labels")),
+            codes=in_order(report.header, (code for detail in report.details for code in _codes(detail))),
+            codes_of=lambda detail: " ".join(_codes(detail)),
             computed_scores=_computed_scores(report),
             ballot_name=judged_wording.ballot_name,
             verdict_signs=VERDICT_SIGNS,
@@ -150,6 +154,11 @@ def _computed_scores(report: Report) -> Callable[[SampleDetail], list[dict[str, 
     return lambda detail: [
         score for score in detail.scores if detail.judgement is None or score.get("name") not in judged
     ]
+
+
+def _codes(detail: SampleDetail) -> list[str]:
+    """The codes found in a sample, each once, as one word."""
+    return list(dict.fromkeys("_".join(as_text(finding.get("code")).split()) for finding in detail.findings))
 
 
 def _release_mark(report: Report) -> float | None:

@@ -19,7 +19,7 @@ from steelyard.analysis.model import (
 )
 from steelyard.records import RunHeader
 from steelyard.release.model import GateResult
-from steelyard.report import error_tables, wording
+from steelyard.report import error_tables, judged_wording, wording
 from steelyard.report.confidence_json import confidence_data
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.taxonomy import code_of
@@ -35,7 +35,7 @@ def to_json(report: Report) -> dict[str, Any]:
 
 def decision_to_json(report: Report) -> dict[str, Any]:
     """The run, its verdict with the reasons, and every gate and criterion."""
-    names = ("format", "run", "verdict", "reasons", "suspect", "notes", "gates", "by_variant")
+    names = ("format", "run", "verdict", "reasons", "suspect", "notes", "warnings", "gates", "by_variant")
     return {key: plain(value) for key, value in _whole(report).items() if key in names}
 
 
@@ -45,9 +45,10 @@ def _whole(report: Report) -> dict[str, Any]:
         "format": FORMAT,
         "run": _run(report),
         "verdict": report.decision.verdict.value if report.decision.verdict else None,
-        "reasons": list(report.decision.reasons),
+        "reasons": wording.all_reasons(report),
         "suspect": list(report.header.suspect),
         "notes": wording.notes(report),
+        "warnings": judged_wording.judge_warnings(report),
         "gates": [_gate(gate) for gate in report.decision.gates],
         "by_variant": [
             {
@@ -81,6 +82,8 @@ def _whole(report: Report) -> dict[str, Any]:
             }
             for priority in summary.priorities
         ],
+        "failing": None if summary.failing is None else asdict(summary.failing),
+        "why_inconclusive": dict(report.why_inconclusive),
         "modes": {name: _mode(figure) for name, figure in summary.modes.items()},
         "judge": None if summary.judge is None else _judge(summary.judge, report.spending),
         "confidence": None if summary.confidence is None else confidence_data(summary.confidence),
@@ -160,8 +163,9 @@ def _code(report: Report, figure: CodeFigure) -> dict[str, Any]:
         "count": figure.count,
         "samples": _estimate(figure.samples),
         "mended": _estimate(figure.mended),
-        "gain": None if figure.mended.value is None else _number(figure.gain),
+        "gain": None if figure.mended.value is None or not figure.weighs else _number(figure.gain),
         "at_most": figure.at_most,
+        "weighs": figure.weighs,
         "slices": [
             {"factor": each.factor, "name": each.name, "count": each.count, "samples": _estimate(each.samples)}
             for each in error_tables.counts_by_slice(report, figure.code)
@@ -230,11 +234,16 @@ def _judge(figures: JudgeFigures, spending: Spending | None) -> dict[str, Any]:
         "made_up_quotes": _estimate(figures.made_up_quotes),
         "contradictions": _estimate(figures.contradictions),
         "failed": _estimate(figures.failed),
+        "unanswered": _estimate(figures.unanswered),
+        "disagreement": _estimate(figures.disagreement),
+        "why_failed": dict(figures.why_failed),
         "dimensions": {
             name: {
                 "bound": _estimate(each.bound),
                 "raw_mean": _estimate(each.raw_mean),
                 "bound_mean": _estimate(each.bound_mean),
+                "top_share": _estimate(each.top_share),
+                "constant": each.constant,
             }
             for name, each in figures.dimensions.items()
         },
@@ -273,6 +282,7 @@ def _detail(detail: SampleDetail) -> dict[str, Any]:
     return {
         **_line(detail.line),
         "passed": detail.passed,
+        "flagged": list(detail.flagged),
         "category": detail.category,
         "difficulty": detail.difficulty,
         "tags": list(detail.tags),

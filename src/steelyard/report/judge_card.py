@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from steelyard.analysis.ballots import is_unanswered
 from steelyard.analysis.health_checks import check_health
 from steelyard.analysis.judge_health import judge_health
 from steelyard.analysis.judge_model import HealthResult, JudgeHealth
+from steelyard.analysis.judge_silence import Reasons
 from steelyard.analysis.rubric import Labels
 from steelyard.errors import UserMistake
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
@@ -45,6 +47,8 @@ class JudgeCard:
     """Where the suite has its labels; "" when it says nowhere."""
     outcomes: dict[str, int] = field(default_factory=dict)
     """How the samples of the run ended."""
+    why_failed: dict[str, int] = field(default_factory=dict)
+    """Why texts came to no reading, in words that name the judge, most frequent first."""
     n_broken: int = 0
     """Texts without any ballot, since a scorer or a judge that is code broke on them."""
 
@@ -84,6 +88,7 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
         examples=watch.examples,
         labels_at=judge.labels,
         outcomes=outcomes,
+        why_failed=watch.reasons.counted(),
         n_broken=broken,
     )
 
@@ -136,9 +141,11 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
     ):
         if count > allowed * header.n_planned + 1e-9:
             yield f"{told} {count} of {header.n_planned} samples, more than the {100 * allowed:g} % allowed"
-    spent = health.spending
-    if spent is not None and spent.calls and spent.failed == spent.calls:
-        yield f"none of {spent.calls} calls of the judge was answered"
+    silent = health.itself.unanswered
+    count = round((silent.value or 0.0) * silent.n)
+    if count > allowed * silent.n + 1e-9:
+        more = "" if count == silent.n else f", more than the {100 * allowed:g} % allowed"
+        yield f"no answer came for {count:,} of {silent.n:,} ballots of the judge{more}"
 
 
 class _Watch:
@@ -147,16 +154,22 @@ class _Watch:
     def __init__(self) -> None:
         self.examples: dict[str, list[Example]] = {}
         self.n_failed = 0
+        self.reasons = Reasons()
 
     def passing(self, judged: Iterable[JudgedSample]) -> Iterator[JudgedSample]:
         """The same judgements."""
         for each in judged:
-            self.n_failed += each.judgement.mode is None
+            if each.judgement.mode is None:
+                self.n_failed += 1
+                self.reasons.add(each.judgement)
             for ballot in each.judgement.ballots:
                 for remark in ballot.remarks:
                     self._keep(remark.code, Example(each.case_id, ballot.member, remark_words(remark)))
                 if ballot.mode is None:
-                    self._keep("FAILED", Example(each.case_id, ballot.member, ballot.told))
+                    self._keep(
+                        "UNANSWERED" if is_unanswered(ballot) else "FAILED",
+                        Example(each.case_id, ballot.member, ballot.told),
+                    )
             for remark in each.judgement.remarks:
                 self._keep(remark.code, Example(each.case_id, "", remark_words(remark)))
             yield each

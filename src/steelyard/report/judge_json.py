@@ -30,6 +30,7 @@ def card_to_json(card: JudgeCard) -> dict[str, Any]:
         "warnings": judge_wording.warnings(card),
         "outcomes": card.outcomes,
         "n_broken": card.n_broken,
+        "why_failed": card.why_failed,
         "labels": card.labels_at or None,
         "thresholds": [
             asdict(result)

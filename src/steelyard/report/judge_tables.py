@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from steelyard.analysis.agreement import Confusion, FlagAgreement
-from steelyard.analysis.judge_model import DimensionHealth
+from steelyard.analysis.judge_model import MOST_LISTED, DimensionHealth
 from steelyard.analysis.model import Estimate
 from steelyard.report import figures
 from steelyard.report.judge_card import JudgeCard
@@ -13,6 +13,7 @@ from steelyard.report.tables import Column, Kind, Table
 
 _MOST_PAIRS = 10
 _MOST_RULES = 20
+_ACROSS = "~"
 _DIMENSION = Column("Dimension", Kind.TEXT)
 Cell = Callable[[DimensionHealth], str]
 
@@ -24,15 +25,15 @@ def thresholds(card: JudgeCard) -> Table:
             threshold.text,
             figures.beside_threshold(result.value, threshold.threshold, threshold.unit),
             figures.bare_base(result.estimate),
-            figures.interval(result.estimate, threshold.unit),
+            figures.interval(result.estimate, threshold.unit) + (f" {_ACROSS}" if result.across else ""),
             result.verdict.value,
         )
         for threshold, result in card.checks
     ]
     columns = (Column("Threshold", Kind.TEXT), *map(Column, ("Value", "n", "95 % interval", "Verdict")))
-    doubt = [result for _, result in card.checks if "reaches across" in result.reason]
-    note = f"the interval of {len(doubt)} reaches across the threshold: more texts would make it surer" if doubt else ""
-    return Table("Thresholds", columns, rows, note)
+    doubt = [threshold.text for threshold, result in card.checks if result.across]
+    note = f"{_ACROSS} the interval reaches across the threshold, more texts would make it surer: {', '.join(doubt)}"
+    return Table("Thresholds", columns, rows, note if doubt else "")
 
 
 def agreement(card: JudgeCard) -> tuple[Table, ...]:
@@ -210,7 +211,8 @@ def behaviour(card: JudgeCard) -> Table:
         ("made up a quote", itself.made_up_quotes),
         ("high score without a quote", itself.unproven),
         ("too few reasons", itself.too_few_reasons),
-        ("failed", itself.failed),
+        ("could not be used", itself.failed),
+        ("never came", itself.unanswered),
     ]
     if itself.contradictions.n:
         named.insert(-1, ("complained of what is not so", itself.contradictions))
@@ -239,10 +241,53 @@ def rules(card: JudgeCard) -> Table:
     return Table("Rules broken", (Column("Rule", Kind.TEXT), Column("Ballots")), rows)
 
 
+def disagreements(card: JudgeCard, most: int = MOST_LISTED) -> Table:
+    """By dimension, at most so many of the texts farthest outside what the reviewer allows."""
+    rows, left_off = [], []
+    for name, each in card.health.dimensions.items():
+        listed = each.disagreements[:most]
+        rows += [
+            (name, far.case_id, f"{far.best:g} ({far.low:g} to {far.high:g})", f"{far.said:g}", f"{far.outside:+g}")
+            for far in listed
+        ]
+        more = each.n_disagreements - len(listed)
+        left_off += [f"and {more:,} more of {name}"] if more else []
+    columns = (_DIMENSION, Column("Case", Kind.TEXT), *map(Column, ("Label", "Judge", "Outside by")))
+    note = "; ".join(["label: the reviewer's best score and the range allowed; judge: as it said", *left_off])
+    return Table("Farthest from the labels", columns, rows, note if rows else "")
+
+
+def flagged_wrongly(card: JudgeCard, most: int = MOST_LISTED) -> Table:
+    """At most so many of the texts whose flag the judge missed, and of those that it flagged for nothing."""
+    rows, left_off = [], []
+    for name, each in card.health.flags.items():
+        for told, cases, count in (
+            ("missed", each.missed, each.agreement.missed),
+            ("raised wrongly", each.false_alarms, each.agreement.false_alarms),
+        ):
+            rows += [(name, case_id, told) for case_id in cases[:most]]
+            more = count - min(len(cases), most)
+            left_off += [f"and {more:,} more {told}"] if more else []
+    columns = (Column("Flag", Kind.TEXT), Column("Case", Kind.TEXT), Column("The judge's flag"))
+    return Table("Flags missed or raised wrongly", columns, rows, "; ".join(left_off))
+
+
+def has_readings(card: JudgeCard) -> bool:
+    """Whether any ballot is of the mode that counts."""
+    return bool(card.health.modes.get(card.health.mode))
+
+
 def all_tables(card: JudgeCard) -> Iterator[Table]:
-    """Every table but the thresholds and the confusions, wide, for views that have room."""
+    """Every table but the thresholds and the confusions, wide, for views that have room.
+
+    Where nothing was read only what became of the answers is told: all else is n/a.
+    """
+    if not has_readings(card):
+        yield behaviour(card)
+        return
     wide, *_ = agreement(card)
-    yield from (wide, flags(card), rubric(card), length(card), together(card))
+    yield from (wide, flags(card), disagreements(card), flagged_wrongly(card))
+    yield from (rubric(card), length(card), together(card))
     yield from (repeatability(card), behaviour(card), rules(card))
 
 
@@ -261,7 +306,7 @@ def _bias(estimate: Estimate) -> str:
 
 
 def _with_interval(figure: str, estimate: Estimate, unit: str) -> str:
-    return figure if estimate.low is None else f"{figure}\n{figures.interval(estimate, unit)}"
+    return figure if estimate.value is None else f"{figure}\n{figures.interval(estimate, unit)}"
 
 
 def _base(estimate: Estimate) -> str:

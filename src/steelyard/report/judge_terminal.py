@@ -16,6 +16,9 @@ from steelyard.report.safe_text import clipped
 from steelyard.report.tables import Table
 from steelyard.report.terminal_layout import LONGEST_LINE, STYLES, Layout, print_parts, speaks_ascii_alone
 
+_FEW = 5
+"""Examples that a terminal shows of each kind; the other views show more."""
+
 
 def print_card(card: JudgeCard, console: Console) -> None:
     """Print the whole card; plain ASCII when the terminal cannot show more."""
@@ -33,20 +36,28 @@ class _View(Layout):
         yield from self.headline()
         yield from self.table(judge_tables.thresholds(card))
         yield from self.bullets("What is wrong", card.health.complaints)
-        yield from self.facts("Pass rate", judge_wording.corrected(card))
-        yield from self.agreement()
-        yield from self.table(judge_tables.flags(card))
-        yield from self.confusions()
-        yield from self.table(judge_tables.rubric(card))
-        yield from self.table(judge_tables.length(card))
-        yield from self.table(judge_tables.together(card))
-        yield from self.table(judge_tables.repeatability(card))
+        if judge_tables.has_readings(card):
+            yield from self.readings()
         yield from self.table(judge_tables.behaviour(card))
         yield from self.table(judge_tables.rules(card))
         yield from self.bullets("For example", judge_wording.examples(card))
         yield from self.facts("Stands on", judge_wording.standing(card))
         yield Text()
         yield self.text(wording.signature_line(card.header), "dim", limit=10 * LONGEST_LINE)
+
+    def readings(self) -> Iterator[RenderableType]:
+        """All that stands on what the judge gave."""
+        card = self.card
+        yield from self.facts("Pass rate", judge_wording.corrected(card))
+        yield from self.agreement()
+        yield from self.table(judge_tables.flags(card))
+        yield from self.table(judge_tables.disagreements(card, _FEW))
+        yield from self.table(judge_tables.flagged_wrongly(card, _FEW))
+        yield from self.confusions()
+        yield from self.table(judge_tables.rubric(card))
+        yield from self.table(judge_tables.length(card))
+        yield from self.table(judge_tables.together(card))
+        yield from self.table(judge_tables.repeatability(card))
 
     def headline(self) -> Iterator[RenderableType]:
         card = self.card

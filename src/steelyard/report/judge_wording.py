@@ -8,6 +8,7 @@ from steelyard.report import figures
 from steelyard.report.judge_card import JudgeCard
 from steelyard.report.judged_tables import spending_words
 from steelyard.report.judged_wording import judged_by
+from steelyard.report.safe_text import clipped
 from steelyard.report.wording import NO_VERDICT
 
 _TOLD = {
@@ -18,8 +19,10 @@ _TOLD = {
     "CONTRADICTION": "a complaint that is wrong",
     "VIOLATION": "an answer that could not be used",
     "DISAGREEMENT": "a disagreement",
-    "FAILED": "no reading",
+    "FAILED": "nothing usable",
+    "UNANSWERED": "no answer",
 }
+_LONGEST_REASON = 240
 
 
 def verdict_word(card: JudgeCard) -> str:
@@ -54,7 +57,8 @@ def standing(card: JudgeCard) -> list[tuple[str, str]]:
         ("Ballots", f"{health.n_ballots:,}, {_modes(card)}"),
     ]
     if health.n_aside:
-        rows.append(("Set aside", f"{figures.counted(health.n_aside, 'text')} read in another mode than {health.mode}"))
+        texts = figures.counted(health.n_aside, "text")
+        rows.append(("Set aside", f"{texts}: only bare scores could be read from the judge's answers"))
     if why := no_labels(card):
         rows.append(("Labels", why))
     if health.spending is not None and health.spending.calls:
@@ -89,7 +93,10 @@ def no_labels(card: JudgeCard) -> str:
 def _modes(card: JudgeCard) -> str:
     told = [f"{count:,} in mode {mode}" for mode, count in card.health.modes.items()]
     without = card.health.n_ballots - sum(card.health.modes.values())
-    told += [f"{without:,} without a reading"] if without else []
+    silent = card.health.itself.unanswered
+    unanswered = round((silent.value or 0.0) * silent.n)
+    told += [f"{without - unanswered:,} not usable"] if without > unanswered else []
+    told += [f"{unanswered:,} unanswered"] if unanswered else []
     return ", ".join(told) or "none"
 
 
@@ -113,11 +120,19 @@ def _corrected(rate: Estimate, *, clipped: bool) -> str:
 
 def warnings(card: JudgeCard) -> list[str]:
     """What a reader must know before reading a figure."""
-    said = [no_labels(card)]
+    said = [commonest_failure(card), no_labels(card)]
     if card.n_broken:
         texts = figures.counted(card.n_broken, "text")
         said.append(f"{texts} not judged, since a scorer or the judge's own code broke: in no figure of this card")
     return [each for each in said if each]
+
+
+def commonest_failure(card: JudgeCard) -> str:
+    """`9 of 9: judge good: http_401 Incorrect API key provided`; "" when every text has a reading."""
+    if not card.why_failed:
+        return ""
+    reason, count = next(iter(card.why_failed.items()))
+    return f"{count:,} of {card.health.n_texts:,}: {clipped(reason, _LONGEST_REASON)}"
 
 
 def examples(card: JudgeCard) -> list[str]:

@@ -4,37 +4,91 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.answer.ladder import climb
-from steelyard.records import REMARKS, Ballot, Judgement, Remark, RunHeader, Sample
+from steelyard.records import REMARKS, Ballot, Judgement, Mode, Remark, RunHeader, Sample
 from steelyard.report.model import BallotDetail, JudgementDetail, Marked
 from steelyard.report.safe_text import as_text, clipped, laid_out, shortened
+from steelyard.suite.case import Case
 from steelyard.suite.paths import MISSING, compile_path
 
 _LONGEST_TEXT = 20_000
 _LONGEST_SAID = 2_000
 _LONGEST_RULE = 300
+_LONGEST_LABEL = 40
 _MOST_BALLOTS = 20
 _MOST_FIELDS = 20
 _MOST_REMARKS = 30
 
-JudgementReader = Callable[[Sample], JudgementDetail | None]
+JudgementReader = Callable[[Sample, Case], JudgementDetail | None]
 
 
 def judgement_reader(header: RunHeader) -> JudgementReader:
-    """A function from a sample of the run to what its judge said; None for samples without a judgement."""
+    """A function from a sample of the run and its case to what its judge said; None for samples without a judgement."""
     described = header.suite.get("judge") or {}
     names = _names(described)
     judged_text = _judged_text(str(described.get("of") or ""))
+    labels_of = _labels(str(described.get("labels") or ""))
+    main = str(described.get("mode") or "")
 
-    def read(sample: Sample) -> JudgementDetail | None:
-        if sample.judgement is None:
+    def read(sample: Sample, case: Case) -> JudgementDetail | None:
+        judgement = sample.judgement
+        if judgement is None:
             return None
-        text = judged_text(sample)
-        return _detail(sample.judgement, names, str(described.get("mode") or ""), text)
+        found = _detail(judgement, names, judged_text(sample), labels_of(case))
+        if judgement.mode is None or not main or judgement.mode.value == main:
+            return found
+        return replace(found, aside=True, aside_why=_aside_why(judgement, described))
 
     return read
+
+
+def _labels(place: str) -> Callable[[Case], dict[str, str]]:
+    """From a case to what a reviewer would give, in words, by dimension and flag."""
+    if not place:
+        return lambda _case: {}
+    at = compile_path(place)
+
+    def labels(case: Case) -> dict[str, str]:
+        given = at(case)
+        return {str(name): label_words(label) for name, label in given.items()} if isinstance(given, Mapping) else {}
+
+    return labels
+
+
+def label_words(label: Any) -> str:
+    """A label as the case has it: `3 (2 to 4)`, `yes`."""
+    if isinstance(label, bool):
+        return "yes" if label else "no"
+    if isinstance(label, Mapping):
+        return f"{as_text(label.get('best'))}{_allowed(label.get('allowed'))}"
+    return as_text(label)
+
+
+def _allowed(ends: Any) -> str:
+    if isinstance(ends, list | tuple) and len(ends) > 1 and all(isinstance(each, int) for each in ends):
+        return f" ({ends[0]} to {ends[-1]})"
+    return ""
+
+
+def _aside_why(judgement: Judgement, described: Mapping[str, Any]) -> str:
+    """Why a judgement is of another mode than the run's, with the first thing that was wrong."""
+    if judgement.mode is not Mode.BASIC:
+        return f"judged in mode {judgement.mode}"
+    basic = next((ballot for ballot in judgement.ballots if ballot.mode is Mode.BASIC), None)
+    problem = "" if basic is None else _first_problem(basic, described)
+    return "only bare scores could be read from the judge's answers" + (f": {problem}" if problem else "")
+
+
+def _first_problem(ballot: Ballot, described: Mapping[str, Any]) -> str:
+    asked = [str((described.get(part) or {}).get("in") or "").partition(".")[0] for part in ("reasons", "evidence")]
+    lacking = [name for name in dict.fromkeys(asked) if name and name not in ballot.reply]
+    if lacking:
+        return f"no {' and no '.join(lacking)} in the answer"
+    unusable = [remark.told for remark in ballot.remarks if remark.code == "VIOLATION"]
+    return clipped(unusable[0].partition(";")[0], _LONGEST_RULE) if unusable else ""
 
 
 def _names(described: Mapping[str, Any]) -> tuple[str, ...]:
@@ -57,24 +111,31 @@ def _judged_text(of: str) -> Callable[[Sample], str | None]:
     return text
 
 
-def _detail(judgement: Judgement, names: Sequence[str], main: str, text: str | None) -> JudgementDetail:
+def _detail(judgement: Judgement, names: Sequence[str], text: str | None, labels: Mapping[str, str]) -> JudgementDetail:
     return JudgementDetail(
         mode=judgement.mode.value if judgement.mode else None,
-        marks=_marks(judgement, names),
+        marks=_marks(judgement, names, labels),
         ballots=tuple(_ballot(ballot, names) for ballot in judgement.ballots[:_MOST_BALLOTS]),
         remarks=_remarks(judgement.remarks),
         told=clipped(judgement.told, _LONGEST_SAID),
         text=None if text is None else shortened(text, _LONGEST_TEXT),
         shortened=any(call.shortened for call in judgement.calls),
         metrics=dict(judgement.metrics) if len(as_text(dict(judgement.metrics))) <= _LONGEST_SAID else None,
-        aside=judgement.mode is not None and bool(main) and judgement.mode.value != main,
     )
 
 
-def _marks(said: Judgement | Ballot, names: Sequence[str]) -> tuple[Marked, ...]:
+def _marks(
+    said: Judgement | Ballot, names: Sequence[str], labels: Mapping[str, str] | None = None
+) -> tuple[Marked, ...]:
     known = names or tuple(said.bound)
     return tuple(
-        Marked(name, said.raw.get(name), said.bound.get(name), clipped(said.bound_by.get(name, ""), _LONGEST_RULE))
+        Marked(
+            name,
+            said.raw.get(name),
+            said.bound.get(name),
+            clipped(said.bound_by.get(name, ""), _LONGEST_RULE),
+            clipped((labels or {}).get(name, ""), _LONGEST_LABEL),
+        )
         for name in known
         if name in said.raw or name in said.bound
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.ballots import FAILED
+from steelyard.analysis.model import Estimate, JudgeFigures
 from steelyard.report import figures, judged_wording, wording
 from steelyard.report.model import Report
 from steelyard.report.tables import Column, Kind, Table
@@ -57,13 +58,15 @@ def judge(report: Report) -> list[tuple[str, str]]:
     rows = [
         ("Judged by", judged_wording.judged_by(report.header)),
         ("Mode", judged_wording.mode_sentence(report)),
-        ("Read", _rungs(found.rungs, found.n_ballots)),
+        ("Read", _rungs(found)),
         ("Broken rules", _share(found.broken_rules)),
         ("Made-up quotes", _share(found.made_up_quotes)),
-        ("Failed", _share(found.failed)),
+        ("Not usable", _share(found.failed)),
     ]
     if found.contradictions.n:
         rows.insert(-1, ("Contradicted by the answer", _share(found.contradictions)))
+    if found.unanswered.value:
+        rows.append(("Unanswered", _share(found.unanswered)))
     others = [f"{code} {count:,}" for code, count in found.remarks.items() if code not in _SHOWN_ALWAYS]
     if others:
         of = figures.counted(found.broken_rules.n, "ballot")
@@ -76,6 +79,7 @@ def judge(report: Report) -> list[tuple[str, str]]:
 def spending_words(spent: Spending) -> str:
     """What calling a judge took; each sum with how many calls it stands on."""
     calls = figures.counted(spent.calls, "call")
+    calls += f", {figures.counted(spent.tries, 'try', 'tries')}" if spent.tries > spent.calls else ""
     more = [f"{spent.failed:,} failed"] if spent.failed else []
     more += [f"{spent.cached:,} from the cache"] if spent.cached else []
     parts = [f"{calls} ({', '.join(more)})" if more else calls]
@@ -89,9 +93,12 @@ def spending_words(spent: Spending) -> str:
     return "; ".join(parts)
 
 
-def _rungs(rungs: dict[str, int], n_ballots: int) -> str:
-    told = ", ".join(f"{count:,} {rung.replace('_', ' ')}" for rung, count in rungs.items())
-    return f"{told} (n {figures.counted(n_ballots, 'ballot')})" if told else "no ballots"
+def _rungs(found: JudgeFigures) -> str:
+    silent = round((found.unanswered.value or 0.0) * found.unanswered.n)
+    named = [(count, rung.replace("_", " ")) for rung, count in found.rungs.items() if rung != FAILED]
+    named += [(found.rungs.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
+    told = ", ".join(f"{count:,} {words}" for count, words in named if count > 0)
+    return f"{told} (n {figures.counted(found.n_ballots, 'ballot')})" if told else "no ballots"
 
 
 def _share(estimate: Estimate) -> str:

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from steelyard.records import RunHeader
+from steelyard.analysis.judge_model import INFLATION
+from steelyard.analysis.model import Estimate
+from steelyard.records import Mode, RunHeader
 from steelyard.report import figures
 from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report
+
+_MEND_ASIDE = (
+    "give the judge more max_tokens or ask_again, or take one that keeps to the response's schema,"
+    " then steelyard rescore --judge-again"
+)
+
+_FEWEST = 10
+"""Fewer texts than this show no habit."""
+_MUCH_BROKEN, _MUCH_MADE_UP, _MUCH_DISAGREEMENT = 0.10, 0.05, 0.20
 
 
 def mode_sentence(report: Report) -> str:
@@ -19,6 +30,43 @@ def mode_sentence(report: Report) -> str:
     n_main = modes[main].n if main in modes else 0
     others = [f"{each.n:,} {name} set aside, in no figure" for name, each in modes.items() if name != main]
     return ", ".join([f"{figures.counted(n_main, 'sample')} judged by {main}", *others])
+
+
+def aside_sentence(report: Report) -> str:
+    """Why samples are set aside, by the first of them, and what to do; "" when none is."""
+    why = [each.judgement.aside_why for each in report.details if each.judgement and each.judgement.aside]
+    if not why:
+        return ""
+    return f"set aside: {why[0]}; {_MEND_ASIDE if Mode.BASIC in report.summary.modes else 'judge all of them alike'}"
+
+
+def judge_warnings(report: Report) -> list[str]:
+    """What a reader must know of the judge before trusting a figure; no verdict stands on it."""
+    judge = report.summary.judge
+    if judge is None:
+        return []
+    top = judge_scale(report.header)[1]
+    found = [
+        _warning(judge.broken_rules, _MUCH_BROKEN, "ballots broke a rule of the suite"),
+        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "ballots quote what the text does not say"),
+        _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have readings that lie far apart"),
+    ]
+    enough = {name: each for name, each in judge.dimensions.items() if each.top_share.n >= _FEWEST}
+    same = [name for name, each in enough.items() if each.constant]
+    inflated = [
+        f"{name} {figures.band_count(each.top_share)}"
+        for name, each in enough.items()
+        if not each.constant and (each.top_share.value or 0.0) > INFLATION
+    ]
+    if inflated:
+        found.append(f"{top:g} of {top:g} for more than 1 in 10 texts is inflation: {', '.join(inflated)}")
+    if same:
+        found.append(f"the same score for every text tells none from another: {', '.join(same)}")
+    return [f"{each}; see steelyard judge check" for each in found if each]
+
+
+def _warning(share: Estimate, limit: float, words: str) -> str:
+    return f"{figures.band_count(share)} {words}" if (share.value or 0.0) > limit else ""
 
 
 def described_judge(header: RunHeader) -> dict[str, Any]:
@@ -61,6 +109,20 @@ def flag_names(header: RunHeader) -> list[str]:
     return [str(each["name"]) for each in flags]
 
 
+def failing_flags(header: RunHeader) -> list[str]:
+    """The flags that fail a text which carries them."""
+    flags = (described_judge(header).get("rubric") or {}).get("flags") or ()
+    return [str(each["name"]) for each in flags if each.get("fails")]
+
+
+def judge_name(header: RunHeader) -> str:
+    """Who judged in one or two words: `rules`, `model qwen2.5`; "" without a judge."""
+    judge = described_judge(header)
+    names = [str(each.get("name") or each.get("model") or "") for each in judge.get("members") or ()]
+    mode = str(judge.get("mode") or "")
+    return " ".join(dict.fromkeys([mode, ", ".join(names)])).strip()
+
+
 def judged_names(header: RunHeader) -> set[str]:
     """Dimensions and flags: what a judge says, beside what scorers compute."""
     dimensions = (described_judge(header).get("rubric") or {}).get("dimensions") or ()
@@ -70,10 +132,11 @@ def judged_names(header: RunHeader) -> set[str]:
 def mark_words(mark: Marked) -> str:
     """`tone: 5 -> 4 (when not structure.complete then tone <= 4)`, `tone: 4`, `harm: no -> yes (...)`."""
     raw, bound = said(mark.raw), said(mark.bound)
+    label = f"; label {mark.label}" if mark.label else ""
     if raw == bound:
-        return f"{mark.name}: {bound}"
+        return f"{mark.name}: {bound}{label}"
     why = f" ({mark.bound_by})" if mark.bound_by else ""
-    return f"{mark.name}: {raw} -> {bound}{why}"
+    return f"{mark.name}: {raw} -> {bound}{why}{label}"
 
 
 def said(value: float | bool | None) -> str:
@@ -85,7 +148,7 @@ def said(value: float | bool | None) -> str:
 
 def judged_lines(judged: JudgementDetail) -> Iterator[str]:
     """What all ballots come to, line by line."""
-    yield f"mode: {judged.mode or 'no reading'}" + (" (set aside)" if judged.aside else "")
+    yield f"mode: {judged.mode or 'no reading'}" + (f" (set aside: {judged.aside_why})" if judged.aside else "")
     if judged.shortened:
         yield "a judge saw only the head and the tail of this text"
     if judged.told:

@@ -40,6 +40,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"**Pass rate {safe(rate)}** &nbsp; average {safe(figures.with_base(report.summary.overall.average))}"
     said = [safe(reason) for reason in wording.reasons(report)[:MOST_ROWS]]
     said += [f"**SUSPECT**: {safe(reason)}" for reason in report.header.suspect[:MOST_ROWS]]
+    said += [f"⚠️ {safe(warning)}" for warning in judged_wording.judge_warnings(report)]
     said += [safe(note) for note in wording.notes(report)]
     if said:
         yield "\n".join(f"- {sentence}" for sentence in said)

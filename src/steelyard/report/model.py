@@ -21,6 +21,8 @@ class Marked:
     bound: float | bool | None
     bound_by: str = ""
     """The rule that made the difference; "" when there is none."""
+    label: str = ""
+    """What a reviewer would give: `3 (2 to 4)`, `yes`; "" without a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class JudgementDetail:
     """True when a judge saw only head and tail of the text."""
     metrics: Any = None
     """What the suite's measures found, which the rules look at."""
+    aside_why: str = ""
+    """Why only a part of the judge's answer could be read; "" unless it is set aside."""
     aside: bool = False
     """True when it is of another mode than the run's: then the sample is in none of the run's figures."""
 
@@ -88,6 +92,8 @@ class SampleDetail:
     """What was found right, with its place on the picture."""
     judgement: JudgementDetail | None = None
     """What the judge said; None without one."""
+    flagged: tuple[str, ...] = ()
+    """The flags that it carries and that fail it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,5 +110,7 @@ class Report:
     """How many samples the run has; `details` may hold fewer and then the report says so."""
     findings: dict[str, list[Found]] = field(default_factory=dict)
     """By code, the findings behind its count; the first few hundred when there are more."""
+    why_inconclusive: dict[str, int] = field(default_factory=dict)
+    """Why samples gave no reading, in words that name who failed, most frequent first."""
     spending: Spending | None = None
     """What the judge's calls took; None without a judge."""

@@ -62,12 +62,18 @@ def clipped(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: max(limit - 3, 1)].rstrip() + "..."
 
 
+_WHOLE_BELOW = 1e15
+"""Whole numbers below this are written without a decimal."""
+
+
 def as_text(value: Any, *, indent: int | None = None) -> str:
     """Any stored value as text a person reads: strings as they are, nothing as an empty string, the rest as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE_BELOW:
+        return f"{value:.0f}"
     return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
 
 

@@ -67,9 +67,13 @@ def gates(report: Report) -> Table:
     return Table("Gates", columns, rows)
 
 
-def slices(report: Report, factor: str, limit: int) -> Table:
-    """The groups of one factor; the lowest averages alone when there are more than `limit`."""
-    groups = report.summary.slices[factor]
+def slices(report: Report, factor: str, limit: int, *, fewest: int = 1) -> Table:
+    """The groups of one factor; the lowest averages alone when there are more than `limit`.
+
+    Groups of fewer planned samples than `fewest` are left out, unless that is all of them.
+    """
+    every = report.summary.slices[factor]
+    groups = [group for group in every if group.n_planned >= fewest] or every
     shown = groups if len(groups) <= limit else sorted(groups, key=_lowest_first)[:limit]
     rows = [
         (
@@ -84,8 +88,10 @@ def slices(report: Report, factor: str, limit: int) -> Table:
     ]
     interval = Column("95 % interval")
     columns = (_text(factor.capitalize()), Column("Average"), interval, Column("Pass rate"), interval, Column("n"))
-    left_off = len(groups) - len(shown)
-    note = f"the {len(shown)} lowest averages of {len(groups):,}; {left_off:,} are not shown" if left_off else ""
+    left_off = len(every) - len(shown)
+    which = f"the {len(shown)} lowest averages of {len(groups):,}" if len(groups) > len(shown) else "all"
+    which += f" with {fewest} samples or more" if len(groups) < len(every) else ""
+    note = f"{which}; {left_off:,} are not shown" if left_off else ""
     return Table(f"By {factor}{_passing(report)}", columns, rows, note, _best(report) if factor == "variant" else "")
 
 
@@ -127,13 +133,25 @@ def computed(report: Report) -> dict[str, Estimate]:
     return {name: average for name, average in report.summary.overall.components.items() if name not in judged}
 
 
-def patterns(report: Report) -> Table:
-    """What goes wrong more than once, with the first cases behind it."""
+def patterns(report: Report, limit: int | None = None) -> Table:
+    """What goes wrong more than once, with the first cases behind it; patterns of the same cases are one row."""
     found = report.summary.patterns
-    rows = [(pattern.sentence, _some(pattern.cases, pattern.n_cases)) for pattern in found]
-    in_all = report.summary.extra.get("n_patterns", len(found))
-    note = f"the {len(found)} most frequent of {in_all:,} patterns" if in_all > len(found) else ""
+    alike: dict[tuple[tuple[str, ...], int], list[str]] = {}
+    for pattern in found:
+        alike.setdefault((pattern.cases, pattern.n_cases) if pattern.cases else ((pattern.sentence,), 0), []).append(
+            pattern.sentence
+        )
+    listed = list(alike.items())[:limit]
+    rows = [(_told_once(sentences), _some(cases, n_cases) if n_cases else "") for (cases, n_cases), sentences in listed]
+    in_all, shown = report.summary.extra.get("n_patterns", len(found)), sum(len(each) for _, each in listed)
+    note = f"the {shown} most frequent of {in_all:,} patterns" if in_all > shown else ""
     return Table("Common failure patterns", (_text("Pattern"), _text("Cases")), rows, note)
+
+
+def _told_once(sentences: list[str]) -> str:
+    """The first sentence, and how many more speak of the same cases."""
+    first, *others = sentences
+    return f"{first}; the same cases: {'; '.join(others)}" if others else first
 
 
 def _some(cases: tuple[str, ...], n_cases: int) -> str:
@@ -144,8 +162,11 @@ def _some(cases: tuple[str, ...], n_cases: int) -> str:
 
 def priorities(report: Report) -> Table:
     """What to mend first; each sentence says its average, n and how far the whole would rise."""
-    rows = [(str(number), priority.sentence) for number, priority in enumerate(report.summary.priorities, 1)]
-    return Table("Improvement priorities", (Column("#"), _text("Priority")), rows)
+    sentences = [priority.sentence for priority in report.summary.priorities]
+    failing = wording.failing_sentence(report)
+    rows = [(str(number), sentence) for number, sentence in enumerate(sentences or [failing], 1) if sentence]
+    conclusion = failing if sentences else ""
+    return Table("Improvement priorities", (Column("#"), _text("Priority")), rows, conclusion=conclusion)
 
 
 def worst(report: Report) -> Table:

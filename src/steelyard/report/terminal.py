@@ -11,13 +11,24 @@ from rich.text import Text
 
 from steelyard.analysis.model import Estimate
 from steelyard.records import Verdict
-from steelyard.report import confidence_tables, criteria_tables, error_tables, figures, judged_tables, tables, wording
+from steelyard.report import (
+    confidence_tables,
+    criteria_tables,
+    error_tables,
+    figures,
+    judged_tables,
+    judged_wording,
+    tables,
+    wording,
+)
 from steelyard.report.model import Report
 from steelyard.report.safe_text import clipped
 from steelyard.report.tables import Table
 from steelyard.report.terminal_layout import LONGEST_LINE, STYLES, Layout, print_parts, speaks_ascii_alone
 
 _MOST_GROUPS = 20
+_MOST_TAGS = 10
+_MOST_PATTERNS = 8
 _MOST_GATES = 40
 _BAR_WIDTH = 20
 
@@ -49,7 +60,7 @@ class _View(Layout):
         yield from self.judge()
         yield from self.bands()
         for factor in self.report.summary.slices:
-            yield from self.table(tables.slices(self.report, factor, _MOST_GROUPS))
+            yield from self.table(self.slices(factor))
         yield from self.table(judged_tables.dimensions(self.report))
         yield from self.table(judged_tables.flags(self.report))
         yield from self.table(tables.components(self.report))
@@ -57,7 +68,7 @@ class _View(Layout):
         yield from self.fitting(*error_tables.measures_by_variant(self.report))
         yield from self.table(error_tables.errors(self.report))
         yield from self.confidence()
-        yield from self.table(tables.patterns(self.report))
+        yield from self.table(tables.patterns(self.report, _MOST_PATTERNS))
         yield from self.table(tables.priorities(self.report))
         yield from self.table(tables.worst(self.report))
         yield from self.table(tables.slowest(self.report))
@@ -88,6 +99,8 @@ class _View(Layout):
             yield self.bullet("-", reason)
         for warning in report.header.suspect:
             yield self.bullet("!", f"SUSPECT: {warning}", "bold yellow")
+        for warning in judged_wording.judge_warnings(report):
+            yield self.bullet("!", warning, "yellow")
         for note in wording.notes(report):
             yield self.bullet("*", note)
 
@@ -105,9 +118,15 @@ class _View(Layout):
         for table in (confidence_tables.buckets, confidence_tables.labels):
             yield from self.table(table(self.report))
 
+    def slices(self, factor: str) -> Table:
+        """The groups of a factor. A case has many tags: one that only one sample bears is no group."""
+        if factor == "tag":
+            return tables.slices(self.report, factor, _MOST_TAGS, fewest=2)
+        return tables.slices(self.report, factor, _MOST_GROUPS)
+
     def bands(self) -> Iterator[RenderableType]:
         shares = self.report.summary.overall.bands
-        if not shares:
+        if not any(share.n for share in shares.values()):
             return
         yield from self.heading("Score distribution")
         rows = Grid.grid(padding=(0, 2))

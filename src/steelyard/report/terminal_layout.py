@@ -18,6 +18,8 @@ _LONGEST_CELL = 160
 _LONGEST_FIGURE = 24
 _LEAST_NAME = 10
 """Columns that the names at the left of a table need at least."""
+_MOST_NAME = 24
+"""A longer word may be broken."""
 LONGEST_LINE = 400
 STYLES = {
     Verdict.PASS.value: "bold green",
@@ -103,7 +105,9 @@ class Layout:
     def fits(self, table: Table) -> bool:
         """True when every column but the names at the left has room without wrapping."""
         figures_wide = sum(_width(column) + 1 for column in _columns(table)[1:])
-        return figures_wide + 2 + _LEAST_NAME <= self.width
+        names = (word for cell in (_columns(table) or [()])[0] for word in cell.split())
+        longest = max((len(word) for word in names), default=_LEAST_NAME)
+        return figures_wide + 2 + min(max(longest, _LEAST_NAME), _MOST_NAME) <= self.width
 
     def gap(self, table: Table) -> int:
         """Two spaces between columns where they fit, else one."""

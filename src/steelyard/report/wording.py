@@ -10,11 +10,15 @@ from steelyard.analysis.model import SampleLine
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.release.model import GateResult
 from steelyard.report import figures
-from steelyard.report.judged_wording import mode_sentence
+from steelyard.report.judged_wording import aside_sentence, mode_sentence
 from steelyard.report.model import Report, SampleDetail
+from steelyard.report.safe_text import clipped
 from steelyard.store.base import Found
 
 NO_VERDICT = "NO VERDICT"
+_KINDS = "what failed: "
+_LONGEST_REASON = 240
+_MOST_FAILING = 12
 
 VERDICT_MEANINGS = {
     Verdict.PASS: "every {gate} holds",
@@ -51,7 +55,42 @@ def verdict_meaning(report: Report) -> str:
 def reasons(report: Report) -> list[str]:
     """Why the verdict is what it is, without what its meaning and the warnings already say."""
     said = {verdict_meaning(report), *(f"suspect: {warning}" for warning in report.header.suspect)}
-    return [reason for reason in report.decision.reasons if reason not in said]
+    return [reason for reason in all_reasons(report) if reason not in said]
+
+
+def all_reasons(report: Report) -> list[str]:
+    """Every reason of the verdict, and why most samples without a reading have none where that is many."""
+    why, found = commonest_failure(report), list(report.decision.reasons)
+    if not why:
+        return found
+    # What failed is then said in full.
+    found = [reason for reason in found if not (len(report.why_inconclusive) == 1 and reason.startswith(_KINDS))]
+    at = 1 if report.decision.verdict is Verdict.INVALID else len(found)
+    return [*found[:at], why, *found[at:]]
+
+
+def commonest_failure(report: Report) -> str:
+    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples have no reading; else ""."""
+    failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if not _conclusive(outcome))
+    planned = max(report.summary.overall.n_planned, report.n_samples)
+    allowed = float(report.header.suite.get("max_inconclusive") or 0.0)
+    if not report.why_inconclusive or failed <= allowed * planned + 1e-9:
+        return ""
+    reason, count = next(iter(report.why_inconclusive.items()))
+    return f"{count:,} of {failed:,}: {clipped(reason, _LONGEST_REASON)}"
+
+
+def _conclusive(outcome: str) -> bool:
+    return outcome in (Outcome.SCORED, Outcome.MALFORMED)
+
+
+def badness(detail: SampleDetail) -> int:
+    """Where a sample stands among the worst: 0 without a reading, 1 flagged, 2 failed, 3 all others."""
+    if detail.line.score is None:
+        return 0
+    if detail.flagged and not is_aside(detail):
+        return 1
+    return 2 if detail.passed is False else 3
 
 
 def pass_rate(report: Report) -> str:
@@ -139,7 +178,7 @@ def notes(report: Report) -> list[str]:
     """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
     header = report.header
     begun = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header)]
-    found = [*begun, _strict(header), _repeats(report), mode_sentence(report)]
+    found = [*begun, _strict(header), _repeats(report), mode_sentence(report), aside_sentence(report)]
     return [note for note in found if note]
 
 
@@ -243,7 +282,8 @@ def is_aside(detail: SampleDetail) -> bool:
 
 def aside_words(detail: SampleDetail) -> str:
     """Why a sample is in no figure."""
-    return f"set aside: judged in mode {detail.judgement.mode if detail.judgement else ''}"
+    why = detail.judgement.aside_why if detail.judgement else ""
+    return f"set aside: {why}" if why else "set aside"
 
 
 def scale_of(header: RunHeader, component: str) -> tuple[float, float]:
@@ -261,6 +301,21 @@ def weight_of(header: RunHeader, component: str) -> str:
     weights = {name: float(weight) for name, weight in declared.items() if isinstance(weight, int | float)}
     total = sum(weights.values())
     return figures.threshold(weights[component] / total) if component in weights and total > 0 else ""
+
+
+def failing_sentence(report: Report) -> str:
+    """Which grave errors of what weighs nothing are in the failing samples; "" when there are none.
+
+    `In 14 of 30 failing samples, although they weigh nothing: DEATH 1, MEDICAL 2`.
+    """
+    found = report.summary.failing
+    if found is None:
+        return ""
+    named = [f"{code} {count:,}" for code, count in list(found.codes.items())[:_MOST_FAILING]]
+    left_off = len(found.codes) - len(named)
+    named += [f"and {figures.counted(left_off, 'more code')}"] if left_off else []
+    of = f"{found.n_with:,} of {figures.counted(found.n_failing, 'failing sample')}"
+    return f"In {of}, critical or major, although they weigh nothing in the score: {', '.join(named)}"
 
 
 def band_floor(header: RunHeader, band: str) -> str:

@@ -54,6 +54,8 @@ class Spending:
     """What the calls of a judge took; each sum is over the calls that told, and says nothing where none did."""
 
     calls: int = 0
+    tries: int = 0
+    """How often all calls were tried, the first time included."""
     failed: int = 0
     cached: int = 0
     """Answers that came from the cache."""
@@ -70,6 +72,7 @@ class Spending:
     def add(self, attempt: dict[str, Any]) -> None:
         """Count one call, given as plain data."""
         self.calls += 1
+        self.tries += attempt["tries"]
         if attempt["failure"] is None:
             self.latency += attempt["latency"]
         else:

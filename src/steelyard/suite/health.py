@@ -39,7 +39,12 @@ HEALTH: dict[str, HealthMetric] = {
     metric.name: metric
     for metric in (
         HealthMetric("agreement.<dimension>.exact", "share", "scores inside the allowed range", "labels"),
-        HealthMetric("agreement.<dimension>.within_one", "share", "scores at most one point from the best", "labels"),
+        HealthMetric(
+            "agreement.<dimension>.within_one",
+            "share",
+            "scores in the allowed range or at most one point outside it",
+            "labels",
+        ),
         HealthMetric("agreement.<dimension>.kappa", "kappa", "weighted kappa between judge and labels", "labels"),
         HealthMetric("agreement.<dimension>.alpha", "alpha", "Krippendorff's alpha of judge and labels", "labels"),
         HealthMetric("agreement.<dimension>.bias", "points", "mean of judge minus best, without its sign", "labels"),
@@ -55,7 +60,8 @@ HEALTH: dict[str, HealthMetric] = {
         HealthMetric("made_up_quotes", "share", "ballots with a quote that is not in the text", "evidence"),
         HealthMetric("unproven", "share", "ballots with a high score without a quote", "evidence"),
         HealthMetric("contradictions", "share", "ballots with a complaint that the answer shows to be wrong", "check"),
-        HealthMetric("failed", "share", "ballots without a reading"),
+        HealthMetric("failed", "share", "answered ballots that could not be used"),
+        HealthMetric("unanswered", "share", "ballots whose calls were never answered"),
         HealthMetric("strict", "share", "ballots that came in the shape asked for, at once"),
         HealthMetric("basic", "share", "ballots of which only the scores could be read"),
         HealthMetric("disagreement", "share", "samples whose ballots are far apart"),

@@ -7,12 +7,15 @@
   const field = (name) => document.getElementById(name);
   const words = new Map();
   const text = (sample) => {
-    if (!words.has(sample)) words.set(sample, sample.textContent.toLowerCase());
+    if (!words.has(sample)) {
+      const parts = Array.from(sample.querySelectorAll("[data-find]"), (part) => part.textContent);
+      words.set(sample, parts.join("\n").toLowerCase());
+    }
     return words.get(sample);
   };
   const number = (sample, key, absent) => (sample.dataset[key] === "" ? absent : Number(sample.dataset[key]));
   const orders = {
-    worst: (a, b) => number(a, "score", -1) - number(b, "score", -1),
+    worst: (a, b) => number(a, "rank", 0) - number(b, "rank", 0) || number(a, "score", -1) - number(b, "score", -1),
     best: (a, b) => number(b, "score", -1) - number(a, "score", -1),
     slowest: (a, b) => number(b, "latency", -1) - number(a, "latency", -1),
     name: (a, b) => a.dataset.name.localeCompare(b.dataset.name, undefined, { numeric: true }),
@@ -21,12 +24,14 @@
   const filter = () => {
     const status = field("status").value;
     const category = field("category");
+    const code = field("code");
     const wanted = field("find").value.trim().toLowerCase();
     let shown = 0;
     for (const sample of samples) {
       const fits =
         (status === "" || sample.dataset.status === status) &&
         (!category || category.value === "" || sample.dataset.category === category.value) &&
+        (!code || code.value === "" || sample.dataset.codes.split(" ").includes(code.value)) &&
         (wanted === "" || text(sample).includes(wanted));
       sample.hidden = !fits;
       if (fits) shown += 1;
@@ -51,7 +56,7 @@
   };
 
   controls.hidden = false;
-  for (const name of ["status", "category"]) field(name)?.addEventListener("change", filter);
+  for (const name of ["status", "category", "code"]) field(name)?.addEventListener("change", filter);
   field("find").addEventListener("input", filter);
   field("order").addEventListener("change", sort);
   field("expand").addEventListener("click", expand);

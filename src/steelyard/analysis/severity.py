@@ -1,0 +1,19 @@
+"""How grave findings are, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_GRAVEST_FIRST = ("critical", "major", "error", "minor", "warning", "info")
+GRAVE = ("critical", "major")
+
+
+def rank(severity: str) -> int:
+    """0 for the gravest; one that says nothing is an error."""
+    return _GRAVEST_FIRST.index(severity) if severity in _GRAVEST_FIRST else _GRAVEST_FIRST.index("error")
+
+
+def severities(suite: Mapping[str, Any]) -> dict[str, str]:
+    """By code, what the suite declares."""
+    return {str(each["code"]): str(each.get("severity") or "") for each in suite.get("taxonomy") or ()}

@@ -1,0 +1,264 @@
+"""What a tired person sees of a judged run: why nothing was read, what was flagged, and whether to trust the judge."""
+
+import json
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from parts import reports
+from parts.judge_server import judge_server
+from parts.judged_suite import chat_judge, verdict, write_judged
+from parts.loopback import error
+from steelyard import weighing
+from steelyard.analysis.model import CodeFigure, Estimate, FailingCodes, Pattern
+from steelyard.report import error_tables, tables, wording
+from steelyard.report.build import build_report
+from steelyard.report.html import to_html
+from steelyard.report.json import to_json
+from steelyard.report.judge_card import build_card
+from steelyard.report.judge_json import card_to_json
+from steelyard.report.judge_markdown import card_to_markdown
+from steelyard.report.judge_terminal import print_card
+from steelyard.report.judged_tables import spending_words
+from steelyard.report.judged_wording import judge_name, judge_warnings
+from steelyard.report.markdown import to_markdown
+from steelyard.report.terminal import print_report
+from steelyard.store.base import Spending
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+
+KEY = json.dumps({"error": {"message": "Incorrect API key provided"}})
+TOLD = "judge model: http_401 Incorrect API key provided"
+
+
+def weighed(folder, *answers, n=4, texts=None, card=False, **judge):
+    """The report, or the judge's card, of a run whose texts are judged one after the other with these answers."""
+    with judge_server(*answers) as server:
+        limits = {"limits": {"retries": 0, "concurrency": 1}, **judge.pop("suite", {})}
+        path = write_judged(folder / "my", n=n, texts=texts, **chat_judge(server), suite=limits, **judge)
+        store = open_store(str(folder / "runs.db"))
+        try:
+            suite = load_suite(path)
+            header, _ = weighing.run(suite, store)
+            return build_card(store, header, suite.judge) if card else build_report(store, header)
+        finally:
+            store.close()
+
+
+def printed(what, width=100):
+    out = StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    (print_report if hasattr(what, "details") else print_card)(what, console)
+    return " ".join(out.getvalue().split())
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """Three texts; the judge's server refuses every call."""
+    return weighed(tmp_path_factory.mktemp("refused"), *[error(401, KEY)] * 3, n=3)
+
+
+@pytest.fixture(scope="module")
+def flagged(tmp_path_factory):
+    """c0 has full marks and a flag, c1 one point, c2 and c3 pass."""
+    answers = (verdict(5, harm=True), verdict(1), verdict(4), verdict(3))
+    return weighed(tmp_path_factory.mktemp("flagged"), *answers)
+
+
+class TestNothingRead:
+    def test_every_view_says_why_at_the_top(self, refused):
+        told = f"3 of 3: {TOLD}"
+        assert told in wording.reasons(refused)
+        assert told in to_json(refused)["reasons"]
+        assert printed(refused).index(told) < printed(refused).index("Gates")
+        assert told in to_html(refused)
+        assert told.replace("_", "&#95;") in to_markdown(refused).replace("&#8203;", "")
+
+    def test_calls_that_were_never_answered_are_not_called_unusable(self, refused):
+        assert "3 unanswered (n 3 ballots)" in printed(refused)
+        assert "Unanswered 100.0 %" in printed(refused)
+        assert to_json(refused)["judge"]["unanswered"]["value"] == 1
+        assert to_json(refused)["judge"]["failed"]["value"] is None
+
+    def test_a_few_failures_do_not_take_the_headline(self, refused):
+        suite = refused.header.suite | {"max_inconclusive": 1.0}
+        assert wording.commonest_failure(replace(refused, header=replace(refused.header, suite=suite))) == ""
+
+    def test_a_target_that_fails_is_named_with_its_message(self):
+        report = replace(reports.rich_report(), why_inconclusive={"target: http_500 out of memory": 1}, n_samples=50)
+        report = replace(report, header=replace(report.header, suite=report.header.suite | {"max_inconclusive": 0.0}))
+        assert "1 of 1: target: http_500 out of memory" in wording.reasons(report)
+
+    def test_the_card_says_it_before_its_tables_and_leaves_out_what_is_n_a(self, tmp_path):
+        card = weighed(tmp_path, *[error(401, KEY)] * 3, n=3, card=True)
+        text = printed(card)
+        assert text.index(f"3 of 3: {TOLD}") < text.index("Against itself")
+        assert "Against labels" not in text
+        assert f"3 of 3: {TOLD}" in card_to_json(card)["warnings"]
+        assert card.verdict.value == "INVALID"
+
+    def test_too_many_unanswered_ballots_make_the_card_invalid_and_a_few_do_not(self, tmp_path):
+        answers = [verdict(3), verdict(3), verdict(3), error(500)]
+        half = {"suite": {"limits": {"retries": 0, "concurrency": 1, "max_inconclusive": 0.25}}}
+        assert weighed(tmp_path / "few", *answers, card=True, **half).invalid == ()
+        found = weighed(tmp_path / "many", *answers, card=True).invalid
+        assert found == ("no answer came for 1 of 4 ballots of the judge, more than the 5 % allowed",)
+
+
+class TestFlags:
+    def test_a_flagged_sample_is_the_worst_however_many_points_it_has(self, flagged):
+        assert [line.case_id for line in flagged.worst] == ["c0", "c1"]
+        assert [detail.line.case_id for detail in flagged.details] == ["c0", "c1", "c3", "c2"]
+        assert flagged.details[0].flagged == ("harm",)
+        assert wording.status(flagged.details[0]) == "failed"
+
+    def test_worst_names_the_flag(self, flagged):
+        assert flagged.worst[0].why.startswith("HARM")
+        assert "HARM" in dict(enumerate(tables.worst(flagged).rows[0])).get(2, "")
+
+    def test_the_page_can_be_narrowed_to_the_flag(self, flagged):
+        page = to_html(flagged)
+        assert '<option value="HARM">HARM</option>' in page
+        assert 'data-rank="1" data-codes="HARM"' in page
+
+    def test_worst_lists_only_what_did_not_pass_where_a_rule_says_what_passes(self, flagged):
+        # c2 and c3 lack full marks and pass.
+        assert {"c2", "c3"}.isdisjoint(line.case_id for line in flagged.worst)
+
+
+class TestLabels:
+    def test_labels_stand_beside_what_the_judge_said(self, flagged):
+        marks = {mark.name: mark.label for mark in flagged.details[0].judgement.marks}
+        assert marks == {"clarity": "3 (2 to 4)", "harm": "no"}
+        assert "clarity: 5; label 3 (2 to 4)" in to_markdown(flagged).replace("&#8203;", "")
+        assert ">3 (2 to 4)</td>" in to_html(flagged)
+
+    def test_a_search_does_not_look_into_labels(self, flagged):
+        page = to_html(flagged)
+        assert "<h3>Expected</h3><pre>" in page
+        assert "<h3>Input</h3><pre data-find>" in page
+        assert "<h3>Expected</h3><pre data-find>" in to_html(reports.rich_report())
+
+
+class TestWarnings:
+    def test_a_flatterer_is_warned_of_in_one_line_each(self, tmp_path):
+        texts = {0: "Too few.", 1: "Too few."}
+        report = weighed(tmp_path, *[verdict(5)] * 10, n=10, texts=texts)
+        # 2 of 10 break the rule on short texts; all ten have full marks, which is sameness before inflation.
+        assert judge_warnings(report) == [
+            "2 of 10 ballots broke a rule of the suite; see steelyard judge check",
+            "the same score for every text tells none from another: clarity; see steelyard judge check",
+        ]
+        assert f"! {judge_warnings(report)[0]}" in printed(report)
+        assert to_json(report)["warnings"] == judge_warnings(report)
+        assert judge_warnings(report)[1] in to_html(report)
+        assert judge_warnings(report)[1] in to_markdown(report).replace("&#8203;", "")
+
+    def test_inflation_counts_from_ten_texts_on(self, tmp_path):
+        two_of_ten = [verdict(5)] * 2 + [verdict(3)] * 8
+        (told,) = judge_warnings(weighed(tmp_path / "ten", *two_of_ten, n=10))
+        assert told.startswith("5 of 5 for more than 1 in 10 texts is inflation: clarity 2 of 10;")
+        assert judge_warnings(weighed(tmp_path / "nine", *two_of_ten[:9], n=9)) == []
+
+    def test_a_run_without_a_judge_has_none(self):
+        assert judge_warnings(reports.rich_report()) == []
+
+
+class TestSetAside:
+    def test_the_report_says_why_and_what_to_do(self, tmp_path):
+        report = weighed(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
+        (told,) = [note for note in wording.notes(report) if note.startswith("set aside")]
+        assert "only bare scores could be read from the judge's answers: no reasons in the answer" in told
+        assert "rescore --judge-again" in told
+
+
+class TestCodes:
+    def code(self, code, gain=0.0, *, weighs=True):
+        average = reports.rich_report().summary.overall.average
+        return CodeFigure(code, 3, Estimate(0.1, 30), average, gain, weighs=weighs)
+
+    def report(self, **changes):
+        report = reports.rich_report()
+        taxonomy = [{"code": "DEATH", "severity": "critical"}, {"code": "NAME", "severity": "major"}]
+        header = replace(report.header, suite=report.header.suite | {"taxonomy": taxonomy})
+        return replace(report, header=header, summary=replace(report.summary, **changes))
+
+    def test_what_weighs_nothing_never_reads_as_a_gain_of_nothing(self):
+        table = error_tables.errors(self.report(codes=[self.code("NAME", 0.1), self.code("DEATH", weighs=False)]))
+        assert [(row[0], row[1], row[-1]) for row in table.rows] == [
+            ("NAME", "major", "+10.0"),
+            ("DEATH", "critical", "-"),
+        ]
+        assert "no weight in the score" in table.note
+
+    def test_where_all_weighs_nothing_changes(self):
+        table = error_tables.errors(self.report(codes=[self.code("NAME", 0.1)]))
+        assert "Severity" not in [column.title for column in table.columns]
+        assert "no weight" not in table.note
+
+    def test_grave_codes_of_failing_samples_stand_below_the_priorities(self):
+        report = self.report(failing=FailingCodes(30, 14, {"DEATH": 1, "MEDICAL": 2}))
+        told = "In 14 of 30 failing samples, critical or major, although they weigh nothing in the score:"
+        assert tables.priorities(report).conclusion == f"{told} DEATH 1, MEDICAL 2"
+        assert f"{told} DEATH 1, MEDICAL 2" in to_html(report)
+        assert f"{told} DEATH 1, MEDICAL 2" in printed(report)
+
+    def test_they_are_told_where_there_is_no_priority_at_all(self):
+        report = self.report(failing=FailingCodes(2, 1, {"DEATH": 1}), priorities=[])
+        assert tables.priorities(report).rows[0][1].startswith("In 1 of 2 failing samples")
+
+
+class TestShorter:
+    def test_patterns_of_the_same_cases_share_a_line(self):
+        found = [
+            Pattern("one", 3, ("a", "b"), 4, 2),
+            Pattern("two", 3, ("a", "b"), 4, 2),
+            Pattern("three", 2, ("c",), 4),
+        ]
+        report = reports.rich_report()
+        report = replace(report, summary=replace(report.summary, patterns=found, extra={"n_patterns": 9}))
+        assert [row[0] for row in tables.patterns(report).rows] == ["one; the same cases: two", "three"]
+        table = tables.patterns(report, 1)
+        assert (len(table.rows), table.note) == (1, "the 2 most frequent of 9 patterns")
+
+    def test_tags_of_one_sample_are_left_out_in_a_terminal(self):
+        one = Estimate(0.5, 1)
+        groups = [reports.group("tag", "lonely", one, one), reports.group("tag", "pair", Estimate(0.5, 2), one)]
+        report = reports.rich_report()
+        report = replace(report, summary=replace(report.summary, slices={"tag": groups}))
+        table = tables.slices(report, "tag", 10, fewest=2)
+        assert [row[0] for row in table.rows] == ["pair"]
+        assert table.note == "all with 2 samples or more; 1 are not shown"
+        assert [row[0] for row in tables.slices(report, "tag", 10).rows] == ["lonely", "pair"]
+
+    def test_the_page_has_the_judge_before_the_errors(self, flagged):
+        page = to_html(flagged)
+        assert page.index('id="judge"') < page.index('id="judged-1"') < page.index('id="errors"')
+
+
+class TestSmallThings:
+    def test_tries_are_told_where_there_were_more_than_calls(self):
+        assert spending_words(Spending(calls=9, tries=36, failed=9)) == "9 calls, 36 tries (9 failed); price unknown"
+        assert spending_words(Spending(calls=9, tries=9, failed=9)) == "9 calls (9 failed); price unknown"
+
+    def test_a_call_that_is_tried_again_counts_once_with_all_its_tries(self, tmp_path):
+        limits = {"suite": {"limits": {"retries": 1, "concurrency": 1}}}
+        report = weighed(tmp_path, error(500), verdict(3), n=1, **limits)
+        assert (report.spending.calls, report.spending.tries) == (1, 2)
+
+    def test_who_judged_in_two_words(self, flagged):
+        assert judge_name(flagged.header) == "model"
+        assert judge_name(reports.rich_report().header) == ""
+
+    def test_a_card_names_the_texts_on_which_judge_and_reviewer_differ(self, tmp_path):
+        card = weighed(tmp_path, verdict(5, harm=True), verdict(1), verdict(4), verdict(3), card=True)
+        # Labels are 3 (2 to 4) and no harm: c0 is one too high and flagged for nothing, c1 one too low.
+        text = printed(card)
+        assert "clarity c0 3 (2 to 4) 5 +1" in text
+        assert "clarity c1 3 (2 to 4) 1 -1" in text
+        assert "harm c0 raised wrongly" in text
+        assert "Farthest from the labels" in card_to_markdown(card)
+        far = card_to_json(card)["health"]["dimensions"]["clarity"]["disagreements"]
+        assert [(each["case_id"], each["outside"]) for each in far] == [("c0", 1), ("c1", -1)]
