@@ -76,7 +76,11 @@ def inconclusive_in_b() -> Comparison:
 
 def nothing_comparable() -> Comparison:
     """Two runs of different cases."""
-    return compare(compared([Made("x", 1.0)]), compared([Made("y", 1.0)], id="made-2"))
+    found = {"findings": ("MISSED",)}
+    return compare(
+        compared([Made("x", 1.0, **found)], sections=["main"]),
+        compared([Made("y", 1.0, **found)], id="made-2", sections=["main"]),
+    )
 
 
 def old_run() -> Comparison:

@@ -166,13 +166,14 @@ def confusions(comparison: Comparison, limit: int) -> Table:
 
 def sections(comparison: Comparison, limit: int) -> Table:
     """Findings a sample in each section of the texts, and how many there are."""
+    known = [each for each in comparison.sections if each.rate.a.n]
     rows = [
         (each.section or compare_sentences.NO_SECTION, f"{each.a:,}", f"{each.b:,}", *_cells(each.rate))
-        for each in comparison.sections[:limit]
+        for each in known[:limit]
     ]
     found = (Column("Found A"), Column("Found B"))
     columns = (Column("Section", Kind.TEXT), *found, *_COLUMNS)
-    note = _note("A, B and difference: findings a sample", len(comparison.sections) - len(rows))
+    note = _note("A, B and difference: findings a sample", len(known) - len(rows))
     return Table("Findings by section", columns, rows, note)
 
 
