@@ -163,6 +163,6 @@ async def test_the_names_of_a_case_are_redacted_wherever_they_come_back(place):
     redact = Redactor(RedactPart(names=["input.name"]))
     caller = Caller(Scripted(step), Limits(retries=0), Pace(1), cached, redact=redact)
     case = redact.case(Case("c1", input={"name": "Ann"}))
-    attempt = (await caller.call(Ask(case, Variant("", {})))).attempt
+    attempt = (await caller.call(Ask(case, Variant("", {}), private=case.private))).attempt
     assert f"{NAME} says [secret]." in (attempt.text, attempt.failure and attempt.failure.message)
     assert "Ann" not in str(attempt)

@@ -11,7 +11,6 @@ from steelyard.engine.caller import Patience
 from steelyard.engine.journal import Journal
 from steelyard.engine.pace import Closed, Pace, Purse
 from steelyard.engine.sample import Weighing
-from steelyard.errors import SteelyardError, raised_in_words
 from steelyard.judging.asking import Bench, rules_judges
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
@@ -84,17 +83,15 @@ class Judges:
         self._read(weighing, tuple(calls))
 
     def _read(self, weighing: Weighing, calls: tuple[JudgeCall, ...]) -> None:
-        weighing.judge(lambda weighed: self._judgement(calls, weighed, weighing.case))
+        def read(weighed: Weighed) -> Judgement:
+            try:
+                return self._reader.read(calls, weighed.to_judge or "", weighing.case, weighed.metrics)
+            except ValueError as error:
+                if calls:  # the scale is broken, and what was paid for must not be lost: it can be read again
+                    weighing.sample.judgement = Judgement(None, metrics=weighed.metrics, calls=calls, told=str(error))
+                raise
 
-    def _judgement(self, calls: tuple[JudgeCall, ...], weighed: Weighed, case: Case) -> Judgement:
-        """What the calls come to; where that cannot be found out, they are kept all the same: they are paid for."""
-        try:
-            return self._reader.read(calls, weighed.to_judge or "", case, weighed.metrics)
-        except SteelyardError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a suite's own code or a rule may break in any way
-            told = str(error) if isinstance(error, ValueError) else raised_in_words(error)
-            return Judgement(None, metrics=weighed.metrics, calls=calls, told=told)
+        weighing.judge(read)
 
 
 @dataclass(frozen=True, slots=True)
