@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from steelyard.audit.injections import INJECTIONS, Injection
 from steelyard.audit.obedient import Proof, obedient, obey
@@ -13,7 +15,7 @@ from steelyard.errors import TargetFailure
 from steelyard.judging.asking import rules_judges
 from steelyard.judging.fence import new_fence, visible
 from steelyard.judging.orders import without_orders
-from steelyard.judging.prompt import messages
+from steelyard.judging.prompt import as_shown, messages
 from steelyard.judging.reading import JudgeReader
 from steelyard.judging.shorten import shorten
 from steelyard.records import Judgement
@@ -155,7 +157,7 @@ def _attempt(
     passed: set[str] = set()
     is_order = bool(without_orders(injection.quote)[1])
     for one in texts:
-        injected = injection.put_in(one.weighed.to_judge or "")
+        injected = _put_in(injection, one.weighed.to_judge or "")
         # Only the text to be judged is tampered with, so that JSON around it stays whole.
         weighed = one.weighed if is_json else weigher.weigh(injected, one.case)
         weighed = replace(weighed, to_judge=injected)
@@ -180,12 +182,42 @@ def _attempt(
     )
 
 
+def _put_in(injection: Injection, text: str) -> str:
+    """The text with the attempt in it: behind a text, inside the longest text of a JSON document."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return injection.put_in(text)
+    longest = max(_texts_in(value), key=len, default=None)
+    return (
+        injection.put_in(text)
+        if longest is None
+        else json.dumps(_replaced(value, longest, injection), ensure_ascii=False)
+    )
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(inner)
+
+
+def _replaced(value: Any, text: str, injection: Injection) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(inner, text, injection) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, text, injection) for inner in value]
+    return injection.put_in(text) if value == text else value
+
+
 def _escapes(judge: JudgeModel, injected: str, case: Case, weighed: Weighed) -> Iterator[str]:
     """Ways in which the text got out of its fence."""
     fence = new_fence(injected)
     prompt = messages(judge, injected, case, weighed.metrics, fence)
     whole = "\n".join(message["content"] for message in prompt.messages[1:])
-    shown, _ = shorten(injected, judge.most_characters)
+    shown, _ = shorten(as_shown(judge, injected), judge.most_characters)
     if f"{fence.begin}\n{visible(shown)}\n{fence.end}" not in prompt.messages[0]["content"] + whole:
         yield "the text does not stand whole inside its fence"
     if whole.count(fence.begin) != whole.count(fence.end):

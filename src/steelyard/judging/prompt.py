@@ -34,7 +34,7 @@ def messages(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any
     The text is fenced, whatever the templates do; one that they do not show whole is put at the end of the user
     message. The case has no labels. SuiteError when a template cannot be filled from this case.
     """
-    shown, shortened = shorten(_as_shown(judge, text), judge.most_characters)
+    shown, shortened = shorten(as_shown(judge, text), judge.most_characters)
     fenced = fence(shown)
     known = hidden(case, judge)
     names = {
@@ -60,7 +60,7 @@ def messages(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any
     return Prompt(told, shortened)
 
 
-def _as_shown(judge: JudgeModel, text: str) -> str:
+def as_shown(judge: JudgeModel, text: str) -> str:
     """What is judged as the suite wants it shown; `part` is the value when the text is JSON, else the text."""
     if not judge.shown:
         return text
