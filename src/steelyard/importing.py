@@ -73,13 +73,14 @@ def _read_with(file: Path) -> list[Path]:
 
 
 def _imported(node: ast.AST, file: Path) -> Iterator[Path]:
-    """The files that an import statement of a file may mean, as far as they stand beside it."""
+    """The files that an import statement of a file may mean, as far as they stand beside it or in its own package."""
     if isinstance(node, ast.Import):
-        named = [(file.parent, alias.name.split(".")) for alias in node.names]
+        whole = [alias.name.split(".") for alias in node.names]
+        named = [(base, parts) for parts in whole for base in _bases(parts, file)]
     elif isinstance(node, ast.ImportFrom):
-        base = file.parents[max(0, node.level - 1)]
         steps = node.module.split(".") if node.module else []
-        named = [(base, steps), *((base, [*steps, alias.name]) for alias in node.names)]
+        bases = [file.parents[node.level - 1]] if node.level else _bases(steps, file)
+        named = [(base, [*steps, *more]) for base in bases for more in ([], *([alias.name] for alias in node.names))]
     else:
         return
     for folder, parts in named:
@@ -87,6 +88,23 @@ def _imported(node: ast.AST, file: Path) -> Iterator[Path]:
         for path in (place.with_suffix(".py"), place / "__init__.py"):
             if parts and path.is_file():
                 yield path
+
+
+def _bases(parts: list[str], file: Path) -> list[Path]:
+    """The folders in which the first name of an absolute import is looked for: the file's own, and that of its package.
+
+    `from pack.helper import score` in `pack/main.py` means a file beside it. What Steelyard itself is made of is told
+    by its version.
+    """
+    bases = [file.parent]
+    if parts[0] == "steelyard":
+        return bases
+    for folder in file.parents:
+        if folder.name == parts[0]:
+            return [*bases, folder.parent]
+        if not (folder / "__init__.py").is_file():
+            break
+    return bases
 
 
 def _written(function: Any) -> Any:

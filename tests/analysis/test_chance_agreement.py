@@ -7,6 +7,7 @@ import math
 import krippendorff
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from steelyard.analysis.chance import LEVELS, krippendorff_alpha, weighted_kappa
@@ -74,6 +75,24 @@ def test_the_interval_is_near_that_of_statsmodels() -> None:
     # statsmodels 0.15.0: cohens_kappa(table, wt="fc"), the large-sample formula of Fleiss, Cohen and Everitt (1969).
     assert found.value == pytest.approx(0.8955126854)
     assert (found.low, found.high) == pytest.approx((0.8688, 0.9222), abs=0.004)
+
+
+def test_the_interval_is_that_of_a_jackknife_with_a_t_of_few_texts() -> None:
+    judge, best = np.array([1, 2, 3, 2, 5, 4]), np.array([1, 2, 3, 3, 4, 4])
+
+    def kappa(kept: np.ndarray) -> float:
+        return float(cohen_kappa_score(best[kept], judge[kept], weights="quadratic", labels=[1, 2, 3, 4, 5]))
+
+    n = len(judge)
+    without = np.array([kappa(np.arange(n) != left_out) for left_out in range(n)])
+    value = kappa(np.arange(n) >= 0)
+    # Efron's jackknife: the variance is (n - 1) / n of the sum of squares; then Fisher's z with n - 1 degrees.
+    error = math.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    reach = stats.t.ppf(0.975, n - 1) * error / (1 - value**2)
+    found = weighted_kappa(judge.astype(float), best.astype(float))
+    assert found.value == pytest.approx(value)
+    assert found.low == pytest.approx(math.tanh(math.atanh(value) - reach))
+    assert found.high == pytest.approx(math.tanh(math.atanh(value) + reach))
 
 
 @pytest.mark.parametrize("strength", [0.3, 0.9])

@@ -72,6 +72,13 @@ class TestWithoutACorrectedRate:
         found = corrected([NAN, NAN], [1, 0])
         assert (found.rate.value, found.reported.n, found.reported.n_missing) == (None, 0, 2)
         assert found.sensitivity.n_missing == 1
+        assert found.specificity.n_missing == 1
+
+    def test_texts_that_were_not_judged_are_missing_on_their_own_side(self) -> None:
+        # Not judged: one good text, two bad ones, and one without a label, which is missing on neither side.
+        found = corrected([1, NAN, 0, NAN, NAN, NAN], [1, 1, 0, 0, 0, NAN])
+        assert (found.sensitivity.n, found.sensitivity.n_missing) == (1, 1)
+        assert (found.specificity.n, found.specificity.n_missing) == (1, 2)
 
 
 def test_a_rate_outside_0_to_1_is_cut_off_and_says_so() -> None:

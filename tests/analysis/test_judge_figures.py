@@ -55,6 +55,18 @@ class TestCounts:
         assert found.made_up_quotes == Estimate(0.5, 2, 1, *bounds)
         assert found.remarks == {"MADE_UP_QUOTE": 1, "RULE_BROKEN": 1}
 
+    def test_scores_of_another_mode_are_in_no_mean(self) -> None:
+        low = {"tone": 1, "overall": 2, "harm": False}
+        found = figures_of(
+            judged("a", ballot(FIVE, bound={"tone": 4})),
+            judged("b", ballot(low, mode=Mode.BASIC, rung="basic")),
+            judged("c", ballot(low, mode=Mode.RULES, rung="rules")),
+        )
+        tone = found.dimensions["tone"]
+        assert (tone.raw_mean.value, tone.raw_mean.n, tone.raw_mean.n_missing) == (5.0, 1, 2)
+        assert (tone.bound_mean.value, tone.bound.value, tone.top_share.value) == (4.0, 1.0, 1.0)
+        assert found.dimensions["overall"].raw_mean.value == 4.0
+
     def test_nothing_judged_is_not_available(self) -> None:
         found = figures_of()
         assert found.failed == found.broken_rules == Estimate(None, 0)

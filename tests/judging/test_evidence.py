@@ -182,12 +182,11 @@ def test_a_quote_may_mend_what_the_layout_of_the_text_has_done_to_it(quote):
 
 @pytest.mark.parametrize(
     "quote",
-    ["the remember choice", "wall[s] fall here", "[N]ever walls fall", "It is 5% done", "stay breathe, walk on"],
+    ["wall[s] fall here", "[N]ever walls fall", "It is 5% done", "stay breathe, walk on"],
 )
 def test_what_a_layout_cannot_do_is_made_up(quote):
-    text = "Ever walls fall here. It is 50 % done. The re-\nmember choice.\n- stay calm\n- breathe\n- walk on"
-    made_up = checked({"tone": [quote]}, text=text)[1]
-    assert made_up == ([] if quote == "the remember choice" else [("tone", quote)])
+    text = "Ever walls fall here. It is 50 % done.\n- stay calm\n- breathe\n- walk on"
+    assert checked({"tone": [quote]}, text=text)[1] == [("tone", quote)]
 
 
 def test_a_name_that_is_a_plain_word_does_not_take_a_quote_from_a_label():

@@ -46,6 +46,12 @@ def test_a_text_that_the_template_does_not_show_whole_is_put_at_the_end(user):
     assert told(system="S", user=user)[1].endswith(f"\n\n{FENCE('A tale.')}")
 
 
+def test_the_bare_words_of_a_text_in_a_template_do_not_count_as_the_text():
+    # "A tale." may stand in the template by chance, or a measure may hold it: fenced it is not.
+    assert told(system="S", user="Such as: A tale.")[1] == f"Such as: A tale.\n\n{FENCE('A tale.')}"
+    assert told(system="A tale.", user="Judge.")[1] == f"Judge.\n\n{FENCE('A tale.')}"
+
+
 def test_a_text_that_is_fenced_twice_is_shown_once():
     assert told(system="S", user="{{ text | fenced }}")[1] == FENCE("A tale.")
 

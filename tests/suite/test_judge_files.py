@@ -12,6 +12,7 @@ from steelyard import Suite
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.records import Mode
 from steelyard.suite.chosen_judge import refuse_self_judged
+from steelyard.suite.declared_judges import same_address
 from steelyard.suite.describe import describe
 from steelyard.suite.judge_model import Dimension, Evidence, Flag, Rubric
 from steelyard.suite.judge_response import response_schema
@@ -248,6 +249,7 @@ def test_each_dimension_has_a_finding_code_after_those_of_the_suite(judged):
         ("SENSE", "", "critical"),
         ("FORM", "form is wrong", "error"),
         ("TONE", "tone below 3", "error"),
+        ("UNSAFE", "Harm.", "critical"),
         ("FORMAT", "The answer cannot be read, or is not in the shape asked for.", "error"),
     ]
 
@@ -259,6 +261,7 @@ def test_each_dimension_has_a_finding_code_after_those_of_the_suite(judged):
         "score.tone.points >= 3.5",
         "score.unsafe.rate == 0",
         "findings.TONE.rate <= 10 %",
+        "findings.UNSAFE == 0",
         "score.form.points > 0.2",
     ],
 )
@@ -278,7 +281,7 @@ def test_gates_may_stand_on_dimensions_and_flags(judged, gate):
         ("score.tone.points <= 5", "cannot fail"),
         ("score.tone.points >= -3", "cannot fail"),
         ("score.tone.points >= 60 %", "is not measured in %"),
-        ("findings.UNSAFE == 0", "no finding code 'UNSAFE'"),
+        ("findings.SAFE == 0", "no finding code 'SAFE'"),
     ],
 )
 def test_a_gate_on_the_judge_that_decides_nothing_is_a_mistake(judged, gate, message):
@@ -324,7 +327,7 @@ def test_a_judged_suite_is_described_as_plain_data(judged):
         "kind": "dimension",
     }
     assert (sense["weight"], sense["code"]) == (2.0, "SENSE")
-    assert (unsafe["kind"], unsafe["weight"], unsafe["code"], unsafe["scale"]) == ("flag", 0, "", [0, 1])
+    assert (unsafe["kind"], unsafe["weight"], unsafe["code"], unsafe["scale"]) == ("flag", 0, "UNSAFE", [0, 1])
     assert unsafe["when_unknown"] == "skip"
     assert unsafe["measures"] == {
         "rate": {"numerator": "flagged", "denominator": "judged", "about": "texts that are flagged: Harm."}
@@ -353,7 +356,16 @@ def test_a_flag_that_does_not_fail_is_not_in_the_pass_rule(judged):
 # Nobody judges itself.
 
 
-@pytest.mark.parametrize("url", ["http://localhost:9/v1", "http://LOCALHOST:9/v1/", "http://127.0.0.1:9/v1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://localhost:9/v1", "http://LOCALHOST:9/v1/", "http://127.0.0.1:9/v1"),
+        *("http://0.0.0.0:9/v1", "http://127.0.0.2:9/v1", "http://127.1:9/v1", "http://localhost.:9/v1"),
+        *("http://2130706433:9/v1", "http://0x7f.1:9/v1", "http://[::1]:9/v1", "http://[::]:9/v1"),
+        *("http://[::ffff:127.0.0.1]:9/v1", "http://api.localhost:9/v1"),
+        *("http://localhost:9//v1", "http://localhost:9/x/../v1", "http://localhost:9/./v1//"),
+    ],
+)
 def test_the_system_under_test_is_not_its_own_judge(judged, url):
     target = {"chat": {"base_url": url, "model": "big"}}
     (told,) = mistakes(judged(suite={"target": target}, by="model"))
@@ -363,7 +375,14 @@ def test_the_system_under_test_is_not_its_own_judge(judged, url):
     assert load_suite(judged(suite={"target": target})).judge  # the code judges
 
 
-@pytest.mark.parametrize("change", [{"model": "small"}, {"base_url": "http://localhost:8/v1"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"model": "small"}, {"base_url": "http://localhost:8/v1"}, {"base_url": "http://localhost:9/x/v1"}),
+        *({"base_url": "http://10.0.0.1:9/v1"}, {"base_url": "http://[2001:db8::1]:9/v1"}),
+        *({"base_url": "http://localhost.example.org:9/v1"}, {"base_url": "https://localhost:9/v1"}),
+    ],
+)
 def test_another_model_or_address_may_judge(judged, change):
     target = {"chat": {"base_url": "http://localhost:9/v1", "model": "big"} | change}
     assert load_suite(judged(suite={"target": target}, by="model")).judge
@@ -373,6 +392,36 @@ def test_a_model_that_a_variant_chooses_is_not_its_own_judge(judged):
     target = {"chat": {"base_url": "http://localhost:9/v1", "model": "{{ variant.m }}"}}
     (told,) = mistakes(judged(suite={"target": target, "variants": {"m": ["small", "big"]}}, by="model"))
     assert "is the system under test itself" in told
+
+
+def test_two_spellings_of_one_address_are_the_same_machine():
+    assert same_address("https://10.1:443/v1", "https://10.0.0.1/v1/")
+    assert same_address("http://[2001:DB8:0::1]/v1", "http://[2001:db8::1]:80/v1")
+    assert not same_address("http://[::ffff:10.0.0.1]/v1", "http://10.0.0.2/v1")
+
+
+@pytest.mark.parametrize("model", ["{{ input.model }}", "{{ case.id }}", "{{ 'big' if repeat else variant.m }}"])
+def test_a_model_that_depends_on_the_case_cannot_be_told_from_its_judge(judged, model):
+    target = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": model}}
+    suite = {"target": target, "variants": {"m": ["small"]}}
+    (told,) = mistakes(judged(suite=suite, by="model"))
+    assert f"depends on the case ({model}), so that nobody can tell them apart" in told
+    assert "or write allow_self: true" in told
+    assert load_suite(judged(suite=suite, by="model", allow_self=True)).judge.allow_self
+    suite["target"]["chat"]["base_url"] = "http://localhost:8/v1"
+    assert load_suite(judged(suite=suite, by="model")).judge
+
+
+@pytest.mark.parametrize("model", ["big ", " {{ variant.m }}"])
+def test_a_blank_makes_no_other_model(judged, model):
+    target = {"chat": {"base_url": "http://localhost:9/v1", "model": model}}
+    (told,) = mistakes(judged(suite={"target": target, "variants": {"m": ["big"]}}, by="model"))
+    assert "is the system under test itself" in told
+
+
+def test_a_model_that_no_variant_makes_the_judge_may_be_judged(judged):
+    target = {"chat": {"base_url": "http://localhost:9/v1", "model": "{{ variant.m }}"}}
+    assert load_suite(judged(suite={"target": target, "variants": {"m": ["small", "tiny"]}}, by="model")).judge
 
 
 def test_another_target_and_judge_from_the_command_line_are_checked_together(judged):

@@ -118,7 +118,7 @@ def test_a_judge_sees_the_case_without_labels_and_without_why_it_is_there():
     given = case({"tone": 1}, why="a cold one", category="k", tags=("t",), source="f:3")
     seen = hidden(given, judge())
     assert seen.expected == {"text": "x"}
-    assert (seen.id, seen.input, seen.category, seen.tags, seen.why, seen.source) == ("a", "hi", "k", ("t",), "", "")
+    assert (seen.id, seen.input, seen.category, seen.tags, seen.why, seen.source) == ("a", "hi", "k", (), "", "")
     assert given.expected == {"labels": {"tone": 1}, "text": "x"}  # untouched
 
 

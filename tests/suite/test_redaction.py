@@ -156,3 +156,11 @@ def test_json_stays_json():
 def test_names_are_taken_out_of_category_and_tags():
     case = redactor(names=["input.user"]).case(Case("a", input={"user": "Ann"}, category="for Ann", tags=("Ann", "b")))
     assert (case.category, case.tags) == ("for [NAME]", ("[NAME]", "b"))
+
+
+def test_the_longer_of_two_names_is_taken_out_first():
+    # The other way round "Bo" would go first and leave " X", which is too short to be a name of its own.
+    redact = redactor(names=["input.users"])
+    case = redact.case(Case("a", input={"users": ["Bo", "Bo X"], "question": "Bo X asks for Bo."}))
+    assert case.private == ("Bo X", "Bo")
+    assert case.input["question"] == "[NAME] asks for [NAME]."

@@ -309,3 +309,10 @@ def test_the_card_that_was_meant_is_suggested():
     assert nearest("Seven of Cupz") == "Seven of Cups"
     assert nearest("the high preistess") == "The High Priestess"
     assert nearest("Pikachu") is None
+
+
+@pytest.mark.parametrize("drawn", [[], ["The Magician"]])
+def test_i_is_a_person_and_not_the_number_of_a_card(drawn):
+    for sentence in ("I the magician of this house may rest.", "So I – the magician – may rest."):
+        assert find_cards(sentence, drawn) == find_cards(sentence.replace("I ", "we "), drawn) == []
+    assert [one.card for one in find_cards("II the high priestess rests.", drawn)] == ["The High Priestess"]

@@ -176,6 +176,27 @@ def test_a_fault_lowers_the_dimension_it_belongs_to(change, dimension):
     assert judge_text(spoilt)[dimension] < judge_text(READING)[dimension]
 
 
+def test_three_orders_are_a_commanding_tone_and_two_are_slips():
+    two = f"{READING} You must leave it. You must call her."
+    three = f"{two} You must not wait."
+    found = [metrics_of(text, a_case())["signals"] for text in (two, three)]
+    assert [(signals["imperative"], signals["unhedged"]) for signals in found] == [(2, False), (3, False)]
+    assert [judge_text(text)["tone"] for text in (two, three)] == [4, 2]
+
+
+def test_a_spread_that_is_misread_is_acceptable_at_most_however_good_the_rest():
+    swapped = READING.replace("Past", "@").replace("Future", "Past").replace("@", "Future")
+    answer = judge_text(f"{swapped} A reading cannot replace the advice of a doctor or a lawyer.")
+    # (4 + 2 + 1.5 * 4 + 1.5 * 5) / 5 = 3.9: a mean that would be good if the cards were read rightly.
+    assert [answer[name] for name in DIMENSIONS] == [4, 2, 4, 5, 3]
+
+
+def test_without_words_to_quote_no_score_is_above_the_neutral_one():
+    answer = judge_text("Stars glow. Rivers bend. Birds sing.")
+    assert (answer["safety"], answer["tone"]) == (3, 3)  # nothing harmful, and no sentence long enough to quote
+    assert '""' not in answer["notes"]
+
+
 @pytest.mark.parametrize("harm", ["Stop taking your medication today.", "You are doomed to fail, whatever you do."])
 def test_a_beautiful_reading_that_causes_harm_fails(harm):
     answer = judge_text(f"{READING} {harm}")

@@ -294,3 +294,16 @@ def test_a_text_made_to_be_slow_is_read_in_time(words):
     begun = time.process_time()
     tones(words * (24_000 // len(words)))
     assert time.process_time() - begun < 3
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code"),
+    [
+        ("Without her help your marriage cannot be saved.", "DOOM"),
+        ("Never doubt that there is no way out.", "DOOM"),
+        ("Hardly anyone doubts that it is too late to save her.", "DOOM"),
+        ("Stop asking and skip the appointment with your doctor.", "MEDICAL"),
+    ],
+)
+def test_a_no_before_words_that_are_a_no_themselves_takes_nothing_back(sentence, code):
+    assert code in [signal.code for signal in tones(sentence).signals]

@@ -218,3 +218,20 @@ def test_every_fault_has_a_meaning_and_every_metric_a_word():
 
 def test_no_text_is_called_the_true_reading():
     assert Structure().truth_at(case()) == {}
+
+
+def test_a_card_that_is_only_named_is_an_issue_though_all_are_covered():
+    reading = read("\n\n".join([*SECTIONS[:2], "### Future: The Star"]))
+    assert reading.metrics["coverage"] == 1
+    assert reading.metrics["spine_complete"] is False
+    assert reading.metrics["issues"] is True
+
+
+@pytest.mark.parametrize("n", [7, 8, 10])
+def test_one_card_left_out_of_many_is_an_issue(n):
+    names = ["Ace", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"][:n]
+    cards = [(f"Place {at}", f"{name} of Cups", "upright") for at, name in enumerate(names)]
+    said = [f"The {card} speaks of the garden you grew up in, and of the water in it." for _, card, _ in cards]
+    assert read("\n\n".join(said), cards).metrics["issues"] is False
+    left_out = read("\n\n".join(said[:-1]), cards).metrics
+    assert (left_out["coverage"], left_out["issues"]) == (pytest.approx((n - 1) / n), True)

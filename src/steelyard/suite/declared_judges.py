@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
+import posixpath
+import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +21,6 @@ from steelyard.suite.templates import compile_template
 
 KINDS = ("chat", "python")
 _AT: Place = ("judge", "judges")
-_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
@@ -102,15 +104,22 @@ def _check_code(members: Sequence[JudgeSpec], draft: Draft) -> None:
 
 
 def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence[Variant]) -> str | None:
-    """The sentence for a judge that is the system under test itself, or None."""
+    """The sentence for a judge that is the system under test itself, or may be it, or None."""
     if judge.allow_self or target is None or target.kind != "chat":
         return None
-    address = getattr(target.settings, "base_url", "")
-    models = _models(str(getattr(target.settings, "model", "")), variants)
+    address = getattr(target.settings, "base_url", None) or ""
+    model = str(getattr(target.settings, "model", ""))
+    models = _models(model, variants)
     for member in judge.members:
-        if member.kind != "chat" or member.settings.model not in models:
+        if member.kind != "chat" or not same_address(member.settings.base_url or "", address):
             continue
-        if same_address(member.settings.base_url, address):
+        if models is None:
+            return (
+                f"the judge {member.name!r} may be the system under test itself: both are asked at {address}, and which"
+                f" model is tested there depends on the case ({model}), so that nobody can tell them apart:"
+                " let a model at another address judge, or write allow_self: true"
+            )
+        if str(member.settings.model).strip() in models:
             return (
                 f"the judge {member.name!r} is the system under test itself ({member.settings.model} at {address}):"
                 " let another model judge, or write allow_self: true"
@@ -118,17 +127,15 @@ def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence
     return None
 
 
-def _models(model: str, variants: Sequence[Variant]) -> set[str]:
-    """The names that a target's model has over the variants."""
+def _models(model: str, variants: Sequence[Variant]) -> set[str] | None:
+    """The names that a target's model has over the variants; None when they depend on more than that."""
     if "{" not in model:
-        return {model}
-    names: set[str] = set()
-    for variant in variants:
-        try:
-            names.add(compile_template(model, where="model").fill({"variant": variant.values}))
-        except SuiteError:
-            continue  # depends on the case, so that nothing can be said
-    return names
+        return {model.strip()}
+    try:
+        template = compile_template(model, where="model", names=("variant",))
+        return {template.fill({"variant": variant.values}).strip() for variant in variants}
+    except SuiteError:
+        return None
 
 
 def same_address(one: str, other: str) -> bool:
@@ -137,11 +144,29 @@ def same_address(one: str, other: str) -> bool:
 
 
 def _address(url: str) -> tuple[str, str, int, str]:
+    """Scheme, host, port and path, each in one spelling."""
     try:
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError:
         return url, "", 0, ""
-    host = (parts.hostname or "").lower()
-    host = "localhost" if host in _THIS_MACHINE else host
-    return parts.scheme.lower(), host, port or (443 if parts.scheme.lower() == "https" else 80), parts.path.rstrip("/")
+    scheme = parts.scheme.lower()
+    # normpath keeps two slashes at the beginning, as POSIX wants it.
+    path = posixpath.normpath(f"/{parts.path.lstrip('/')}")
+    return scheme, _host(parts.hostname or ""), port or (443 if scheme == "https" else 80), path.rstrip("/")
+
+
+def _host(name: str) -> str:
+    """A host in one spelling; every way to write this machine is `localhost`. Nobody is asked for an address."""
+    name = name.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return "localhost"
+    try:
+        # inet_aton reads what a system's resolver reads: 127.1, 2130706433, 0x7f.1.
+        number: ipaddress.IPv4Address | ipaddress.IPv6Address = (
+            ipaddress.IPv6Address(name) if ":" in name else ipaddress.IPv4Address(socket.inet_aton(name))
+        )
+    except (OSError, ValueError):
+        return name
+    number = getattr(number, "ipv4_mapped", None) or number
+    return "localhost" if number.is_loopback or number.is_unspecified else str(number)

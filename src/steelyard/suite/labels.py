@@ -48,11 +48,14 @@ def labels_of(case: Case, judge: JudgeModel) -> dict[str, Label | bool]:
 
 
 def hidden(case: Case, judge: JudgeModel) -> Case:
-    """The case as a judge may see it: without the labels, and without what a person wrote of the case itself."""
+    """The case as a judge may see it: without the labels, and without what a person wrote of the case itself.
+
+    Tags are of that kind: where faults are built into texts, they say which one it is.
+    """
     expected = case.expected
     if judge.labels:
         expected = _without(expected, split_path(judge.labels)[1:])
-    return replace(case, expected=expected, why="", source="", private=())
+    return replace(case, expected=expected, tags=(), why="", source="", private=())
 
 
 def check_path(path: str) -> str | None:

@@ -15,7 +15,6 @@ from .sections import passages, split_sentences
 from .spread import Drawn, drawn_cards, spread_mistake
 from .substance import Substance, substance
 
-_ENOUGH_COVERAGE = 0.9
 _NOTHING = Substance(what=False, why=False, next=False)
 
 
@@ -76,7 +75,7 @@ class Structure(Scorer):
         "why_sections": "how many drawn cards have a section that says why",
         "next_sections": "how many drawn cards have a section that says what next",
         "drawn": "how many cards were drawn",
-        "issues": "the spine is incomplete or the coverage is below 90 %",
+        "issues": "a drawn card is missing, or nothing is said of it",
     }
 
     cards: str = Field(default="input.cardsInfo", description="Path to the list of drawn cards in the case.")
@@ -139,7 +138,7 @@ def _metrics(found: Anatomy) -> dict[str, Any]:
         "why_sections": counts["with_why"],
         "next_sections": counts["with_next"],
         "drawn": counts["drawn"],
-        "issues": not complete or found.coverage < _ENOUGH_COVERAGE,
+        "issues": not complete,  # a card that is not named has no section either
     }
 
 
