@@ -37,4 +37,12 @@ case $code in 0 | 1 | 4) ;; *) exit "$code" ;; esac
 pages="$pages
   $OUT/tarot-judge.html"
 echo
+echo "Spans in texts, labelled by an embedded labeller and weighed against gold, and the run compared with itself:"
+weigh spans spans
+code=0
+"$PYTHON" -m steelyard compare LAST LAST --html "$OUT/compare.html" >/dev/null || code=$?
+case $code in 0 | 1 | 4) ;; *) exit "$code" ;; esac
+pages="$pages
+  $OUT/compare.html"
+echo
 echo "Open these in a browser; they work from disk, with no network:$pages"

@@ -8,7 +8,7 @@ from parts.stored import case, header, sample
 from steelyard.analysis.compare import compare
 from steelyard.analysis.compare_model import Moved, Standing, Why
 from steelyard.analysis.compared_run import read_run
-from steelyard.records import Attempt, Finding, Outcome
+from steelyard.records import Attempt, Finding, Outcome, RunState
 from steelyard.store.contents import confusion_digest, confusion_label
 from steelyard.store.open import open_store
 
@@ -24,6 +24,7 @@ def kept(store, run_id, cases, findings):
     store.create_run(header(run_id, suite=SUITE))
     samples = [sample(one, i, findings=found) for i, (one, found) in enumerate(zip(cases, findings, strict=True))]
     store.add_samples(run_id, samples, cases)
+    store.update_run(header(run_id, suite=SUITE, state=RunState.ENDED))
     return run_id
 
 
@@ -84,3 +85,14 @@ def test_failed_calls_of_a_stored_run_are_listed(store):
     found = compare(read_run(store, first), read_run(store, "second"))
     assert found.pairs.not_comparable[Why.NO_READING_IN_B].count == 1
     assert found.pairs.comparable == 1
+
+
+def test_a_run_that_has_not_ended_is_no_ground_for_a_verdict(store):
+    first = kept(store, "first", [case(0), case(1)], [(), ()])
+    store.create_run(header("second", suite=SUITE))
+    store.add_samples("second", [sample(case(0), 0)], [case(0)])
+    found = compare(read_run(store, first), read_run(store, "second")).headline
+    assert (found.verdict, found.hindered_by[-1]) == (
+        Moved.CANNOT_TELL,
+        "run B has not ended: it was stopped, or is still going on",
+    )

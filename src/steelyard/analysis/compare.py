@@ -17,7 +17,7 @@ from steelyard.analysis.instruments import compare_instruments
 from steelyard.analysis.pairing import Lists, Pairing, pair
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.shared_figures import SharedFigures
-from steelyard.records import Verdict
+from steelyard.records import RunState, Verdict
 
 METHOD = (
     "samples paired by case, variant and repeat, and repeats and variants of a case count as one; 95 % intervals of the"
@@ -98,6 +98,8 @@ def _hindrances(a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs:
         if run.header.verdict is Verdict.INVALID:
             why = f" ({run.header.suspect[0]})" if run.header.suspect else ""
             found.append(f"run {name} is INVALID{why}")
+        elif run.header.state is not RunState.ENDED:
+            found.append(f"run {name} has not ended: it was stopped, or is still going on")
     silent = sum(each.count for why, each in pairs.not_comparable.items() if why in _NO_READING)
     asked = pairs.comparable + silent
     allowed = sum(float(run.suite.get("max_inconclusive", 0.05)) for run in (a, b))

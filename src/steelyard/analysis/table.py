@@ -58,11 +58,12 @@ class Table:
         self.codes = sorted(known | set(columns.finding_codes))
         """All codes the suite knows or the run has."""
         self.finding_sample, self.finding_code = self._findings()
-        self.weights = {name: float(self._declared[name]["weight"]) for name in self.components if self._weighs(name)}
+        self.weights = {name: self._weight(name) for name in self.components if self._weight(name) > 0}
         """The components that count in a score."""
 
-    def _weighs(self, name: str) -> bool:
-        return name in self._declared and float(self._declared[name]["weight"]) > 0
+    def _weight(self, name: str) -> float:
+        """How much a component counts; one that an old snapshot does not say it of counts for nothing."""
+        return float(self._declared.get(name, {}).get("weight", 0.0))
 
     def _is(self, outcome: Outcome) -> Array:
         codes = [i for i, name in enumerate(self.outcomes) if name == outcome]
