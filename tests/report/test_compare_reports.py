@@ -398,3 +398,15 @@ def test_every_name_is_documented():
 def test_nothing_of_the_model_is_left_out_of_the_data():
     data = comparison_to_json(comparisons.rich())
     assert set(Comparison.__dataclass_fields__) <= set(data)
+
+
+def test_what_moved_beyond_noise_is_shown_when_some_figures_must_be_left_off():
+    comparison = comparisons.better()
+    first = next(one for one in comparison.metrics if one.group in ("headline", comparison.metrics[0].group))
+    still = [replace(first, name=f"still.{n}", verdict=Moved.SAME) for n in range(20)]
+    fell = replace(first, name="fell.last", verdict=Moved.WORSE)
+    many = replace(comparison, metrics=(*still, fell))
+    names = [row[0] for row in compare_tables.main_figures(many, 5).rows]
+    assert names == ["still.0", "still.1", "fell.last", "still.2", "still.3"]
+    # Nothing is left off: the order stays.
+    assert [row[0] for row in compare_tables.main_figures(many, 50).rows][-1] == "fell.last"

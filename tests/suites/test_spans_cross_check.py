@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from parts.seed_snapshots import PROMPT, SPANS, about, judged, missed
 from steelyard import Case, Checked
+from steelyard.suite.load import load_suite
 from steelyard.suites.spans.cross_check import check
 
 CASE = Case("fox", {"text": PROMPT})
@@ -209,3 +210,12 @@ def test_whatever_a_judge_says_is_checked_without_breaking_and_checking_again_fi
     again = check(first.reply, json.dumps(spans), CASE, {})
     assert again.contradictions == ()
     assert again.reply == first.reply
+
+
+def test_an_index_that_cannot_be_is_for_the_check_and_not_for_the_schema():
+    """One bad index is one contradiction; refused by the schema it would take the whole answer with it."""
+    schema = load_suite("spans").judge.response
+    for name in ("falsePositives", "taxonomyErrors", "granularityErrors"):
+        index = schema["properties"][name]["items"]["properties"]["spanIndex"]
+        assert index["type"] == "integer"
+        assert "minimum" not in index

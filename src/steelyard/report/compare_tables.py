@@ -28,9 +28,20 @@ def spending(comparison: Comparison, limit: int) -> Table:
 
 
 def _figures(title: str, changes: Sequence[MetricChange], limit: int, note: str = "") -> Table:
-    known = [change for change in changes if change.a.n]
+    known = _what_moved_first([change for change in changes if change.a.n], limit)
     rows = [(compare_figures.name(change), *_cells(change)) for change in known[:limit]]
     return Table(title, (Column("Figure", Kind.TEXT), *_COLUMNS), rows, _note(note, len(known) - len(rows)))
+
+
+def _what_moved_first(changes: list[MetricChange], limit: int) -> list[MetricChange]:
+    """All of them in their order, unless some must be left off: then those that moved beyond noise come after the
+    first two, which the verdict stands on."""
+    if len(changes) <= limit:
+        return changes
+    moved = {Moved.WORSE, Moved.BETTER, Moved.CHANGED}
+    others = changes[2:]
+    beyond_noise = sorted((one for one in others if one.verdict in moved), key=_most_first)
+    return [*changes[:2], *beyond_noise, *(one for one in others if one.verdict not in moved)]
 
 
 _COLUMNS = (

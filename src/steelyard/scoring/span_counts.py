@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from steelyard.scoring.base import Measure
 from steelyard.scoring.span_errors import KINDS
@@ -37,7 +38,11 @@ def span_measures(categories: Sequence[str], sections: Sequence[str]) -> dict[st
     for name in sections:
         found[f"{name}_wrong"] = Measure(f"in_{name}_wrong", f"in_{name}_answered", f"wrong spans, of those in {name}")
         found[f"{name}_missed"] = Measure(f"in_{name}_missed", f"in_{name}_gold", f"missed spans, of those in {name}")
-    return found
+    return {name: replace(measure, better=_better(name)) for name, measure in found.items()}
+
+
+def _better(name: str) -> str:
+    return "higher" if name.endswith(("_precision", "_recall", "_f1")) else "lower"
 
 
 def span_counts(
