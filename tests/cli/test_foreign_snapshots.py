@@ -3,12 +3,10 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
+from parts.command import invoke
 from parts.judged_suite import write_judged
 from steelyard import foreign
-from steelyard.cli.group import steelyard
-from steelyard.errors import SteelyardError
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
 
@@ -59,14 +57,6 @@ def run_in(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "forms.py").write_text(FORMS)
     write_judged(folder, suite={"snapshots": "forms:Diary", "limits": {"max_inconclusive": "50 %"}})
-
-    def invoke(*arguments, code=0):
-        done = CliRunner().invoke(steelyard, [str(one) for one in arguments], prog_name="steelyard")
-        if isinstance(done.exception, SteelyardError):
-            assert done.exception.exit_code == code, str(done.exception)
-            return f"{done.stderr}{done.exception}"
-        assert done.exit_code == code, f"{done.output}{done.exception!r}"
-        return done.stdout
 
     return invoke
 

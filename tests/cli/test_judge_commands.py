@@ -7,15 +7,13 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
+from parts.command import invoke
 from parts.command import steelyard as in_a_process
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error
 from parts.small_suite import write_suite
-from steelyard.cli.group import steelyard
-from steelyard.errors import SteelyardError
 
 HEALTH = ["top_share.clarity <= 10 %", "agreement.clarity.exact >= 90 %", "failed <= 5 %"]
 
@@ -25,14 +23,6 @@ def run_in(tmp_path, monkeypatch):
     """A function that runs a command in its own folder; deliberate errors give their exit code and message."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-
-    def invoke(*arguments, code=0):
-        done = CliRunner().invoke(steelyard, [str(one) for one in arguments], prog_name="steelyard")
-        if isinstance(done.exception, SteelyardError):
-            assert done.exception.exit_code == code, str(done.exception)
-            return f"{done.stderr}{done.exception}"
-        assert done.exit_code == code, f"{done.output}{done.exception!r}"
-        return done.stdout
 
     return invoke
 

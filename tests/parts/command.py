@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
+
+from click.testing import CliRunner
+
+from steelyard.cli.group import steelyard as group
+from steelyard.errors import SteelyardError
 
 _ENV = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ} | {
     "PATH": os.environ["PATH"],
@@ -38,3 +44,15 @@ def start_steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = 
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def invoke(*arguments: object, code: int = 0) -> str:
+    """What `steelyard ARGUMENTS` prints on standard output, run in this process; of a deliberate error, its message."""
+    # Before 8.2 click put both outputs into one unless it was told not to.
+    apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+    done = CliRunner(**apart).invoke(group, [str(one) for one in arguments], prog_name="steelyard")
+    if isinstance(done.exception, SteelyardError):
+        assert done.exception.exit_code == code, str(done.exception)
+        return f"{done.stderr}{done.exception}"
+    assert done.exit_code == code, f"{done.stdout}{done.stderr}{done.exception!r}"
+    return done.stdout
