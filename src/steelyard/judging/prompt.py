@@ -31,8 +31,9 @@ class Prompt:
 def messages(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any], fence: Fence) -> Prompt:
     """System and user message about one text.
 
-    The text is fenced, whatever the templates do; one that they do not show whole is put at the end of the user
-    message. The case has no labels. SuiteError when a template cannot be filled from this case.
+    The name `text` of the templates is the fenced text; one that they do not show whole is put at the end of the user
+    message. A template that takes `text` apart, or shows metrics that quote it, must fence those parts itself. The
+    case has no labels. SuiteError when a template cannot be filled from this case.
     """
     shown, shortened = shorten(as_shown(judge, text), judge.most_characters)
     fenced = fence(shown)
