@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from steelyard.analysis.checks_model import ChecksFigures
     from steelyard.analysis.confidence_model import ConfidenceFigures
+    from steelyard.analysis.latency_model import LatencyFigures
+    from steelyard.analysis.stability_model import StabilityFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,3 +265,9 @@ class Summary:
     """None for a run without a judge."""
     confidence: ConfidenceFigures | None = None
     """None for a run whose answers claim nothing with a confidence."""
+    checks: ChecksFigures | None = None
+    """None for a suite without expectations."""
+    stability: StabilityFigures | None = None
+    """None for a suite that does not compare repeats item by item."""
+    latency: LatencyFigures | None = None
+    """None for a run in which nobody was called."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from steelyard.records import Box, Certainty, Mark, Span
+from steelyard.records import Box, Certainty, Check, Mark, Span
 from steelyard.suite.case import Case
 from steelyard.suite.paths import MISSING, Getter, compile_path
 
@@ -67,6 +67,8 @@ class Reading:
     """What was measured, by name, for the rules that bind a judge: numbers, true or false; lists only to be shown."""
     certainties: tuple[Certainty, ...] = ()
     """What the answer claims with a confidence, and whether each claim is right."""
+    checks: tuple[Check, ...] = ()
+    """Named expectations and what became of each."""
     misshapen: str = ""
     """Why the answer is in no shape that this scorer can read; the whole answer then counts as malformed."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -150,6 +151,44 @@ class Limits:
     max_pixels: int = 64_000_000
 
 
+class Hold(StrEnum):
+    """In how many repeats of a case a check must pass."""
+
+    ALL = "all"
+    MAJORITY = "majority"
+    FIRST = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityRules:
+    """What repeats of the same question should bring again."""
+
+    items: str
+    """Path to the list in the answer."""
+    key: str
+    """Path in an item: items with the same key are held against each other."""
+    fields: dict[str, str] = field(default_factory=dict)
+    """Path in an item, with how two values are held against each other: `equal` or `overlap`."""
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for the signature and for reports."""
+        return {"items": self.items, "key": self.key, "fields": dict(self.fields)}
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRules:
+    """Times that look wrong, in seconds; None where nothing looks wrong."""
+
+    below: float | None = None
+    """A median below this looks like an answer that no system gave much thought."""
+    above: float | None = None
+    """A median above this looks like loading, or a queue."""
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for the signature and for reports."""
+        return {"below": self.below, "above": self.above}
+
+
 @dataclass(frozen=True, slots=True)
 class SuiteModel:
     """A validated suite. Built by `suite.load` from a file and by `steelyard.Suite` from Python."""
@@ -188,3 +227,8 @@ class SuiteModel:
     """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
     snapshots: Any = None
     """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
+    hold: Hold = Hold.ALL
+    """In how many repeats a check must pass, where the check itself does not say; a suite without `expect` ignores it."""
+    stability: StabilityRules | None = None
+    """None when repeats are not compared item by item."""
+    latency: LatencyRules = LatencyRules()
