@@ -19,6 +19,7 @@ from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UserMistake
 from steelyard.importing import find_callable, place_of
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
+from steelyard.recorded_checks import checked_sample
 from steelyard.recordings import RecordedRun, RecordedSample, SnapshotFormat
 from steelyard.records import Attempt, Failure, Mode, RunHeader, RunState, Sample
 from steelyard.scoring.weigh import Weigher
@@ -46,6 +47,8 @@ class Imported:
     header: RunHeader
     differences: tuple[str, ...]
     """Where its own summary does not fit its records."""
+    notes: tuple[str, ...]
+    """What it says and nobody can compute again."""
     is_new: bool
     """False when the store held it already."""
 
@@ -63,12 +66,12 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     header = _header(suite, measured, form, digest(document), path)
     known = _known(store, header.id)
     if known is not None and known.state is RunState.ENDED:
-        return Imported(known, measured.differences, is_new=False)
+        return Imported(known, measured.differences, measured.notes, is_new=False)
     samples, cases = _weighed(suite, measured)
     header = _in_main_mode(header, samples)
     if known is None:
         store.create_run(header)
-    return Imported(_kept(store, header, samples, cases), measured.differences, is_new=True)
+    return Imported(_kept(store, header, samples, cases), measured.differences, measured.notes, is_new=True)
 
 
 def _known(store: Store, run_id: str) -> RunHeader | None:
@@ -81,12 +84,17 @@ def _known(store: Store, run_id: str) -> RunHeader | None:
 
 def export_foreign(suite: SuiteModel, store: Store, header: RunHeader, path: Path) -> None:
     """Write a run as a snapshot in the suite's own format, which appears whole or not at all."""
+    document = document_of(suite, store, header)
+    with whole_file(path) as file:
+        file.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def document_of(suite: SuiteModel, store: Store, header: RunHeader) -> Any:
+    """A run as a document in the suite's own format; UserMistake when it is a run of another suite."""
     form = format_of(suite)
     if header.suite_name != suite.name:
         raise UserMistake(f"run {header.id} weighed suite {header.suite_name}, not {suite.name}")
-    document = form.write(header, store.samples(header.id))
-    with whole_file(path) as file:
-        file.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    return form.write(header, store.samples(header.id))
 
 
 def format_of(suite: SuiteModel) -> SnapshotFormat:
@@ -140,7 +148,8 @@ def _without_persons(recorded: RecordedRun, suite: SuiteModel) -> RecordedRun:
         said = None if sample.reply is None else json.loads(redact.text(json.dumps(sample.reply), case))
         answer = None if sample.answer is None else redact.text(sample.answer, case)
         told = {name: redact.text(getattr(sample, name), case) for name in ("failure", "judge_failure")}
-        samples.append(replace(sample, case=case, answer=answer, reply=said, kept=None, **told))
+        checks = sample.checks and tuple(replace(one, detail=redact.text(one.detail, case)) for one in sample.checks)
+        samples.append(replace(sample, case=case, answer=answer, reply=said, checks=checks, kept=None, **told))
     return replace(recorded, samples=samples, kept=None)
 
 
@@ -178,7 +187,8 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     judged = digest([where, recorded.judge]) if suite.judge is not None else None
     n = len(recorded.samples)
     kept = {"document": recorded.kept, "samples": [sample.kept for sample in recorded.samples]}
-    imported = {"file": path.name, "format": where, "digest": document, "differences": list(recorded.differences)}
+    told = {"differences": list(recorded.differences), "notes": list(recorded.notes)}
+    imported = {"file": path.name, "format": where, "digest": document, **told}
     return RunHeader(
         id=_run_id(suite.name, recorded.created_at, document),
         suite_name=suite.name,
@@ -207,7 +217,10 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun) -> tuple[list[Sample], li
     seen: Counter[str] = Counter()
     samples = []
     for position, one in enumerate(recorded.samples):
-        sample = _sample(weigher, reader, one, seen[one.case.id], recorded.created_at)
+        if one.checks is not None and one.answer is None:
+            sample = checked_sample(suite, one, seen[one.case.id], recorded.created_at)
+        else:
+            sample = _sample(weigher, reader, one, seen[one.case.id], recorded.created_at)
         sample.position = position
         seen[one.case.id] += 1
         samples.append(sample)

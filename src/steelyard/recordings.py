@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from steelyard.records import RunHeader, Sample
+from steelyard.records import Check, RunHeader, Sample
 from steelyard.suite.case import Case
 
 
@@ -19,7 +19,7 @@ class RecordedSample:
     """The answer as the suite reads it; None when there was none, and `failure` says why."""
     failure: str = ""
     latency: float = 0.0
-    """Seconds."""
+    """Seconds; 0 when it is not known."""
     reply: Mapping[str, Any] | None = None
     """What the judge said, dimensions and flags at the top; None when it gave nothing, and `judge_failure` says why."""
     judge_failure: str = ""
@@ -27,6 +27,8 @@ class RecordedSample:
     """True when nothing but the scores of the reply can be read."""
     kept: Any = None
     """Whatever else was recorded, as plain data: it comes back when the run is written again."""
+    checks: tuple[Check, ...] | None = None
+    """What came of the checks of an answer that was not kept: they stand as they are. None, and `answer` is weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class RecordedRun:
     """Whatever stood around the samples."""
     differences: tuple[str, ...] = ()
     """Where its own summary does not fit its records, a sentence each."""
+    notes: tuple[str, ...] = ()
+    """What it says and nobody can compute again, a line each."""
 
 
 class SnapshotFormat(Protocol):

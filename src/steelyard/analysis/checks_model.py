@@ -77,17 +77,20 @@ class ChecksFigures:
     cells_broken: int
     cells_undecided: int
     checks_held: int
-    """Over all cells; with `checks_broken` and `checks_undecided`, every check of every planned cell."""
+    """Over all cells; with `checks_broken` and `checks_undecided`, every check of every planned cell. A cell of which
+    nothing is known counts as one undecided check."""
     checks_broken: int
     checks_undecided: int
     cells_rate: Estimate
-    """Share of all planned cells that hold; those that cannot be told do not."""
+    """Share of all planned cells that hold; those that cannot be told do not, and are missing: `n` is the others."""
     checks_rate: Estimate
-    """Share of all checks of all cells that hold; those that cannot be told do not."""
+    """Share of all checks of all cells that hold, with those that cannot be told as above."""
     by_check: tuple[CheckFigure, ...]
-    """In the order of the suite, each value that was looked for on its own line."""
+    """In the order of the suite, each value that was looked for on its own line; the first `MOST_CELLS` lines."""
+    held: dict[str, Estimate] = field(default_factory=dict)
+    """By declared check, the share of its checks over all cells that hold, whatever values they look for."""
     all_of: dict[int, Estimate] = field(default_factory=dict)
-    """pass^k by k: the chance that k repeats of a case are all clean, averaged over the cells with k decided repeats."""
+    """pass^k by k: the chance that k repeats of a case are all clean, mean over the cells with k decided repeats."""
     flaky: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of the cells with at least two decided repeats in which some are clean and others are not."""
     cells: tuple[CellChecks, ...] = ()

@@ -53,8 +53,11 @@ class LatencyFigures:
     load: str = ""
     """How the calls were made, in words: `8 at a time`, or `20 a second, whatever came back`."""
     bars: tuple[Bar, ...] = ()
+    """At most twenty, side by side; every call in `overall` is in exactly one."""
+    log_bars: bool = False
+    """Whether the bars grow by a ratio, as they do where the slowest call took over 100 times as long as the fastest."""
     cells: tuple[CellLatency, ...] = ()
     """The first `checks_model.MOST_CELLS` in the order of the cases."""
     n_cells: int = 0
     hints: tuple[str, ...] = field(default=())
-    """What looks wrong, in words."""
+    """What looks wrong about the medians, in words; it makes the run suspect."""

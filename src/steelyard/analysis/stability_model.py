@@ -56,5 +56,8 @@ class StabilityFigures:
     comparisons: dict[str, int] = field(default_factory=dict)
     """By field, and for `presence`, how many comparisons stand behind all cells together."""
     cells: tuple[CellStability, ...] = ()
-    """The first `checks_model.MOST_CELLS` in the order of the cases."""
+    """The first `checks_model.MOST_CELLS` in the order of the cases; those whose answers are to have no items are in no
+    figure."""
     n_cells: int = 0
+    keyless: int = 0
+    """Items that came without the key; they are held against each other as if they had one in common."""

@@ -65,11 +65,16 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
     found = import_foreign(load_suite(suite), store, file)
     run_id = found.header.id
     if as_json:
-        print_json({"run": run_id, "file": str(file), "new": found.is_new, "differences": list(found.differences)})
+        told = {"differences": list(found.differences), "notes": list(found.notes)}
+        print_json({"run": run_id, "file": str(file), "new": found.is_new, **told})
         return
     already = "" if found.is_new else " already"
     click.echo(f"{run_id} is{already} in the store: steelyard report {run_id}")
     if found.differences:
         click.echo(f"Where its own summary does not fit its records ({len(found.differences)}):")
-        for told in found.differences:
-            click.echo(f"  {told}")
+        for difference in found.differences:
+            click.echo(f"  {difference}")
+    if found.notes:
+        click.echo("What it says and cannot be computed again:")
+        for note in found.notes:
+            click.echo(f"  {note}")

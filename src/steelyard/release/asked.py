@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.analysis.model import Summary
 from steelyard.errors import UserMistake
 from steelyard.suite.gates import Known, check_gate, parse_gate
+from steelyard.suite.stability import PRESENCE
 
 
 def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) -> None:
@@ -19,6 +20,8 @@ def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) 
         bands=[band["name"] for band in suite["bands"]],
         slices={factor: [group.name for group in groups] for factor, groups in summary.slices.items()},
         passing=suite["passing"] is not None,
+        checks=[check["name"] for check in (suite.get("expect") or {}).get("checks", ())],
+        stability=[] if not suite.get("stability") else [PRESENCE, *suite["stability"]["fields"]],
         scales={component["name"]: tuple(component["scale"]) for component in suite["components"]},
     )
     mistakes = []

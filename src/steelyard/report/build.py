@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.analysis.failure_words import failure_words
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise
+from steelyard.analysis.stored import summarise_stored
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.records import Outcome, RunHeader, Sample
@@ -37,9 +37,10 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
     """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst."""
     columns = store.columns(header.id)
     judged = bool(header.suite.get("judge"))
-    judgements = store.judgements(header.id) if judged else None
-    summary = summarise(columns, header.suite, judgements, store.certainties(header.id))
-    decision = decide(summary, header.suite, state=header.state, suspect=header.suspect)
+    summary = summarise_stored(store, header.id, header.suite, columns)
+    decision = decide(
+        summary, header.suite, state=header.state, suspect=header.suspect, gone=header.options.get("broken")
+    )
     flags = failing_flags(header)
     details = _details(store, header, columns.n, max_details)
     slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)

@@ -194,6 +194,15 @@ class Scorer(BaseModel):
         """An answer that holds what is true of any of these cases, for `audit` of scorers of sets; None for others."""
         return None
 
+    def everything_at(self, cases: Sequence[Case]) -> dict[str, Any]:
+        """The same by path into the answer, for scorers that look at more than one place; empty for others."""
+        value = self.everything(cases)
+        return {} if value is None else {self.answer or "": value}
+
+    def asks_nothing(self, case: Case) -> bool:  # noqa: ARG002 - for those that override it
+        """True when a well-formed answer that holds nothing may be right for the case."""
+        return False
+
     def blankets(self, case: Case) -> Mapping[str, Any]:  # noqa: ARG002 - for those that override it
         """Answers that lie over all of the case's question, by name, for `audit` of scorers that look for places."""
         return {}

@@ -194,6 +194,8 @@ class Columns:
     """Seconds that the call was sent late under an open load; NaN under a closed one."""
     cached: np.ndarray = field(default_factory=lambda: _empty())
     """True where the answer came from the cache."""
+    error_answer: np.ndarray = field(default_factory=lambda: _empty())
+    """True where the answer is an HTTP error that is no failure, because the case asks for it."""
     tokens_in: np.ndarray = field(default_factory=lambda: _empty())
     tokens_out: np.ndarray = field(default_factory=lambda: _empty())
     cost: np.ndarray = field(default_factory=lambda: _empty())
@@ -303,7 +305,8 @@ class Store(Protocol):
         ...
 
     def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
-        """Median latencies, in seconds, of the suite's earlier ended runs with the same target."""
+        """Median latencies, in seconds from when a call was sent, of the suite's earlier ended runs with the same
+        target."""
         ...
 
     def cached(self, key: str) -> dict[str, Any] | None: ...

@@ -149,6 +149,10 @@ class Limits:
     max_cost: float | None = None
     max_inconclusive: float = 0.05
     max_pixels: int = 64_000_000
+    warm_up: int = 0
+    """Calls before the clock starts, whose answers are thrown away."""
+    rate: float | None = None
+    """Calls a second under an open load, come what may; None for a closed load, `concurrency` at a time."""
 
 
 class Hold(StrEnum):
@@ -185,7 +189,7 @@ class LatencyRules:
     """A median above this looks like loading, or a queue."""
 
     def as_data(self) -> dict[str, Any]:
-        """As plain data, for the signature and for reports."""
+        """As a run's header keeps it."""
         return {"below": self.below, "above": self.above}
 
 
@@ -228,7 +232,8 @@ class SuiteModel:
     snapshots: Any = None
     """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
     hold: Hold = Hold.ALL
-    """In how many repeats a check must pass, where the check itself does not say; a suite without `expect` ignores it."""
+    """In how many repeats a check must pass where it does not say so itself; of no matter without `expect`."""
     stability: StabilityRules | None = None
     """None when repeats are not compared item by item."""
     latency: LatencyRules = LatencyRules()
+    """Medians that look wrong; they make a run suspect and, as gates, are no part of the instrument."""

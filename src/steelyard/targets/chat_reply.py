@@ -34,6 +34,7 @@ def read_completion(data: Any, received: Received) -> Reply:
         tokens_in=_count(counts.get("prompt_tokens")),
         tokens_out=_count(counts.get("completion_tokens")),
         model=model if isinstance(model, str) else None,
+        first_byte=received.first_byte,
     )
 
 

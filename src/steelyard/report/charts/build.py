@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from steelyard.analysis.model import Summary
 from steelyard.report.charts.base import Chart
-from steelyard.report.charts.checks import counts, pass_fail
+from steelyard.report.charts.counts import counts
+from steelyard.report.charts.grid import pass_fail
 from steelyard.report.charts.latency import latency_by_case, latency_histogram
 from steelyard.report.charts.stability import stability
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from steelyard.errors import MissingExtra
+from steelyard.errors import MissingExtra, UserMistake
 from steelyard.report.charts.base import Chart
 from steelyard.report.write import write_bytes
 
@@ -39,10 +39,15 @@ def can_draw() -> bool:
 def write_charts(charts: Sequence[Chart], folder: Path, names: Mapping[str, str] | None = None) -> list[Path]:
     """Write every chart as NAME.png into the folder, which is made if need be; `names` calls some by another name.
 
-    All are drawn before the first is written.
+    All are drawn before the first is written. UserMistake when it cannot be written there.
     """
     drawn = [(folder / f"{(names or {}).get(chart.name, chart.name)}.png", to_png(chart)) for chart in charts]
-    folder.mkdir(parents=True, exist_ok=True)
+    if not drawn:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserMistake(f"cannot make the folder {folder}: {error.strerror}") from error
     for path, picture in drawn:
         write_bytes(path, picture)
     return [path for path, _ in drawn]

@@ -6,48 +6,65 @@ from typing import Any
 
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.stability_model import CellStability, StabilityFigures
-from steelyard.report.charts.base import GREY, INK, MOST_ROWS, Chart, chart, height, row_name, rows_axis, rows_shown
+from steelyard.report import figures as words
+from steelyard.report.charts.base import (
+    BLACK,
+    GREY,
+    MOST_ROWS,
+    WHITE,
+    Chart,
+    chart,
+    columns_axis,
+    distinct,
+    height,
+    row_names,
+    rows_axis,
+    rows_shown,
+)
 
 _PRESENCE = "presence"
+_COLUMN = 120
+_DARK_BELOW = 0.46
+"""Where the colours of the map become too light for white letters and light enough for black ones."""
 
 
 def stability(figures: StabilityFigures) -> Chart | None:
     """A heat map of how alike the repeats of each case are, field by field; None without cases."""
-    if not figures.cells:
-        return None
     cells = list(figures.cells)
+    if not cells:
+        return None
     if len(cells) > MOST_ROWS:
         cells = sorted(cells, key=_least)[:MOST_ROWS]
-    columns = [_PRESENCE, *figures.how]
-    values = [_square(cell, column) for cell in cells for column in columns]
-    which = rows_shown(len(cells), figures.n_cells, "least stable")
+    columns, rows = distinct([_PRESENCE, *figures.how]), row_names(cells)
+    values = [
+        {"row": row, "column": column, **_square(estimate)}
+        for row, cell in zip(rows, cells, strict=True)
+        for column, estimate in zip(columns, _estimates(cell, figures), strict=True)
+    ]
+    which = rows_shown(cells, figures.n_cells, "least stable", n_known=len(figures.cells))
     return chart(
         "stability",
         "Stability over repeats",
-        f"100 %: the same every time; grey: nothing to compare; {which}",
-        f"Heat map of how alike the repeats of {len(cells)} cases are, by {', '.join(columns)}",
+        f"100 %: the same every time; grey: nothing to compare; n: comparisons; {which}",
+        f"Heat map of how alike the repeats of {which} are, by {', '.join(columns)}",
         data={"values": values},
-        width={"step": 120},
+        width={"step": _COLUMN},
         height=height(),
-        encoding={
-            "y": rows_axis([row_name(cell.case_id, cell.variant) for cell in cells]),
-            "x": {
-                "field": "column",
-                "type": "nominal",
-                "sort": columns,
-                "title": None,
-                "axis": {"orient": "top", "labelAngle": 0, "domain": False, "ticks": False},
-            },
-        },
+        encoding={"y": rows_axis(rows), "x": columns_axis(columns)},
         layer=[
+            # A map of shares leaves out what has none.
             {
+                "transform": [{"filter": "!isValid(datum.share)"}],
+                "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2, "color": GREY},
+            },
+            {
+                "transform": [{"filter": "isValid(datum.share)"}],
                 "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2},
                 "encoding": {
                     "color": {
-                        "condition": {"test": "datum.share === null", "value": GREY},
                         "field": "share",
                         "type": "quantitative",
-                        # Light to dark in one direction: it reads the same without colour.
+                        # Dark to light in one direction: it reads the same without colour.
                         "scale": {"domain": [0, 1], "scheme": "cividis"},
                         "legend": {"title": "alike", "format": ".0%", "orient": "right"},
                     }
@@ -58,8 +75,11 @@ def stability(figures: StabilityFigures) -> Chart | None:
                 "encoding": {
                     "text": {"field": "told"},
                     "color": {
-                        "condition": {"test": "datum.share !== null && datum.share < 0.55", "value": "white"},
-                        "value": INK,
+                        "condition": {
+                            "test": f"isValid(datum.share) && datum.share < {_DARK_BELOW}",
+                            "value": WHITE,
+                        },
+                        "value": BLACK,
                     },
                 },
             },
@@ -67,17 +87,18 @@ def stability(figures: StabilityFigures) -> Chart | None:
     )
 
 
-def _square(cell: CellStability, column: str) -> dict[str, Any]:
-    figure = cell.presence if column == _PRESENCE else cell.fields.get(column, Estimate(None, 0))
-    told = "n/a" if figure.value is None else f"{_percent(figure.value)} (n {figure.n:,})"
-    return {"row": row_name(cell.case_id, cell.variant), "column": column, "share": figure.value, "told": told}
+def _estimates(cell: CellStability, figures: StabilityFigures) -> list[Estimate]:
+    return [cell.presence, *(cell.fields.get(name, Estimate(None, 0)) for name in figures.how)]
 
 
-def _percent(share: float) -> str:
-    """Never 100 % for what is not the same every time."""
-    return "100 %" if share >= 1.0 else f"{min(share * 100, 99.9):.3g} %"
+def _square(estimate: Estimate) -> dict[str, Any]:
+    told = words.NOT_AVAILABLE
+    if estimate.value is not None:
+        told = f"{words.percent(estimate.value)} (n {estimate.n:,})"
+    return {"share": estimate.value, "told": told}
 
 
 def _least(cell: CellStability) -> float:
+    """What the cell is ordered by: its lowest share, those with nothing to compare behind all others."""
     values = [figure.value for figure in (cell.presence, *cell.fields.values()) if figure.value is not None]
     return min(values, default=2.0)
