@@ -100,6 +100,24 @@ def judged(folder: Path, n: int) -> None:
     )
 
 
+def compared(folder: Path, n: int) -> None:
+    spent = [_child("bench.compared", "snapshots", folder / f"compared-{turn}") for turn in range(3)]
+    best = min(each["wall"] for each in spent)
+    if any(each["n"] != 50 for each in spent):
+        raise SystemExit(f"not all prompts were compared: {spent}")
+    cpu, whole = (min(each[name] for each in spent) for name in ("cpu", "whole_cpu"))
+    print(
+        f"      two snapshots of 50 prompts: {best:.2f} s, {cpu:.2f} s CPU; {whole:.2f} s CPU with the start of Python"
+    )
+    _line("two snapshots of 50 prompts imported and compared", f"{best:.2f} s", "< 1 s", best < 1)
+    spent_on_runs = _child("bench.compared", "runs", n, folder / "compared")
+    if spent_on_runs["n"] != n:
+        raise SystemExit(f"not all samples were compared: {spent_on_runs['n']} of {n}")
+    wall, cpu, peak = (spent_on_runs[name] for name in ("wall", "cpu", "peak_mb"))
+    print(f"      two runs of {n:,} samples: {wall:.1f} s, {cpu:.1f} s CPU, peak {peak:.0f} MB")
+    _line(f"two runs of {n:,} samples compared", f"{wall:.1f} s", "< 10 s", wall < 10)
+
+
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
@@ -109,6 +127,7 @@ def main() -> None:
         throughput(folder, 1_000 if quick else 5_000, 1 if quick else 5)
         items(folder, 200 if quick else 1_000, 3 if quick else 9)
         judged(folder, 500 if quick else 10_000)
+        compared(folder, 5_000 if quick else 100_000)
         memory(folder, 2_000 if quick else 10_000, 10_000 if quick else 200_000)
 
 

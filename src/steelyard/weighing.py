@@ -163,10 +163,10 @@ def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     columns = store.columns(header.id)
     judgements = store.judgements(header.id) if header.suite.get("judge") else None
-    summary = summarise(columns, header.suite, judgements, store.certainties(header.id))
+    contents = store.contents(header.id) if len(columns.finding_sample) else None
+    summary = summarise(columns, header.suite, judgements, store.certainties(header.id), contents)
     typical = summary.overall.latency.get("p50")
-    usual = store.usual_latency(header.suite_name, header.target, before=header.created_at)
-    suspect = health.complaints(typical.value if typical else None, usual)
+    suspect = health.complaints(typical.value if typical else None, _usual_latency(store, header))
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     decision = decide(summary, header.suite, state=state, suspect=suspect)
     header = replace(
@@ -181,6 +181,17 @@ def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -
         store.forget_journal(header.id)
     store.update_run(header)
     return header
+
+
+def _usual_latency(store: Store, header: RunHeader) -> list[float]:
+    """The medians of earlier runs that this one can be held against.
+
+    A function in this process has no line that may be dead: its first calls pay for its imports, so that a run of a few
+    cases is slow and every longer one after it would look far too fast.
+    """
+    if header.target.get("kind") == "python":
+        return []
+    return store.usual_latency(header.suite_name, header.target, before=header.created_at)
 
 
 def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steelyard.analysis.confidence_model import ConfidenceFigures
+    from steelyard.analysis.finding_places import ConfusionFigure, SectionFigure
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Proportion:
     estimate: Estimate
     numerator: int
     denominator: int
+    mean_of: int = 0
+    """Above 0 it is no ratio of two counts but the mean of so many of them: both are 0 then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +223,8 @@ class JudgeFigures:
     """Of the ballots that were answered, the share of which nothing could be used."""
     unanswered: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of all ballots without any answer."""
+    cut_off: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Of the answered ballots of any mode, the share with an answer that broke off at the limit of tokens."""
     disagreement: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of the texts with several readings on which these lie far apart."""
     why_failed: dict[str, int] = field(default_factory=dict)
@@ -262,3 +267,7 @@ class Summary:
     """None for a run without a judge."""
     confidence: ConfidenceFigures | None = None
     """None for a run whose answers claim nothing with a confidence."""
+    confusions: list[ConfusionFigure] = field(default_factory=list)
+    """What was taken for something else, most frequent first, the first ten."""
+    sections: list[SectionFigure] = field(default_factory=list)
+    """Errors by the named region of the text that they begin in; empty when no finding names one."""

@@ -12,6 +12,7 @@ from steelyard.analysis.cells import Cells
 from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.estimates import NOT_NEGATIVE
 from steelyard.analysis.failing_codes import failing_codes
+from steelyard.analysis.finding_places import section_figures, top_confusions
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.judge_figures import judge_figures
 from steelyard.analysis.judge_model import Judged
@@ -25,6 +26,7 @@ from steelyard.analysis.rubric import DescribedRubric, described_rubric
 from steelyard.analysis.severity import severities
 from steelyard.analysis.table import Table, cut
 from steelyard.store.base import Certainties, Columns
+from steelyard.store.contents import Contents
 
 _LATENCIES = {"p50": 0.5, "p95": 0.95, "min": 0.0, "max": 1.0}
 _TOTALS = ("tokens_in", "tokens_out", "cost")
@@ -35,11 +37,13 @@ def summarise(
     suite: dict[str, Any],
     judgements: Iterable[Judged] | None = None,
     certainties: Certainties | None = None,
+    contents: Contents | None = None,
 ) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and never came are missing from every figure of the whole run. `judgements` are those of
-    the run in the order of its plan; they are read once and none is kept. `certainties` are what its answers claimed.
+    the run in the order of its plan; they are read once and none is kept. `certainties` are what its answers claimed,
+    `contents` what its findings say.
     """
     absent = max(0, int(suite.get("n_planned") or 0) - columns.n)
     table = Table(columns, suite)
@@ -73,6 +77,8 @@ def summarise(
         modes=_modes(groups[""], table, rubric),
         judge=None if judgements is None or rubric is None else judge_figures(judgements, rubric),
         confidence=None if certainties is None else confidence_figures(certainties, table, suite),
+        confusions=[] if contents is None else top_confusions(table, suite, contents),
+        sections=section_figures(table, columns),
     )
 
 

@@ -105,6 +105,7 @@ class Patience:
             tokens_out=_count(reply.tokens_out),
             cost=_amount(reply.cost),
             model=None if reply.model is None else self._blot(reply.model),
+            cut_off=reply.cut_off,
         )
 
     def _failed(self, failure: TargetFailure, started_at: float, latency: float, tries: int) -> Attempt:
@@ -200,4 +201,5 @@ def _entry(attempt: Attempt) -> dict[str, Any]:
         "tokens_out": attempt.tokens_out,
         "cost": attempt.cost,
         "model": attempt.model,
+        "cut_off": attempt.cut_off,
     }

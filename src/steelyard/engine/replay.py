@@ -41,6 +41,7 @@ class ReplayTarget:
             cost=0.0,
             model=attempt.model,
             latency=attempt.latency,
+            cut_off=attempt.cut_off,
         )
 
     def identity(self) -> dict[str, Any]:

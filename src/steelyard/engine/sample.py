@@ -32,7 +32,7 @@ class Weighing:
             tags=case.tags,
         )
         if attempt.failure is None:
-            self._take(lambda: weigher.weigh(attempt.text or "", case))
+            self._take(lambda: weigher.weigh(attempt.text or "", case, cut_off=attempt.cut_off))
 
     @property
     def to_judge(self) -> str | None:

@@ -38,7 +38,8 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
     columns = store.columns(header.id)
     judged = bool(header.suite.get("judge"))
     judgements = store.judgements(header.id) if judged else None
-    summary = summarise(columns, header.suite, judgements, store.certainties(header.id))
+    contents = store.contents(header.id) if len(columns.finding_sample) else None
+    summary = summarise(columns, header.suite, judgements, store.certainties(header.id), contents)
     decision = decide(summary, header.suite, state=header.state, suspect=header.suspect)
     flags = failing_flags(header)
     details = _details(store, header, columns.n, max_details)

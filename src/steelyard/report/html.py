@@ -16,6 +16,7 @@ from steelyard.report import (
     figures,
     judged_tables,
     judged_wording,
+    said_tables,
     tables,
     wording,
 )
@@ -119,6 +120,7 @@ def _render(report: Report, gallery: Gallery, longest: int) -> str:
             pictured=any(detail.pictures for detail in report.details),
             errors=error_tables,
             judged=judged_tables,
+            further=said_tables.said(report),
             confident=confidence_tables,
             reliability=drawing,
             said=judged_wording.said,

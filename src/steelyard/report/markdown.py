@@ -11,6 +11,7 @@ from steelyard.report import (
     figures,
     judged_tables,
     judged_wording,
+    said_tables,
     tables,
     wording,
 )
@@ -48,6 +49,8 @@ def _parts(report: Report) -> Iterator[str]:
     yield from table_parts(criteria_tables.criteria(report, with_reasons=True))
     yield from table_parts(criteria_tables.by_variant(report)[0])
     yield from table_parts(error_tables.errors(report))
+    yield from table_parts(error_tables.confusions(report))
+    yield from table_parts(error_tables.sections(report))
     yield from table_parts(tables.priorities(report))
     yield from table_parts(judged_tables.dimensions(report))
     yield from table_parts(judged_tables.flags(report))
@@ -60,6 +63,8 @@ def _parts(report: Report) -> Iterator[str]:
 def _tables(report: Report) -> Iterator[str]:
     for factor in report.summary.slices:
         yield from table_parts(tables.slices(report, factor, MOST_ROWS))
+    for said in said_tables.said(report):
+        yield from table_parts(said)
     yield from table_parts(tables.components(report))
     yield from table_parts(error_tables.measures(report))
     yield from table_parts(error_tables.measures_by_variant(report)[0])

@@ -18,6 +18,7 @@ from steelyard.report import (
     figures,
     judged_tables,
     judged_wording,
+    said_tables,
     tables,
     wording,
 )
@@ -63,10 +64,14 @@ class _View(Layout):
             yield from self.table(self.slices(factor))
         yield from self.table(judged_tables.dimensions(self.report))
         yield from self.table(judged_tables.flags(self.report))
+        for table in said_tables.said(self.report):
+            yield from self.table(table)
         yield from self.table(tables.components(self.report))
         yield from self.table(error_tables.measures(self.report))
         yield from self.fitting(*error_tables.measures_by_variant(self.report))
         yield from self.table(error_tables.errors(self.report))
+        yield from self.table(error_tables.confusions(self.report))
+        yield from self.table(error_tables.sections(self.report))
         yield from self.confidence()
         yield from self.table(tables.patterns(self.report, _MOST_PATTERNS))
         yield from self.table(tables.priorities(self.report))

@@ -11,10 +11,11 @@ from typing import Any, Final
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.errors import Mistake, SteelyardError, SuiteError, raised_in_words
-from steelyard.records import Box, Certainty, Finding, Judgement, Mark, Outcome, Score
+from steelyard.records import BROKE_OFF, Box, Certainty, Finding, Judgement, Mark, Outcome, Score
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.judged import JUDGE, read_judgement
 from steelyard.scoring.normalise import as_text, has_phrase, normalise
+from steelyard.scoring.said import said_scores
 from steelyard.suite.case import Case
 from steelyard.suite.model import Component, SuiteModel
 from steelyard.suite.paths import MISSING, compile_path
@@ -81,15 +82,18 @@ class Weigher:
         self._judged_place = compile_path(suite.judge.of) if suite.judge is not None and suite.judge.of else None
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
 
-    def weigh(self, text: str, case: Case) -> Weighed:
-        """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT."""
+    def weigh(self, text: str, case: Case, *, cut_off: bool = False) -> Weighed:
+        """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.
+
+        JSON that was `cut_off` at the limit of tokens is not mended: whatever is missing was never said.
+        """
         if self._judge is not None and not text.strip():
             return self._malformed(text, case, ["the answer is empty: there is nothing to judge"])
         if not self._is_json:
             return self._weigh(text, text, case, None)
-        climbed = climb(text, self._validator, repair=self._repair)
+        climbed = climb(text, self._validator, repair=self._repair and not cut_off)
         if climbed.rung is None:
-            return self._malformed(text, case, climbed.problems)
+            return self._malformed(text, case, (BROKE_OFF, *climbed.problems) if cut_off else climbed.problems)
         return self._weigh(text, climbed.value, case, climbed.rung)
 
     def _weigh(self, text: str, answer: Any, case: Case, rung: str | None) -> Weighed:
@@ -178,7 +182,7 @@ class Weigher:
             score=score,
             passed=self._passed(score) if not flagged or self._pass_at is None else False,
             band=self._band(score),
-            scores=weighed.scores + scores,
+            scores=weighed.scores + scores + said_scores(self._judge, judgement),
             findings=weighed.findings + findings + tuple([self._complaint(one) for one in judgement.findings]),
             # A truth knows better than a judge what is right.
             certainties=weighed.certainties or judgement.certainties,

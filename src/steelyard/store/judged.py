@@ -18,6 +18,7 @@ from steelyard.store.text import to_json
 def attempt_data(attempt: Attempt) -> dict[str, Any]:
     """A call and what came of it as plain data."""
     failure = attempt.failure
+    cut_off = {"cut_off": True} if attempt.cut_off else {}
     return {
         "text": attempt.text,
         "status": attempt.status,
@@ -30,6 +31,7 @@ def attempt_data(attempt: Attempt) -> dict[str, Any]:
         "model": attempt.model,
         "cached": attempt.cached,
         "failure": None if failure is None else {"kind": failure.kind, "message": failure.message},
+        **cut_off,
     }
 
 

@@ -45,7 +45,7 @@ SAMPLE_COLUMNS = (
 )
 ATTEMPT_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
-    *("failure_kind", "failure_message"),
+    *("failure_kind", "failure_message", "cut_off"),
 )
 ANSWER_COLUMNS = ("run", "seq", "text")
 TAG_COLUMNS = ("run", "seq", "position", "tag")
@@ -200,6 +200,7 @@ class Batch:
                 int(attempt.cached),
                 None if failure is None else to_stored(failure.kind),
                 None if failure is None else to_stored(failure.message),
+                int(attempt.cut_off),
             )
         )
         if attempt.text is not None:
@@ -208,7 +209,7 @@ class Batch:
 
 def attempt_from(row: Row, text: str | None) -> Attempt:
     """The attempt back from ATTEMPT_COLUMNS without run and seq, and its answer's text."""
-    status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, kind, message = row
+    status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, kind, message, cut_off = row
     return Attempt(
         text=stored_or_none(text),
         status=status,
@@ -221,6 +222,7 @@ def attempt_from(row: Row, text: str | None) -> Attempt:
         model=stored_or_none(model),
         cached=bool(cached),
         failure=None if kind is None else Failure(from_stored(kind), from_stored(message)),
+        cut_off=bool(cut_off),
     )
 
 

@@ -120,12 +120,18 @@ def m005_spans_and_certainties(execute: Executes, dialect: Dialect) -> None:
     _guard(execute, dialect, _guarded(("certainties",), against_additions="certainties"))
 
 
+def m006_answers_cut_off(execute: Executes, dialect: Dialect) -> None:  # noqa: ARG001 - the same in both databases
+    """Attempts know whether their answer broke off at the limit of tokens; a judge's calls hold that in their JSON."""
+    execute("ALTER TABLE attempts ADD COLUMN cut_off SMALLINT NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_runs_and_samples,
     m002_ended_runs_stay,
     m003_places_and_gains,
     m004_judgements,
     m005_spans_and_certainties,
+    m006_answers_cut_off,
 )
 
 _FIRST_TABLES = """

@@ -153,8 +153,11 @@ _ATTEMPT = _record(
         "model": _or_null(_TEXT),
         "cached": {"type": "boolean"},
         "failure": _or_null(_record({"kind": _TEXT, "message": _TEXT})),
+        "cut_off": {"type": "boolean"},
     },
-    about="One call of the target, or of a judge: what it answered, or why it did not. latency is in seconds.",
+    optional=("cut_off",),
+    about="One call of the target, or of a judge: what it answered, or why it did not. latency is in seconds; "
+    "cut_off is true when the answer broke off at the limit of tokens.",
 )
 _SCORES_AND_FLAGS: Schema = {"type": "object", "additionalProperties": {"type": ["number", "boolean"]}}
 _MODE: Schema = {"enum": [*(mode.value for mode in Mode), None]}

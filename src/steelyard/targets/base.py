@@ -41,6 +41,8 @@ class Reply:
     model: str | None = None
     latency: float | None = None
     """Seconds, when the target knows better than the engine's clock (recorded answers do)."""
+    cut_off: bool = False
+    """True when the system says that the answer broke off at the limit of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
