@@ -15,7 +15,10 @@ def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) 
     """UserMistake with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
     known = Known(
         # Runs that were stored before scorers had measures do not list any.
-        components={component["name"]: list(component.get("measures", ())) for component in suite["components"]},
+        components={
+            component["name"]: [*component.get("measures", ()), *component.get("means", ())]
+            for component in suite["components"]
+        },
         codes=[kind["code"] for kind in suite["taxonomy"]],
         bands=[band["name"] for band in suite["bands"]],
         slices={factor: [group.name for group in groups] for factor, groups in summary.slices.items()},
