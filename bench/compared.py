@@ -19,7 +19,7 @@ _CATEGORIES = ("shot", "subject", "action", "environment", "lighting", "camera",
 _DIMENSIONS = ("coverage", "precision", "granularity", "taxonomy", "technicalSpecs")
 _PROMPTS, _SPANS = 50, 30
 _ROLES = [f"{category}.{kind}" for category in _CATEGORIES for kind in ("type", "look", "detail")]
-_SUITE: dict[str, Any] = {
+SUITE: dict[str, Any] = {
     "name": "bench",
     "components": [
         {
@@ -102,7 +102,7 @@ def _compared(store: Any, a: str, b: str) -> int:
     return comparison.pairs.comparable
 
 
-def _samples(n: int, seed: int) -> Iterator[tuple[Any, Any]]:
+def samples_of(n: int, seed: int) -> Iterator[tuple[Any, Any]]:
     """Samples with two components, two findings, tags, latency, tokens and cost each."""
     from steelyard.records import Attempt, Finding, Outcome, Sample, Score
     from steelyard.suite.case import Case
@@ -148,9 +148,9 @@ def runs(n: int, folder: Path) -> dict[str, float]:
     folder.mkdir(parents=True, exist_ok=True)
     store = open_store(str(folder / "runs.db"))
     for seed, name in enumerate(("a", "b")):
-        header = RunHeader(name, "bench", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=_SUITE, n_planned=n)
+        header = RunHeader(name, "bench", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=SUITE, n_planned=n)
         store.create_run(header)
-        made = _samples(n, seed)
+        made = samples_of(n, seed)
         while piece := list(islice(made, 5_000)):
             store.add_samples(name, [sample for sample, _ in piece], [case for _, case in piece])
         header.state = RunState.ENDED

@@ -23,6 +23,7 @@ MAY_KNOW = {
     "analysis": {"suite", "store"},
     "release": {"suite", "store", "analysis"},
     "report": {"suite", "answer", "store", "analysis", "release"},
+    "alerting": {"suite", "store", "analysis", "release", "report"},
     "audit": {"suite", "scoring", "judging", "targets", "answer", "engine", "store", "analysis", "release"},
 }
 

@@ -36,6 +36,7 @@ from steelyard.engine.resume import (
 from steelyard.engine.run import Ending, Engine
 from steelyard.errors import UserMistake
 from steelyard.records import RunHeader, RunState
+from steelyard.release.baseline_gates import KEPT, Reference, held_against, kept
 from steelyard.release.verdict import decide
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
@@ -57,8 +58,14 @@ def run(
     options: RunOptions | None = None,
     progress: Progress | None = None,
     env: Mapping[str, str] | None = None,
+    *,
+    reference: Reference | None = None,
+    anyway: bool = False,
 ) -> tuple[RunHeader, Ending]:
-    """Weigh the suite's target. The header says what it came to; the ending says whether it got to the end."""
+    """Weigh the suite's target. The header says what it came to; the ending says whether it got to the end.
+
+    `reference` is a run that this one may not be worse than; `anyway` holds it against another instrument's, too.
+    """
     options = options or RunOptions()
     progress = progress or Silent()
     if options.resume is not None:
@@ -66,6 +73,52 @@ def run(
         options = as_begun(options, resumed)
     else:
         resumed = None
+    made = prepare(suite, store, options, env)
+    suite, limits, target, judges, header = made.suite, made.limits, made.target, made.judges, made.header
+    if resumed is not None:
+        insist_on_same_instrument(resumed, header)
+        header = taken_up(resumed, limits)
+    engine = Engine(
+        plan=made.plan,
+        target=target,
+        weigher=Weigher(suite),
+        judges=judges,
+        limits=limits,
+        store=store,
+        run_id=header.id,
+        cache=options.cache,
+        redact=suite.redactor,
+    )
+    ending = in_own_loop(_drive(engine, target, judges, progress, Begun(store, header, resumed is not None)))
+    header = replace(header, options=header.options | after_the_run(header.options["load"], ending))
+    if ending.held_up:
+        progress.note(
+            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were under way, and had to wait: their"
+            " latency counts from when they were due; raise --concurrency to send them in time"
+        )
+    if suite.answer.format == "text" and ending.health.all_objects:
+        progress.note(
+            "every answer is a JSON object, but the suite reads answers as plain text: if scorers are to look inside,"
+            " add answer: {format: json}, then rescore"
+        )
+    finished = ending.stopped is None
+    return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that is ready to begin: nobody was asked yet, and nothing is kept of it."""
+
+    suite: SuiteModel
+    limits: Limits
+    plan: Plan
+    target: Target
+    judges: Judges | None
+    header: RunHeader
+
+
+def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[str, str] | None = None) -> Prepared:
+    """Everything that a run of the suite takes; UserMistake when it cannot be done as asked."""
     suite = with_strict_rules(suite) if options.strict else suite
     limits = options.limits(suite.limits)
     plan = Plan(suite, options.selection, options.repeats or suite.repeats)
@@ -78,38 +131,17 @@ def run(
     header = _header(suite, target, plan, limits, options)
     if options.answers_of is not None:
         header.options |= _told_of_answers(store.run(options.answers_of))
-    if resumed is not None:
-        insist_on_same_instrument(resumed, header)
-        now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
-        header = replace(resumed, state=RunState.RUNNING, options=resumed.options | now)
-    engine = Engine(
-        plan=plan,
-        target=target,
-        weigher=Weigher(suite),
-        judges=judges,
-        limits=limits,
-        store=store,
-        run_id=header.id,
-        cache=options.cache,
-        redact=suite.redactor,
-    )
-    ending = _in_own_loop(_drive(engine, target, judges, progress, _Begun(store, header, resumed is not None)))
-    header = replace(header, options=header.options | _after_the_run(header.options["load"], ending))
-    if ending.held_up:
-        progress.note(
-            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were under way, and had to wait: their"
-            " latency counts from when they were due; raise --concurrency to send them in time"
-        )
-    if suite.answer.format == "text" and ending.health.all_objects:
-        progress.note(
-            "every answer is a JSON object, but the suite reads answers as plain text: if scorers are to look inside,"
-            " add answer: {format: json}, then rescore"
-        )
-    return finish(store, header, ending.health, finished=ending.stopped is None), ending
+    return Prepared(suite, limits, plan, target, judges, header)
+
+
+def taken_up(resumed: RunHeader, limits: Limits) -> RunHeader:
+    """The header of a run that goes on now, in this process."""
+    now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
+    return replace(resumed, state=RunState.RUNNING, options=resumed.options | now)
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class Begun:
     """A run that begins once its target is open: before that there is nothing to keep."""
 
     store: Store
@@ -130,7 +162,7 @@ class _Begun:
             raise
 
 
-async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, begun: _Begun) -> Ending:
+async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, begun: Begun) -> Ending:
     async with target, judges or contextlib.nullcontext():
         with begun.kept():
             return await engine.run(progress, resumed=begun.resumed)
@@ -141,7 +173,7 @@ def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
     return {name: earlier.options[name] for name in ("load", "broken") if name in earlier.options}
 
 
-def _after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
+def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
     """What is kept of how it went beside the samples: what warm-up and load came to, and that the system was gone."""
     told = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
     kept: dict[str, Any] = {"load": load | {name: n for name, n in told.items() if n}}
@@ -206,16 +238,28 @@ def judge_again(
     return run(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
 
 
-def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -> RunHeader:
+def finish(
+    store: Store,
+    header: RunHeader,
+    health: Health,
+    *,
+    finished: bool,
+    reference: Reference | None = None,
+    anyway: bool = False,
+) -> RunHeader:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     summary = summarise_stored(store, header.id, header.suite)
     typical = summary.overall.latency.get("p50")
     hints = () if summary.latency is None else summary.latency.hints
     suspect = (*health.complaints(typical.value if typical else None, _usual_latency(store, header)), *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
-    decision = decide(summary, header.suite, state=state, suspect=suspect, gone=header.options.get("broken"))
+    ended = replace(header, state=state)
+    relative = held_against(store, ended, reference=reference, anyway=anyway) if finished else []
+    gone = header.options.get("broken")
+    decision = decide(summary, header.suite, state=state, suspect=suspect, gone=gone, relative=relative)
+    options = {name: value for name, value in header.options.items() if name != KEPT} | kept(relative, reference)
     header = replace(
-        without_owner(header),
+        without_owner(replace(header, options=options)),
         state=state,
         ended_at=time.time(),
         suspect=suspect,
@@ -310,7 +354,7 @@ def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]
     return signature(suite, earlier.target, prompts=earlier.signature["prompts"], judge=judge)
 
 
-def _in_own_loop(coroutine: Any) -> Any:
+def in_own_loop(coroutine: Any) -> Any:
     """Run to the end, also when the caller (a notebook) is inside a running loop already."""
     try:
         asyncio.get_running_loop()

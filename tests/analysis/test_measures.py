@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from parts.columns import Made, columns, suite
+from parts.score_ends import score_ends
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.measures import proportions
 from steelyard.analysis.model import Estimate, Proportion, Summary
@@ -72,7 +73,8 @@ class TestInterval:
         # squares 2.25 + 0.0625 + 3.24 + 0.3025 = 5.855; error = sqrt(4 / 3 * 5.855) / 40 = 0.0698511; t(3) = 3.182446
         estimate = text_of(counted("a", 8, 10), counted("b", 3, 5), counted("c", 6, 12), counted("d", 9, 13)).estimate
         assert estimate.value == 0.65
-        assert (estimate.low, estimate.high) == pytest.approx((0.65 - 0.222297, 0.65 + 0.222297), abs=1e-6)
+        # Around 0.65 alone that were +- 0.222297; nearer to an end a ratio varies less.
+        assert (estimate.low, estimate.high) == pytest.approx(score_ends(0.65, 0.0698511, 3), abs=1e-6)
 
     def test_repeats_of_a_case_are_one_cluster(self) -> None:
         once = text_of(counted("a", 8, 10), counted("b", 3, 5), counted("c", 6, 12)).estimate
@@ -92,13 +94,12 @@ class TestInterval:
 
     def test_cases_with_nothing_to_count_are_no_degrees_of_freedom(self) -> None:
         # p = 15 / 25 = 0.6; residuals 8 - 6, 3 - 3, 4 - 6 = 2, 0, -2; squares 8; error = sqrt(3 / 2 * 8) / 25 =
-        # 0.138564; t(2) = 4.302653: +- 0.596193. With the two empty cases counted it would be sqrt(5 / 4 * 8) / 25 and
-        # t(4) = 2.776445: +- 0.351197.
+        # 0.138564 with 2 degrees of freedom. With the two empty cases counted it would be sqrt(5 / 4 * 8) / 25 with 4.
         made = [counted("a", 8, 10), counted("b", 3, 5), counted("c", 4, 10), counted("d", 0, 0), counted("e", 0, 0)]
         estimate = text_of(*made).estimate
         assert (estimate.value, estimate.n) == (pytest.approx(0.6), 5)
-        assert estimate.low == pytest.approx(0.6 - 0.596193, abs=1e-6)
-        assert estimate.high == 1.0  # 1.196 is more than all
+        assert estimate.low == pytest.approx(score_ends(0.6, 0.138564, 2)[0], abs=1e-6)
+        assert estimate.high == pytest.approx(score_ends(0.6, 0.138564, 2)[1], abs=1e-6)
 
     def test_all_right_is_not_certainty(self) -> None:
         # Wilson for 4 of 4 trials, one a case: 4 / (4 + 1.96**2) = 0.5101.
@@ -108,7 +109,9 @@ class TestInterval:
 
     def test_it_stays_between_nothing_and_all(self) -> None:
         estimate = text_of(counted("a", 10, 10), counted("b", 2, 10), counted("c", 10, 10)).estimate
-        assert (estimate.low, estimate.high) == (pytest.approx(0, abs=1e-12), 1.0)
+        # 22 of 30; residuals 8/3, -16/3, 8/3: squares 42.6667, error sqrt(3 / 2 * 42.6667) / 30 = 0.266667, and
+        # 4.3 times that on either side would be beyond both ends.
+        assert (estimate.low, estimate.high) == pytest.approx(score_ends(22 / 30, 0.2666667, 2), abs=1e-6)
 
     def test_it_agrees_with_the_jackknife(self) -> None:
         # Leaving out one case at a time needs no formula for the residuals.

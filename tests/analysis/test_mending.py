@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from parts.columns import Made, columns, suite
+from parts.score_ends import score_ends
 from steelyard.analysis.model import CodeFigure, Estimate, Summary
 from steelyard.analysis.summary import summarise
 
@@ -69,8 +70,7 @@ class TestMended:
     def test_the_interval_is_that_of_a_mean(self) -> None:
         made = [only_name("a", 0.6, MISS), only_name("b", 0.9, MISS), only_name("c", 0.4)]
         mended = figures(*made)["MISS"].mended
-        low, high = stats.t.interval(0.95, 2, 2.1 / 3, stats.sem([0.7, 1.0, 0.4]))
-        assert (mended.low, mended.high) == pytest.approx((max(0, low), min(1, high)))
+        assert (mended.low, mended.high) == pytest.approx(score_ends(0.7, stats.sem([0.7, 1.0, 0.4]), 2))
 
     def test_a_failed_call_is_missing_and_its_findings_are_nothing(self) -> None:
         failed = Made("t", None, "judge_failed", findings=(("SCALE", "name", 1.0), MISS))

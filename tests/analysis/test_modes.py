@@ -9,6 +9,7 @@ import pytest
 
 from parts.columns import Made, columns
 from parts.judged import judged_suite
+from parts.score_ends import score_ends
 from steelyard.analysis.model import Estimate, Summary
 from steelyard.analysis.summary import summarise
 
@@ -89,7 +90,8 @@ class TestEachModeOnItsOwn:
 
     def test_intervals_in_points_stay_on_the_scale(self) -> None:
         tone = summary_of(MIXED, ["model"] * 3).modes["model"].dimensions["tone"]
-        assert (tone.low, tone.high) == (1.0, 5.0)  # 11/3 -+ 4.303 * 1.5275 / sqrt(3) is 0.13 to 7.46
+        # 2, 4 and 5 or so: 11/3 -+ 4.303 * 1.5275 / sqrt(3) would be 0.13 to 7.46.
+        assert (tone.low, tone.high) == pytest.approx(score_ends(11 / 3, 1.527525 / 3**0.5, 2, (1.0, 5.0)), abs=1e-5)
 
     def test_a_failed_judge_is_in_no_mode(self) -> None:
         modes = summary_of([*MIXED[:2], Made("d", None, "judge_failed")], ["model", "model", None]).modes

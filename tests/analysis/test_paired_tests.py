@@ -27,15 +27,49 @@ def test_the_sign_test_is_the_exact_binomial(one, other):
     assert sign_test(one, other) == pytest.approx(expected, rel=1e-10)
 
 
-def test_many_cases_get_the_paired_t_test():
+def test_more_cases_are_tested_by_drawn_sign_patterns():
     before = np.array([0.1, 0.5, 0.7, 0.2, 0.9, 0.3, 0.6, 0.4, 0.8, 0.5, 0.1, 0.2, 0.35, 0.6, 0.75])
     after = before + np.array([0.1, -0.05, 0.2, 0.1, 0.0, 0.15, 0.1, -0.1, 0.05, 0.2, 0.1, 0.0, 0.1, 0.05, 0.1])
     found = paired_mean(after - before, ONES(15), 1.0)
-    oracle = stats.ttest_rel(after, before)
+    # 13 cases moved: all 8,192 patterns give the exact p-value; 9,999 drawn ones come within 4 standard errors of it.
+    exact = stats.permutation_test((after - before,), np.sum, permutation_type="samples", n_resamples=np.inf).pvalue
+    assert found.test == "drawn sign flips"
+    assert found.p == pytest.approx(exact, abs=4 * (exact * (1 - exact) / 9_999) ** 0.5)
+    # Differences that are hardly skewed: the interval is Student's, or a little wider.
+    interval = stats.ttest_rel(after, before).confidence_interval(0.95)
+    assert found.low <= interval.low + 1e-12
+    assert found.high >= interval.high - 1e-12
+    assert found.high - found.low < 1.2 * (interval.high - interval.low)
+
+
+def test_hundreds_of_cases_that_moved_get_the_paired_t_test():
+    moves = np.random.default_rng(3).normal(0.1, 1.0, 300)
+    oracle = stats.ttest_1samp(moves, 0.0)
     interval = oracle.confidence_interval(0.95)
+    found = paired_mean(moves, ONES(300))
     assert found.test == "paired t"
     assert found.p == pytest.approx(oracle.pvalue, rel=1e-9)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+def test_cases_in_which_nothing_moved_prove_nothing():
+    # 4 of 500 moved, all of them up: 2 of 16 sign patterns are as far out, whatever the other 496 say. The t-test
+    # would give 0.045 here.
+    moves = np.zeros(500)
+    moves[:4] = 1.0
+    assert stats.ttest_1samp(moves, 0.0).pvalue < 0.05
+    assert paired_mean(moves, ONES(500)).p == 0.125
+    assert paired_mean(moves, ONES(500)).low < 0
+
+
+def test_effect_size_and_sides_are_counted_by_case():
+    # Case means 0.2, -0.1, 0, 0.3: mean 0.1, deviations 0.1, -0.2, -0.1, 0.2, SD sqrt(0.1 / 3) = 0.182574.
+    found = paired_mean(np.array([0.4, -0.1, 0.0, 0.6]), np.array([2, 1, 1, 2]))
+    assert found.effect == pytest.approx(0.1 / 0.182574, rel=1e-5)
+    assert (found.rose, found.level, found.fell) == (2, 1, 1)
+    rates = paired_rate(np.array([0.0, 0, 1, 1]), np.array([1.0, 0, 1, 1]))
+    # 1, 0, 0, 0: mean 0.25, SD 0.5.
+    assert (rates.effect, rates.rose, rates.level, rates.fell) == (pytest.approx(0.5), 1, 3, 0)
 
 
 def test_few_cases_are_tested_by_all_sign_patterns():

@@ -8,10 +8,10 @@ from itertools import combinations, permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t
 
 from parts.columns import Made, columns, suite
 from parts.repeats import compared, comparing
+from parts.score_ends import score_ends
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.overlaps import overlap_of_all_pairs, stretch_of
 from steelyard.analysis.sameness import common
@@ -88,8 +88,7 @@ class TestOverCells:
         half, more = [[item("x"), item("y")], [item("x")]], [[item("x"), item("y")], [item("x"), item("y"), item("z")]]
         found = compared({"a": half, "b": more, "c": half, "d": more, "e": [[], []]}, BOTH).stability
         # Cells 1/2, 2/3, 1/2 and 2/3, mean 7/12, each 1/12 off: standard deviation sqrt(4/144 / 3). e has nothing.
-        half_width = t.ppf(0.975, 3) * (4 / 144 / 3) ** 0.5 / 4**0.5
-        expected = (7 / 12, 4, 1, 7 / 12 - half_width, 7 / 12 + half_width)
+        expected = (7 / 12, 4, 1, *score_ends(7 / 12, (4 / 144 / 3) ** 0.5 / 4**0.5, 3))
         presence = found.presence
         assert (presence.value, presence.n, presence.n_missing, presence.low, presence.high) == pytest.approx(expected)
         assert found.comparisons == {"presence": 10, "span": 6, "level": 6}

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from parts.columns import Made, columns, suite
+from parts.score_ends import score_ends
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.summary import summarise
 
@@ -116,12 +117,19 @@ class TestSamplesThatNeverCame:
 
 
 class TestIntervals:
-    def test_a_mean_has_students_interval_cut_to_the_scale(self) -> None:
+    def test_a_mean_has_wilsons_interval_by_its_standard_error(self) -> None:
         scores = [0.9, 0.8, 0.4, 0.7, 0.95]
-        low, high = stats.t.interval(0.95, 4, np.mean(scores), stats.sem(scores))
         average = of_scores(*scores).overall.average
-        assert high > 1  # what makes the cut matter
-        assert (average.low, average.high) == (pytest.approx(low), 1.0)
+        assert stats.t.interval(0.95, 4, np.mean(scores), stats.sem(scores))[1] > 1  # Student's leaves the scale
+        assert (average.low, average.high) == pytest.approx(score_ends(0.75, stats.sem(scores), 4))
+
+    def test_few_scores_below_the_top_are_no_proof_of_how_low_the_next_may_be(self) -> None:
+        # 2 of 20 are off, by 0.1 and 0.3. Mean 0.98, squares 18 x 0.02^2 + 0.08^2 + 0.28^2 = 0.092, error^2 =
+        # 0.092 / 19 / 20 = 0.000242; a rate of 0.98 of 20 would have 0.98 x 0.02 / 20 = 0.00098. As one case more
+        # beside two: (2 x 0.000242 + 0.00098) / 3 = 0.000488.
+        average = of_scores(*[1.0] * 18, 0.9, 0.7).overall.average
+        error = ((2 * 0.092 / 19 / 20 + 0.98 * 0.02 / 20) / 3) ** 0.5
+        assert (average.low, average.high) == pytest.approx(score_ends(0.98, error, 19))
 
     def test_one_sample_has_no_interval(self) -> None:
         overall = of_scores(0.9).overall
@@ -133,11 +141,18 @@ class TestIntervals:
         # Wilson for 20 of 20: 20 / (20 + 1.96^2) = 0.8389
         assert (average.low, average.high) == (pytest.approx(0.8389, abs=1e-4), 1.0)
 
-    def test_a_median_has_the_order_statistic_interval_of_scipy(self) -> None:
+    def test_a_median_has_the_interpolated_order_statistic_interval(self) -> None:
         scores = list(np.random.default_rng(7).random(25))
-        expected = stats.quantile_test(scores, p=0.5).confidence_interval(0.95)
+        ranked = sorted(scores)
+        # Hettmansperger and Sheather (1986): ranks 8 and 18 hold it 1 - 2 x 0.0216426 = 95.6715 % of the time, 9 and
+        # 17 1 - 2 x 0.0538760 = 89.2248 % (binomial tables). I = 0.6715 / 6.4467 = 0.104157, so that the end lies
+        # 17 I / (8 + 9 I) = 0.198128 of the way from one to the other.
+        low = ranked[7] + 0.198128 * (ranked[8] - ranked[7])
+        high = ranked[17] - 0.198128 * (ranked[17] - ranked[16])
         median = of_scores(*scores).overall.median
-        assert (median.low, median.high) == (expected.low, expected.high)
+        assert (median.low, median.high) == pytest.approx((low, high), abs=1e-5)
+        widest = stats.quantile_test(scores, p=0.5).confidence_interval(0.95)
+        assert (widest.low, widest.high) == (ranked[7], ranked[17])
 
     def test_repeats_of_one_case_alone_bound_nothing(self) -> None:
         overall = summary_of(*(Made("only", 0.5 + i / 10, repeat=i) for i in range(5))).overall
@@ -148,13 +163,10 @@ class TestIntervals:
         per_case = {"a": (0.2, 0.4), "b": (0.6, 0.6), "c": (0.9, 0.7), "d": (0.5, 0.3)}
         made = [Made(case, score, repeat=i) for case, scores in per_case.items() for i, score in enumerate(scores)]
         means = [np.mean(scores) for scores in per_case.values()]
-        low, high = stats.t.interval(0.95, 3, np.mean(means), stats.sem(means))
         summary = summary_of(*made)
         assert summary.overall.average.n == 8
-        assert (summary.overall.average.low, summary.overall.average.high) == (
-            pytest.approx(low),
-            pytest.approx(high),
-        )
+        ends = (summary.overall.average.low, summary.overall.average.high)
+        assert ends == pytest.approx(score_ends(np.mean(means), stats.sem(means), 3))
         assert summary.repeats == 2
         assert "cluster" in summary.method
 

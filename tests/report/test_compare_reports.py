@@ -194,7 +194,8 @@ def test_what_the_average_shows_beyond_noise_and_the_pass_rate_does_not_stands_i
 def test_failures_have_a_table_only_where_something_failed():
     rows = {row[0]: row for row in compare_tables.failures(comparisons.inconclusive_in_b(), 20).rows}
     assert rows["inconclusive"][1:4] == ("0.0 %", "82.4 %", "+82.4")
-    assert (rows["inconclusive"][-2], rows["inconclusive"][-1]) == ("17", "worse")
+    # 14 of 17 pairs lost their reading: no case is better.
+    assert (rows["inconclusive"][6], *rows["inconclusive"][-2:]) == ("17", "0/3/14", "worse")
     assert "target failed" not in rows
     assert compare_tables.failures(comparisons.better(), 20).rows == []
     assert "worse: inconclusive 0.0 % -> 82.4 %" in squeezed(printed(comparisons.inconclusive_in_b()))
@@ -236,10 +237,26 @@ def test_scores_that_move_within_a_side_of_the_pass_rule_have_lists_of_their_own
 def test_every_row_of_figures_has_difference_interval_p_n_and_verdict():
     table = compare_tables.main_figures(comparisons.better(), 20)
     titles = [column.title for column in table.columns]
-    assert titles == ["Figure", "A", "B", "Difference", "95 % interval", "p", "n", "Verdict"]
+    assert titles == ["Figure", "A", "B", "Difference", "95 % interval", "p", "n", "Effect", "W/T/L", "Verdict"]
     # 9 fixed and 1 broken of 20: Bonett and Price add one to both, (10 - 2) / 22 around its standard error
     # sqrt((10 + 2) / 22 - (8 / 22)^2) / sqrt(22) times 1.96: 0.3636 -+ 0.2687.
-    assert table.rows[0] == ("pass rate", "50.0 %", "90.0 %", "+40.0", "[+9.5, +63.2]", "0.021", "20", "better")
+    # Mean 0.4, variance (10 - 20 x 0.16) / 19 = 0.3579: effect 0.4 / 0.5982 = 0.67.
+    told = ("pass rate", "50.0 %", "90.0 %", "+40.0", "[+9.5, +63.2]", "0.021", "20", "+0.67", "9/10/1", "better")
+    assert table.rows[0] == told
+    assert "(Holm)" in table.note
+
+
+def test_effect_size_and_sides_stand_beside_how_sure():
+    told = "+0.67 standard deviations of a case's difference; cases better 9, the same 10, worse 1"
+    for view in views(comparisons.better()):
+        assert told in squeezed(view)
+
+
+def test_the_method_names_its_seed_and_how_p_values_are_adjusted():
+    for view in views(comparisons.better()):
+        assert "seed 20250101" in squeezed(view)
+        assert "sign flips" in squeezed(view)
+        assert "(Holm)" in squeezed(view)
 
 
 def test_repeats_and_variants_are_told_as_pairs_of_fewer_cases():
@@ -277,7 +294,7 @@ def test_groups_that_did_not_move_are_counted_and_not_shown():
     groups = (SliceChange("tag", "a", 20, 20, 0, 0, (still,)), SliceChange("tag", "b", 20, 20, 8, 0, (moved,)))
     table = compare_tables.slices(replace(comparisons.better(), slices={"tag": groups}), 20)[0]
     assert [row[0] for row in table.rows] == ["b: x"]
-    assert table.note == "1 of 2 groups did not move"
+    assert table.note == "1 of 2 groups did not move; p adjusted over the groups (Holm)"
 
 
 def test_findings_and_confusions_that_are_new_or_resolved_are_said():
@@ -312,7 +329,8 @@ def test_sections_have_counts_and_findings_a_sample():
     rows = {row[0]: row for row in compare_tables.sections(comparisons.rich(), 20).rows}
     # 47 pairs: one finding of A in each, none in B.
     assert rows["specs"][1:6] == ("47", "0", "1.00", "0.00", "-1.00")
-    assert rows["specs"][-2:] == ("47 (24)", "better")
+    assert rows["specs"][-4::3] == ("47 (24)", "better")
+    assert rows["specs"][-2] == "24/0/0"
     assert ("specs", "MISSED", "47", "0", "resolved") in compare_tables.section_codes(comparisons.rich(), 20).rows
 
 

@@ -111,7 +111,9 @@ def _paired(differences: Array, missing: int, pairs: int) -> tuple[Estimate, flo
         alone = least_p(n) if abs(mean) > _NO_SPREAD else 1.0
         return Estimate(mean, n, missing), min(1.0, pairs * alone)
     error = spread / math.sqrt(n)
-    alone = max(t_two_sided(mean / error, n - 1), least_p(n))
+    # Cases in which both score the same prove nothing: only the others count for what so few can show at most.
+    moved = int((np.abs(differences) > _NO_SPREAD).sum())
+    alone = max(t_two_sided(mean / error, n - 1), least_p(moved))
     bounds = student(mean, error, n - 1, SIGNIFICANT / 2 / pairs)
     low, high = (None, None) if bounds is None else (max(-1.0, bounds[0]), min(1.0, bounds[1]))
     return Estimate(mean, n, missing, low, high), min(1.0, pairs * alone)

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Pairs, SectionChange, Why
 from steelyard.analysis.compare_wording import headline
-from steelyard.analysis.compared_cases import common_cases
+from steelyard.analysis.compared_cases import CommonCases, common_cases
 from steelyard.analysis.compared_failures import failure_changes
 from steelyard.analysis.compared_figures import BESIDE, Cut, judged
 from steelyard.analysis.compared_findings import Findings
@@ -16,30 +16,37 @@ from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts, slices
 from steelyard.analysis.instruments import compare_instruments
 from steelyard.analysis.not_compared import NotCompared
+from steelyard.analysis.paired_tests import DRAWN_UP_TO, PATTERNS
 from steelyard.analysis.pairing import Lists, Pairing, pair
 from steelyard.analysis.pieces import Array
+from steelyard.analysis.resampling import RESAMPLES, SEED
 from steelyard.analysis.shared_figures import SharedFigures
+from steelyard.analysis.studentised import SHORT_INTERVALS
 from steelyard.records import RunState, Verdict
 
 METHOD = (
     "samples paired by case, variant and repeat, and repeats and variants of a case count as one; 95 % intervals of the"
-    " paired difference: Student t over cases, Bonett and Price for rates of single samples; p-values: exact McNemar,"
-    " all sign patterns up to 12 cases, else t, adjusted for the figures of one table (Holm), the primary metric alone"
+    f" paired difference: studentised bootstrap over cases ({RESAMPLES:,} resamples, seed {SEED}) and Student t,"
+    " whichever end is farther, two made-up cases added where most did not move, Bonett and Price for rates of single"
+    f" samples; p-values: exact McNemar, sign flips (all patterns up to 12 cases that moved, {PATTERNS:,} drawn up to"
+    f" {DRAWN_UP_TO}, then t), adjusted for the figures of one table (Holm), the primary metric alone;"
+    f" {SHORT_INTERVALS}"
 )
 _NO_READING = (Why.NO_READING, Why.NO_READING_IN_A, Why.NO_READING_IN_B)
 
 
-def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparison:
+def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: CommonCases | None = None) -> Comparison:
     """Everything that changed from A to B.
 
     When the instrument is another one nothing is better or worse, unless a verdict is asked for `anyway`: then samples
-    whose truth has changed are compared too. Rules and models are never compared as judges.
+    whose truth has changed are compared too. Rules and models are never compared as judges. `cases` saves matching the
+    cases once more where the caller has done so.
     """
-    cases = common_cases(a, b)
+    cases = common_cases(a, b) if cases is None else cases
     instruments = compare_instruments(a, b, cases, anyway=anyway)
     pairing = pair(a, b, cases, anyway=anyway)
     lists = Lists(a, b, pairing).all()
-    reasons = _hindrances(a, b, instruments, lists)
+    reasons = hindrances(a, b, instruments, lists)
     hindered = bool(reasons) and not anyway
     findings = Findings(a, b, pairing)
     figures = SharedFigures(a, b, pairing, findings)
@@ -94,7 +101,7 @@ def _moves(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> tuple[Array, Arr
     return after > before, after < before
 
 
-def _hindrances(a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs: Pairs) -> list[str]:
+def hindrances(a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs: Pairs) -> list[str]:
     """Why a difference would not be the system's, or not be one at all."""
     found = [change.sentence for change in instruments.hinders]
     for name, run in (("A", a), ("B", b)):

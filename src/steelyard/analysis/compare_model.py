@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from steelyard.analysis.attribution_model import Attribution
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.records import RunHeader
@@ -182,10 +183,16 @@ class MetricChange:
     smallest: float | None = None
     """The smallest true difference that this many cases would show 4 times of 5; None when they could show none."""
     test: str = ""
-    """exact McNemar, exact sign flips, paired t, ratio of sums, quantile."""
+    """exact McNemar, exact sign flips, drawn sign flips, paired t, ratio of sums, quantile."""
     scale: tuple[float, float] | None = None
     """The ends of the scale, where it has ends."""
     primary: bool = False
+    effect: float | None = None
+    """The mean difference of cases in standard deviations of it (Cohen's d for pairs); None when undefined."""
+    rose: int = 0
+    """Cases that are higher in B; 0, as the next two, where a figure has no value by case (quantiles, ratios)."""
+    level: int = 0
+    fell: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,3 +298,5 @@ class Comparison:
     """Everything that only one run has, or that is not the same thing in both."""
     method: str = ""
     """How intervals and p-values were computed, in one line."""
+    attribution: Attribution | None = None
+    """Why the headline number moved; None when nobody asked."""

@@ -64,7 +64,7 @@ def names(ids: Sequence[str], codes: Iterable[int], most: int) -> tuple[str, ...
 
 def _matched(before: Sequence[str], after: Sequence[str]) -> Array:
     """For each of the later ids its place among the earlier ones, or -1."""
-    if len(before) == len(after) and all(map(operator.eq, before, after)):
+    if before == after or (len(before) == len(after) and all(map(operator.eq, before, after))):
         return np.arange(len(after))
     known, wanted = _fingerprints(before), _fingerprints(after)
     if not len(known):

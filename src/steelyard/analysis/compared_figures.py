@@ -112,6 +112,10 @@ class Cut:
             smallest=found.smallest,
             test=found.test,
             scale=figure.scale,
+            effect=found.effect,
+            rose=found.rose,
+            level=found.level,
+            fell=found.fell,
         )
 
 

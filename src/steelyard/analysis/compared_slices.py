@@ -12,7 +12,7 @@ from steelyard.analysis.compared_figures import Cut, Figure, judged
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.paired_tests import case_starts
 from steelyard.analysis.pairing import Pairing
-from steelyard.analysis.pieces import Array, translated
+from steelyard.analysis.pieces import Array, distinct, translated
 from steelyard.analysis.table import cut
 from steelyard.store.base import Columns
 from steelyard.suite.gates import NONE
@@ -104,5 +104,6 @@ def _shared_tags(a: Columns, b: Columns, pairing: Pairing) -> tuple[Array, Array
         tag = _translated(columns.tag, [place.get(name, -1) for name in columns.tags])
         here = (pair >= 0) & (tag >= 0)
         both.append(pair[here] * max(1, len(names)) + tag[here])
-    shared = np.intersect1d(both[0], both[1])
+    mine, theirs = (distinct(each)[0] for each in both)
+    shared = np.intersect1d(mine, theirs, assume_unique=True)
     return shared // max(1, len(names)), shared % max(1, len(names)), names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from steelyard.analysis.intervals import effective_n, student, wilson
+from steelyard.analysis.intervals import effective_n, score_bounds, student, wilson
 from steelyard.analysis.model import Estimate
 
 Scale = tuple[float, float]
@@ -13,18 +13,26 @@ Spread = tuple[int, float, float]
 SHARES: Scale = (0.0, 1.0)
 NOT_NEGATIVE: Scale = (0.0, math.inf)
 ANYWHERE: Scale = (-math.inf, math.inf)
+FEW_AWAY = 4
 NO_SPREAD = 1e-24
 """Mean squared deviation that is only rounding: values that differ by less than 1e-12."""
 
 
-def clustered_mean(mean: float, n: int, missing: int, spread: Spread, scale: Scale) -> Estimate:
-    """A mean over `n` values of a scale, with Student's interval over their clusters."""
+def clustered_mean(
+    mean: float, n: int, missing: int, spread: Spread, scale: Scale, away: int | None = None
+) -> Estimate:
+    """A mean over `n` values of a scale, with an interval over their clusters: Wilson's way where the scale has two
+    ends, Student's where it has not.
+
+    `away` tells how many clusters are not all at the end of the scale where most are; None when nobody counted.
+    """
     if n == 0:
         return Estimate(None, 0, missing)
     mean = settled(mean)
     clusters, squares, sizes = spread
     if squares > n * NO_SPREAD and clusters > 1:
-        bounds = student(mean, (clusters / (clusters - 1) * squares) ** 0.5 / n, clusters - 1)
+        error = (clusters / (clusters - 1) * squares) ** 0.5 / n
+        bounds = mean_bounds(mean, error, clusters, scale, (away, n * n / sizes))
     elif clusters < 2 or math.isinf(scale[1]):
         bounds = None
     else:
@@ -34,6 +42,24 @@ def clustered_mean(mean: float, n: int, missing: int, spread: Spread, scale: Sca
         around = wilson(share, n * n / sizes)
         bounds = None if around is None else (low + around[0] * (high - low), low + around[1] * (high - low))
     return bounded(mean, n, missing, bounds, scale)
+
+
+def mean_bounds(
+    mean: float, error: float, clusters: int, scale: Scale, ends: tuple[int | None, float] = (None, 0.0)
+) -> tuple[float, float] | None:
+    """The interval of a mean with that standard error; `ends` are how many clusters are away from the end of the scale
+    where most are, and how many trials all are worth."""
+    low, high = scale
+    if math.isinf(high - low) or not low < mean < high:
+        return student(mean, error, clusters - 1)
+    away, worth = ends
+    if away is not None and 0 < away <= FEW_AWAY and 2 * away < clusters:
+        # How far the few that are away lie from the end says little of how far the next will: one more counts as a
+        # cluster that lies at the other end, as all do where none is away.
+        widest = (mean - low) * (high - mean) / worth
+        error = math.sqrt((away * error * error + widest) / (away + 1))
+    bounds = score_bounds(mean, error, clusters - 1, scale)
+    return None if bounds is None else (settled(bounds[0]), settled(bounds[1]))
 
 
 def clustered_share(hits: int, n: int, missing: int, spread: Spread) -> Estimate:

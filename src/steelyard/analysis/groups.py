@@ -12,12 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from steelyard.analysis.estimates import ANYWHERE, SHARES, Scale, bounded, clustered_mean, settled, worth_of
-from steelyard.analysis.intervals import quantile_ranks, wilson
+from steelyard.analysis.intervals import Z, quantile_places, t_quantile, wilson
+from steelyard.analysis.mean_intervals import resampled
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.pieces import Array, add_at, distinct, pieces, tally
 
 Entries = Iterable[tuple[Array, Array]]
 """Pieces of (row, label) pairs."""
+_ROUNDING = 1e-9
+_CLUSTERS_THAT_TELL = 10
 
 
 class Groups:
@@ -138,16 +141,38 @@ class Groups:
         n, total = self._sums(values)
         mean = _ratio(total, n)
         clusters, squares, sizes = self._spread(values, mean)
-        return [
+        ended = math.isfinite(scale[1] - scale[0])
+        away = clusters - self._at_end(values, np.where(2 * mean >= sum(scale), scale[1], scale[0])) if ended else None
+        found = [
             clustered_mean(
                 float(mean[g]),
                 int(n[g]),
                 int(self.planned[g] - n[g]),
                 (int(clusters[g]), float(squares[g]), float(sizes[g])),
                 scale,
+                None if away is None else int(away[g]),
             )
             for g in range(len(self))
         ]
+        return found if ended else resampled(self, found, values, clusters, scale)
+
+    def _at_end(self, values: Array, end: Array) -> Array:
+        """How many clusters of each group have all their values at that group's end of the scale."""
+        n_clusters = 0 if self._cluster is None else len(self._cluster_group)
+        size, there = np.zeros(n_clusters, dtype=np.int32), np.zeros(n_clusters, dtype=np.int32)
+        single = np.zeros(len(self), dtype=int)
+        one_end = float(end[0]) if (end == end[:1]).all() and len(end) else None
+        for piece in pieces(len(self.group)):
+            found = self.of(values, piece)
+            at = found == (end[self.group[piece]] if one_end is None else one_end)
+            if self._cluster is None:
+                single += self._per_group(self.group[piece][at])
+            else:
+                add_at(size, self._cluster[piece][~np.isnan(found)])
+                add_at(there, self._cluster[piece][at])
+        if self._cluster is None:
+            return single
+        return self._per_group(self._cluster_group[(size > 0) & (size == there)])
 
     def rates(
         self, entries: Entries, n_labels: int, known: Array, absent_as: int | None = None
@@ -250,7 +275,11 @@ class Groups:
         share = _ratio(share, np.array(n))
         clusters, squares, sizes = self._spread(values, share, below=found)
         return [
-            math.floor(worth_of(float(share[g]), n[g], int(clusters[g]), float(squares[g]), float(sizes[g])) + 1e-9)
+            _few_clusters(
+                worth_of(float(share[g]), n[g], int(clusters[g]), float(squares[g]), float(sizes[g])),
+                int(clusters[g]),
+                n[g] * n[g] / float(sizes[g]),
+            )
             if n[g]
             else 0
             for g in range(len(self))
@@ -261,12 +290,11 @@ class Groups:
         missing = int(self.planned[g]) - n
         if n == 0:
             return Estimate(None, 0, missing)
-        ranks = quantile_ranks(worth, point) if 0 < point < 1 else None
-        if ranks is None:
+        places = quantile_places(worth, point) if 0 < point < 1 else None
+        if places is None:
             return Estimate(value, n, missing)
-        low = (ranks[0] - 1) * n // worth
-        high = n - 1 - (worth - ranks[1]) * n // worth
-        return bounded(value, n, missing, (float(ranked[low]), float(ranked[high])), ANYWHERE)
+        low, high = places[0] * n / worth, n - 1 - (worth - 1 - places[1]) * n / worth
+        return bounded(value, n, missing, (_between(ranked, low), _between(ranked, high)), ANYWHERE)
 
     def totals(self, values: Array) -> list[Estimate]:
         """The sum of every group over the samples whose value is known; a plain count has no interval."""
@@ -322,10 +350,20 @@ def _at(ranked: Array, point: float) -> float:
     """The quantile of sorted values, on the straight line between the two that are nearest; NaN of none."""
     if not len(ranked):
         return math.nan
-    place = point * (len(ranked) - 1)
+    return _between(ranked, point * (len(ranked) - 1))
+
+
+def _between(ranked: Array, place: float) -> float:
+    """The value at a place (from 0) among sorted ones, on the straight line between its neighbours."""
     below = math.floor(place)
     low, high = float(ranked[below]), float(ranked[min(below + 1, len(ranked) - 1)])
     return low + (high - low) * (place - below)
+
+
+def _few_clusters(worth: float, clusters: int, alike: float) -> int:
+    """What values are worth when few clusters tell how alike they are, never less than if they were all alike."""
+    known = worth * (Z / t_quantile(clusters - 1)) ** 2 if clusters >= _CLUSTERS_THAT_TELL else 0.0
+    return math.floor(max(alike, known) + _ROUNDING)
 
 
 def _ratio(numerator: Array, denominator: Array) -> Array:

@@ -49,7 +49,7 @@ def _suites(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
 
 def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     for part, sentence in _SCALES.items():
-        before, after = (_signed(run, part) for run in (a, b))
+        before, after = (signed(run, part) for run in (a, b))
         if before == after:
             continue
         if before is None or after is None:
@@ -73,7 +73,7 @@ def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     yield InstrumentChange(_READINGS, Part.NOTED, told, a.mode or "", b.mode or "")
 
 
-def _signed(run: ComparedRun, part: str) -> str | None:
+def signed(run: ComparedRun, part: str) -> str | None:
     """The hash of a part of the instrument; "" for what the suite has none of, None when the run does not say."""
     signature = run.header.signature
     if part in signature:
@@ -142,7 +142,7 @@ def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]
         ("cases", "the cases are others, and nobody can tell which questions changed"),
         ("truth", "the truth is another, and nobody can tell of which cases"),
     ):
-        before, after = (_signed(run, part) for run in (a, b))
+        before, after = (signed(run, part) for run in (a, b))
         if before != after:
             yield InstrumentChange(part, Part.SCALE, sentence, (before or "")[:8], (after or "")[:8])
 
@@ -153,18 +153,18 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     if another_model:
         told = f"the model is another: {before or 'none named'} -> {after or 'none named'}"
         yield InstrumentChange("model", Part.SUBJECT, told, before, after)
-    if _signed(a, "prompts") != _signed(b, "prompts"):
+    if signed(a, "prompts") != signed(b, "prompts"):
         yield _hashed("prompts", "the prompts or variants are others", a, b)
     settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
     if settings[0] != settings[1]:
         keys = sorted(k for k in {*settings[0], *settings[1]} if settings[0].get(k) != settings[1].get(k))
         yield _hashed("target", f"the target is another: {', '.join(keys)}", a, b)
-    elif _signed(a, "target") != _signed(b, "target") and not another_model:
+    elif signed(a, "target") != signed(b, "target") and not another_model:
         yield _hashed("target", "the target is another", a, b)
 
 
 def _hashed(part: str, sentence: str, a: ComparedRun, b: ComparedRun) -> InstrumentChange:
-    before, after = ((_signed(run, part) or "")[:8] for run in (a, b))
+    before, after = ((signed(run, part) or "")[:8] for run in (a, b))
     return InstrumentChange(part, Part.SUBJECT, sentence, before, after)
 
 

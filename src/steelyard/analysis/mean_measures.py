@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, settled
+from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, mean_bounds, settled
 from steelyard.analysis.groups import Groups
-from steelyard.analysis.intervals import student, wilson
+from steelyard.analysis.intervals import wilson
 from steelyard.analysis.model import Estimate, Proportion
 from steelyard.analysis.pieces import Array
 
@@ -61,7 +61,7 @@ def _estimate(total: float, number: int, clusters: int, squares: float, n: int, 
     mean = settled(total / number)
     bounds = None
     if clusters > 1 and squares > NO_SPREAD:
-        bounds = student(mean, (clusters / (clusters - 1) * squares) ** 0.5 / number, clusters - 1)
+        bounds = mean_bounds(mean, (clusters / (clusters - 1) * squares) ** 0.5 / number, clusters, SHARES)
     elif clusters > 1 and mean <= 1:
         # Equal ratios are not certainty: every case is worth at most one trial.
         bounds = wilson(mean, clusters)

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, settled
+from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, mean_bounds, settled
 from steelyard.analysis.groups import Groups
-from steelyard.analysis.intervals import student, wilson
+from steelyard.analysis.intervals import wilson
 from steelyard.analysis.mean_measures import mean_proportions
 from steelyard.analysis.model import Estimate, Proportion
 from steelyard.analysis.pieces import Array, pieces
@@ -92,7 +92,7 @@ def _estimate(ratio: float, total: float, spread: tuple[int, float, float], n: i
     ratio = settled(ratio)
     bounds = None
     if clusters > 1 and squares > total * NO_SPREAD:
-        bounds = student(ratio, (clusters / (clusters - 1) * squares) ** 0.5 / total, clusters - 1)
+        bounds = mean_bounds(ratio, (clusters / (clusters - 1) * squares) ** 0.5 / total, clusters, SHARES)
     elif clusters > 1 and ratio <= 1:
         # As for means: equal ratios are not certainty, and every case is worth at most one trial.
         bounds = wilson(ratio, total * total / sizes)

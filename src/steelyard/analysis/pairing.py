@@ -14,7 +14,7 @@ from steelyard.analysis.compare_model import MOST_LISTED, PairLine, PairList, Pa
 from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.paired_tests import NO_CHANGE, case_starts
-from steelyard.analysis.pieces import Array, translated
+from steelyard.analysis.pieces import Array, distinct, translated
 from steelyard.records import Mode
 
 
@@ -160,7 +160,7 @@ class Lists:
 
     def _listed(self, first: Array, second: Array) -> PairList:
         run, places = (self._b, second) if len(first) and first[0] < 0 else (self._a, first)
-        n_cases = len(np.unique(run.columns.case[places])) if len(places) else 0
+        n_cases = len(distinct(run.columns.case[places])[0])
         lines = [self._line(int(i), int(j)) for i, j in zip(first[:MOST_LISTED], second[:MOST_LISTED], strict=True)]
         return PairList(len(first), n_cases, tuple(lines))
 

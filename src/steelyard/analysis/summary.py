@@ -27,10 +27,12 @@ from steelyard.analysis.model import BestVariant, Estimate, ModeFigure, Slice, S
 from steelyard.analysis.patterns import find_patterns, find_priorities
 from steelyard.analysis.pieces import Array, tally
 from steelyard.analysis.repeats import Repeats
+from steelyard.analysis.resampling import RESAMPLES, SEED
 from steelyard.analysis.rubric import DescribedRubric, described_rubric
 from steelyard.analysis.severity import severities
 from steelyard.analysis.stability import Placed, stability_figures
 from steelyard.analysis.stability_model import StabilityFigures
+from steelyard.analysis.studentised import SHORT_INTERVALS
 from steelyard.analysis.table import Table, cut
 from steelyard.store.base import Certainties, Checks, Columns
 from steelyard.store.contents import Contents
@@ -226,9 +228,11 @@ def _best_variant(table: Table, suite: dict[str, Any]) -> BestVariant | None:
 
 def _method(*, clustered: bool, measured: bool) -> str:
     text = (
-        "95 % intervals: Wilson for rates, Student t for means, exact order statistics for medians and percentiles;"
-        " none below n 2, nor for a median below n 6"
+        "95 % intervals: Wilson for rates, and for means of a scale with ends by their standard error; for other means"
+        f" the studentised bootstrap over cases ({RESAMPLES:,} resamples, seed {SEED}) and Student t, whichever end is"
+        f" farther ({SHORT_INTERVALS}); order statistics for medians and percentiles; none below n 2, nor for a median"
+        " below n 6"
     )
     if measured:
-        text += "; measures are ratios of sums, Student t over the residuals of cases"
+        text += "; measures are ratios of sums, Wilson by the residuals of cases"
     return text + "; samples of one case count as one cluster" if clustered else text

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.attribution_options import AttributionOptions, attribution_options
+from steelyard.cli.explain_options import ExplainOptions, explain_options
 from steelyard.cli.found_run import FoundRuns
 from steelyard.cli.shared_options import as_json, store_url
 
@@ -26,23 +28,44 @@ _FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
 @click.option("--anyway", is_flag=True, help="Give a verdict although the instrument or the truth is another.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write the comparison as Markdown, too.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@attribution_options
+@explain_options
 @store_url
 @as_json
 def command(
-    a: str, b: str, anyway: bool, markdown: Path | None, html: Path | None, store_url: str | None, as_json: bool
+    a: str,
+    b: str,
+    anyway: bool,
+    markdown: Path | None,
+    html: Path | None,
+    suite: str | None,
+    no_attribution: bool,
+    rejudge: int | None,
+    max_cost: float | None,
+    yes: bool,
+    explain: str | None,
+    limit: int | None,
+    store_url: str | None,
+    as_json: bool,
 ) -> None:
     """Say what changed from one run to another, and how sure that is.
 
     A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1) or snapshot files (.json), which are
     not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4 when nobody can tell, 3 when
     a run is INVALID or no sample of A can be compared with one of B.
-    """
-    from steelyard.analysis.compare import compare
-    from steelyard.analysis.compared_run import read_run
 
+    Says also why the headline number moved: other cases, missing readings, scorers, truth, judge or the system. A's
+    recorded answers are weighed by B's suite for that, where the two instruments differ.
+    """
+    options = AttributionOptions(suite, no_attribution, rejudge, max_cost, yes)
+    options.refuse_what_does_nothing()
+    explaining = ExplainOptions(explain, limit)
+    explaining.refuse_beside(markdown=markdown, html=html, suite=suite, rejudge=rejudge)
     with ExitStack() as closing:
         runs = FoundRuns(store_url, closing, hint=_FOREIGN)
-        comparison = compare(read_run(*runs.find(a)), read_run(*runs.find(b)), anyway=anyway)
+        if explaining.metric is not None:
+            sys.exit(explaining.compared(runs.find(a), runs.find(b), anyway=anyway, as_json=as_json))
+        comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)
     _write(comparison, markdown, html)
     _show(comparison, as_json=as_json)
     sys.exit(exit_code(comparison))

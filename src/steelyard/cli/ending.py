@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.held_against import against_data, compare_with, print_against
 from steelyard.cli.show import console, print_json
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
+    from steelyard.release.baseline_gates import Reference
     from steelyard.store.base import Store
 
 _INTERRUPTED = 130
@@ -26,23 +28,28 @@ def end_with(
     interrupted: bool = False,
     stopped: str | None = None,
     go_on: Sequence[str] | None = None,
+    reference: Reference | None = None,
+    anyway: bool = False,
 ) -> int:
     """Show the run and give the exit code its verdict stands for.
 
-    `go_on` is the command that goes on with a run that was stopped; left out, the one that was given.
+    `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
+    the run that it was held against.
     """
     from steelyard.release.verdict import exit_code
     from steelyard.report.build import build_report
 
     report = build_report(store, header)
+    comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)
     if as_json:
         from steelyard.report.json import to_json
 
-        print_json(to_json(report))
+        print_json(to_json(report) | against_data(comparison))
     else:
         from steelyard.report.terminal import print_report
 
         print_report(report, console())
+        print_against(comparison, reference)
     if stopped is not None:
         again = _same_command(header.id) if go_on is None else shlex.join(go_on)
         click.echo(f"Not finished ({stopped}). Go on with:\n  {again}", err=True)

@@ -9,13 +9,19 @@ import click
 from steelyard import __version__
 
 COMMANDS = {
+    "ab": "Decide between two systems, on a suite's cases or on users.",
+    "alerts": "Tell people what changed, once for each cause.",
     "audit": "Test the test: what do answers earn that know nothing?",
+    "baseline": "Lock runs that others are held against.",
+    "ci": "Run, compare, gate and write the files of a CI job, in one step.",
     "compare": "Say what changed from one run to another, and how sure that is.",
     "export": "Write a stored run as one snapshot file.",
     "gate": "Check a run's gates; the exit code is the verdict.",
+    "history": "Show how a suite's figures went, run by run, and where they changed.",
     "import": "Read a snapshot file into the store.",
     "init": "Write a commented starter suite that runs at once.",
     "judge": "Find out how far a suite's judge can be trusted.",
+    "power": "Say which change a suite can detect, and what a smaller one takes.",
     "report": "Show a run, or write it as Markdown, JUnit, HTML or JSON.",
     "rescore": "Weigh recorded answers again; no call is made.",
     "run": "Weigh a suite's target and keep every answer.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.explain_options import ExplainOptions, explain_options
 from steelyard.cli.found_run import FoundRuns
 from steelyard.cli.shared_options import as_json, run_name, store_url
 
@@ -27,6 +28,7 @@ _FOREIGN = "name the suite that reads it: --suite SUITE"
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every chart as a PNG picture into this folder.")
 @click.option("--suite", metavar="SUITE", help="RUN is a results file in this suite's own format.")
+@explain_options
 @store_url
 @as_json
 def command(
@@ -36,6 +38,8 @@ def command(
     html: Path | None,
     charts: Path | None,
     suite: str | None,
+    explain: str | None,
+    limit: int | None,
     store_url: str | None,
     as_json: bool,
 ) -> None:
@@ -48,8 +52,16 @@ def command(
     from steelyard.cli.show import console, print_json
     from steelyard.report.build import build_report
 
+    explaining = ExplainOptions(explain, limit)
+    explaining.refuse_beside(md=md, junit=junit, html=html, charts=charts)
     with ExitStack() as closing:
         store, name = FoundRuns(store_url, closing, hint=_FOREIGN, suite=suite).find(run)
+        if explaining.metric is not None:
+            from steelyard.release.explained import explain_run
+
+            header = store.run(name)
+            explaining.show([header.id], explain_run(store, header, explaining.metric), as_json=as_json)
+            return
         report = build_report(store, store.run(name))
     written = [*_files(report, md, junit, html), *(_charts(report, charts) if charts is not None else ())]
     if as_json:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.shared_options import (
     Finite,
     JudgeChoice,
+    against,
+    anyway,
     as_json,
     chosen_settings,
     concurrency,
@@ -22,6 +26,14 @@ from steelyard.cli.shared_options import (
     store_url,
     target_options,
 )
+
+if TYPE_CHECKING:
+    from steelyard.engine.options import RunOptions
+    from steelyard.engine.run import Ending
+    from steelyard.records import RunHeader
+    from steelyard.release.baseline_gates import Reference
+    from steelyard.store.sql import SqlStore
+    from steelyard.suite.model import SuiteModel
 
 
 @click.command("run")
@@ -73,9 +85,55 @@ from steelyard.cli.shared_options import (
 @click.option(
     "--save", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the run as a snapshot, too."
 )
+@against
+@anyway
+@click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
 @store_url
 @as_json
 def command(
+    save: Path | None,
+    against: str | None,
+    anyway: bool,
+    no_alerts: bool,
+    store_url: str | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Weigh a suite's target and keep every answer.
+
+    SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
+    The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
+    """
+    from steelyard.cli.after_run import alert_after_run, settings_before_run
+    from steelyard.cli.ending import end_with
+    from steelyard.cli.named_reference import reference_of
+    from steelyard.store.open import open_store
+
+    suite, options = asked_for(**asked)
+    alerts = None if no_alerts else settings_before_run(suite)
+    with ExitStack() as closing:
+        store = open_store(store_url, create=options.resume is None)
+        closing.callback(store.close)
+        # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
+        reference = reference_of(store, against, suite.name, closing)
+        header, ending = weigh(suite, store, options, reference, anyway=anyway, save=save)
+        code = end_with(
+            store,
+            header,
+            as_json=as_json,
+            interrupted=ending.interrupted,
+            stopped=ending.stopped,
+            reference=reference,
+            anyway=anyway,
+        )
+        # Whoever stopped the run is there, and need not be told.
+        if not ending.interrupted:
+            alert_after_run(store, header, alerts)
+    sys.exit(code)
+
+
+def asked_for(
+    *,
     suite: str,
     cases: Path | None,
     target: str | None,
@@ -87,66 +145,41 @@ def command(
     judge_token: str | None,
     judge_temperature: float | None,
     judge_repeats: int | None,
-    repeats: int | None,
     only: tuple[str, ...],
     limit: int | None,
-    strict: bool,
-    concurrency: int | None,
-    timeout: float | None,
-    retries: int | None,
     rps: float | None,
-    rate: float | None,
-    warm_up: int | None,
-    max_cost: float | None,
-    max_inconclusive: float | None,
-    cache: bool,
-    resume: str | None,
-    save: Path | None,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
-    """Weigh a suite's target and keep every answer.
-
-    SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
-    The exit code is the verdict of the suite's gates.
-    """
-    from steelyard import weighing
-    from steelyard.cli.ending import end_with
-    from steelyard.cli.show import progress_of
+    **others: Any,
+) -> tuple[SuiteModel, RunOptions]:
+    """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
     from steelyard.engine.options import RunOptions, Selection, parse_only
-    from steelyard.store.open import open_store
     from steelyard.suite.load import load_suite, with_target
 
-    options = RunOptions(
-        selection=Selection(parse_only(only), limit),
-        repeats=repeats,
-        concurrency=concurrency,
-        timeout=timeout,
-        retries=retries,
-        requests_per_second=rps,
-        rate=rate,
-        warm_up=warm_up,
-        max_cost=max_cost,
-        max_inconclusive=max_inconclusive,
-        cache=cache,
-        strict=strict,
-        resume=resume,
-    )
+    options = RunOptions(selection=Selection(parse_only(only), limit), requests_per_second=rps, **others)
     loaded = load_suite(suite, cases)
     chosen = chosen_settings(model, base_url, settings)
     if target is not None or chosen:
         loaded = with_target(loaded, target, chosen)
-    loaded = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded)
-    store = open_store(store_url, create=resume is None)
-    try:
-        # Whatever the system under test prints must not get into the report.
-        with progress_of(loaded.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-            header, ending = weighing.run(loaded, store, options, progress)
-        if save is not None:
-            from steelyard.store.snapshot import write_snapshot
+    return JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded), options
 
-            write_snapshot(store, header.id, save)
-        code = end_with(store, header, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped)
-    finally:
-        store.close()
-    sys.exit(code)
+
+def weigh(
+    suite: SuiteModel,
+    store: SqlStore,
+    options: RunOptions,
+    reference: Reference | None,
+    *,
+    anyway: bool,
+    save: Path | None,
+) -> tuple[RunHeader, Ending]:
+    """Run the suite with progress on standard error, and write the snapshot that was asked for."""
+    from steelyard import weighing
+    from steelyard.cli.show import progress_of
+
+    # Whatever the system under test prints must not get into the report.
+    with progress_of(suite.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+        header, ending = weighing.run(suite, store, options, progress, reference=reference, anyway=anyway)
+    if save is not None:
+        from steelyard.store.snapshot import write_snapshot
+
+        write_snapshot(store, header.id, save)
+    return header, ending

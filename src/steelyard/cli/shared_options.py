@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,9 @@ import click
 
 if TYPE_CHECKING:
     from steelyard.suite.model import SuiteModel
+
+
+_POINTS = re.compile(r"([0-9]*[.,]?[0-9]+)\s*(points?|pp|%)?", re.IGNORECASE)
 
 
 class Finite(click.FloatRange):
@@ -35,6 +39,19 @@ def read_rate(context: click.Context, parameter: click.Parameter, value: str | N
         raise click.BadParameter(str(error), context, parameter) from None
 
 
+def read_points(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """A change as a share: `3`, `3 points`, `2.5pp` or `3 %` are percentage points; None when nothing was given."""
+    if value is None:
+        return None
+    found = _POINTS.fullmatch(value.strip())
+    points = math.nan if found is None else float(found[1].replace(",", "."))
+    if not 0 < points <= 100:
+        option = parameter.opts[0]
+        told = f"{value!r} is no change: write percentage points between 0 and 100, as in {option} '3 points'"
+        raise click.BadParameter(told, context, parameter)
+    return points / 100
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead of text.")
 store_url = click.option(
     "--store",
@@ -43,6 +60,12 @@ store_url = click.option(
     help="Where runs are kept: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
 )
 run_name = click.argument("run", metavar="RUN", default="LAST")
+against = click.option(
+    "--against",
+    metavar="NAME|FILE",
+    help="Hold the run against this baseline, run or snapshot file, too: worse beyond noise is a FAIL.",
+)
+anyway = click.option("--anyway", is_flag=True, help="Hold it against another instrument's readings all the same.")
 only = click.option(
     "--only",
     metavar="FACTOR=VALUE",

@@ -19,6 +19,11 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
         header = store.run(name)
         if header.state is RunState.ENDED:
             raise UserMistake(f"run {header.id} has ended: there is nothing to resume")
+        if "ab" in header.options:
+            told = header.options["ab"].get("id")
+            raise UserMistake(
+                f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {told} goes on with both"
+            )
         if is_alive(header.options.get("owner")):
             raise UserMistake(
                 f"run {header.id} is still going on in process {header.options['owner']['pid']}:"
@@ -26,7 +31,8 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
             )
         return header
     for header in store.runs(suite.name):
-        if header.state is not RunState.ENDED and not is_alive(header.options.get("owner")):
+        alone = "ab" not in header.options
+        if alone and header.state is not RunState.ENDED and not is_alive(header.options.get("owner")):
             return header
     raise UserMistake(f"no unfinished run of suite {suite.name}: start one without --resume")
 

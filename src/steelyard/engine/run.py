@@ -53,6 +53,11 @@ class Ending:
     """Under an open load, calls that were due and had to wait because as many as may be were under way."""
 
 
+def pace_of(limits: Limits) -> Pace:
+    """How fast calls may be made under these limits."""
+    return Pace(limits.concurrency, limits.requests_per_second, steady=limits.rate is not None)
+
+
 class Engine:
     """One run of one plan against one open target."""
 
@@ -68,7 +73,10 @@ class Engine:
         run_id: str,
         cache: bool,
         redact: Redactor | None = None,
+        pace: Pace | None = None,
+        purse: Purse | None = None,
     ) -> None:
+        """`pace` and `purse` are those of another engine that this one shares both with."""
         self._plan = plan
         self._weigher = weigher
         self._judges = judges
@@ -77,8 +85,8 @@ class Engine:
         self._limits = limits
         self._store = store
         self._run_id = run_id
-        self._pace = Pace(limits.concurrency, limits.requests_per_second, steady=limits.rate is not None)
-        self._purse = Purse(limits.max_cost)
+        self._pace = pace or pace_of(limits)
+        self._purse = purse or Purse(limits.max_cost)
         self._caller = Caller(target, limits, self._pace, store.cached if cache else None, plan.folder, redact)
         self._warm: WarmUp | None = None
         self._presence = Presence(target, self._pace)
@@ -93,10 +101,7 @@ class Engine:
 
     async def run(self, progress: Progress, *, resumed: bool) -> Ending:
         """Weigh everything that is not there yet."""
-        self._progress = progress
-        if resumed:
-            self._take_up()
-            self._journalled = self._store.journalled(self._run_id)
+        self._begin(progress, resumed=resumed)
         writer = Writer(self._store, self._run_id, self._kept)
         writer.start()
         try:
@@ -107,6 +112,15 @@ class Engine:
                     self._broken = await self._presence.gone()
         finally:
             await asyncio.to_thread(writer.close)
+        return self._ending()
+
+    def _begin(self, progress: Progress, *, resumed: bool) -> None:
+        self._progress = progress
+        if resumed:
+            self._take_up()
+            self._journalled = self._store.journalled(self._run_id)
+
+    def _ending(self) -> Ending:
         return Ending(
             self._counts,
             self._health,

@@ -13,7 +13,22 @@ from steelyard.suite.stability import PRESENCE
 
 def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) -> None:
     """UserMistake with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
-    known = Known(
+    known = known_of(suite, summary)
+    mistakes = []
+    for text in gates:
+        try:
+            mistake = check_gate(parse_gate(text), known)
+        except ValueError as error:
+            mistake = str(error)
+        if mistake:
+            mistakes.append(mistake)
+    if mistakes:
+        raise UserMistake("\n".join(mistakes))
+
+
+def known_of(suite: dict[str, Any], summary: Summary) -> Known:
+    """The names that gates may speak of in a stored run."""
+    return Known(
         # Runs that were stored before scorers had measures do not list any.
         components={
             component["name"]: [*component.get("measures", ()), *component.get("means", ())]
@@ -27,13 +42,3 @@ def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) 
         stability=[] if not suite.get("stability") else [PRESENCE, *suite["stability"]["fields"]],
         scales={component["name"]: tuple(component["scale"]) for component in suite["components"]},
     )
-    mistakes = []
-    for text in gates:
-        try:
-            mistake = check_gate(parse_gate(text), known)
-        except ValueError as error:
-            mistake = str(error)
-        if mistake:
-            mistakes.append(mistake)
-    if mistakes:
-        raise UserMistake("\n".join(mistakes))

@@ -19,13 +19,13 @@ _GROWING = ("count", "cost", "tokens")
 
 
 def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float = 0.05) -> list[GateResult]:
-    """The results of all gates, in order; a `*` gate gives one for each slice.
+    """The results of all gates on plain numbers, in order; a `*` gate gives one for each slice.
 
     A sum (findings, cost, tokens) that stands on fewer samples than were planned decides only while the missing share
     is within `max_inconclusive`, or when the missing could not change the outcome.
     """
     whole = Scope(summary, summary.overall, max_inconclusive)
-    return [result for gate in map(parse_gate, gates) for result in results(gate, whole)]
+    return [result for gate in map(parse_gate, gates) if not gate.baseline for result in results(gate, whole)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,13 @@ class GateResult:
     """Shown, but the verdict does not depend on it."""
     about: str = ""
     unit: str = ""
-    """"share", "score", "points", "count", "s", "cost", "tokens": how to print value and threshold."""
+    """"share", "score", "points", "count", "s", "cost", "tokens": how to print value and threshold; with ± before it
+    for differences."""
     fails: str = ""
     """When a criterion fails, as written; "" when whatever does not pass fails."""
+    baseline: str = ""
+    """Of a gate on a baseline, the run behind it: value is the paired difference from it, `value.n` counts cases, and
+    the threshold is what it may be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from steelyard.records import Outcome, RunState, Verdict
 from steelyard.release.criteria import declared_criteria, evaluate_criteria
 from steelyard.release.gates import Scope, evaluate
 from steelyard.release.model import Decision, GateResult, VariantDecision
+from steelyard.release.relative_gates import undecided
+from steelyard.suite.gates import COMPARE, parse_gate
 from steelyard.suite.model import Criterion
 
 _MOST_FAILURES = 3
@@ -23,16 +25,20 @@ def decide(
     state: RunState | str = RunState.ENDED,
     suspect: Sequence[str] = (),
     gone: str | None = None,
+    relative: Sequence[GateResult] = (),
 ) -> Decision:
     """The verdict of a run: INVALID before anything else, then FAIL, AMBIGUOUS, PASS; None when nothing decides.
 
     Gates and criteria that are not secondary decide. A run that a health check found suspect is never PASS.
     `gone` says why the system under test was not there any more when the run ended: nothing it said then is a reading.
+    `relative` is what came of its gates on baselines; one of which nothing is known leaves the verdict open.
     """
     allowed = float(suite.get("max_inconclusive", 0.05))
     criteria = declared_criteria(suite)
     found = (
         *evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed),
+        *relative,
+        *_unheld(suite.get("gates") or (), relative),
         *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
     )
     broken = (*((gone,) if gone else ()), *_why_invalid(summary.overall, allowed, RunState(state)))
@@ -44,11 +50,21 @@ def decide(
     elif verdict is None:
         reasons = ("all criteria are secondary, so none decides" if found else "the suite declares no gates", *shown)
     elif verdict is Verdict.PASS:
-        reasons = (_all_hold(found), *shown)
+        reasons = (_all_hold(found), *_worse_within_noise(found), *shown)
     else:
         reasons = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS), *shown)
     by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
     return Decision(verdict, (*reasons, *doubts), found, by_variant)
+
+
+def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateResult]:
+    """The gates on baselines that were held against none."""
+    known = {each.gate for each in relative}
+    return [
+        undecided(gate, f"this run was not held against {gate.baseline}: steelyard gate RUN does it")
+        for gate in map(parse_gate, gates)
+        if gate.baseline and gate.text not in known
+    ]
 
 
 def exit_code(verdict: Verdict | None) -> int:
@@ -120,6 +136,17 @@ def _absent(part: Slice) -> int:
 
 def _are(n: int) -> str:
     return "is" if n == 1 else "are"
+
+
+def _worse_within_noise(found: Sequence[GateResult]) -> tuple[str, ...]:
+    """What is beyond the limit of a gate on a baseline and passes, since it may be chance: never left unsaid."""
+    return tuple(
+        _said(each)
+        for each in found
+        if each.baseline
+        and each.verdict is Verdict.PASS
+        and not COMPARE[each.operator](each.value.value or 0.0, each.threshold)
+    )
 
 
 def _all_hold(found: Sequence[GateResult]) -> str:

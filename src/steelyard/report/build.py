@@ -13,6 +13,7 @@ from steelyard.analysis.stored import summarise_stored
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.records import Outcome, RunHeader, Sample
+from steelyard.release.baseline_gates import kept_results
 from steelyard.release.verdict import decide
 from steelyard.report.details import flagged, sample_detail, sample_line
 from steelyard.report.judged_details import judgement_reader
@@ -39,7 +40,12 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
     judged = bool(header.suite.get("judge"))
     summary = summarise_stored(store, header.id, header.suite, columns)
     decision = decide(
-        summary, header.suite, state=header.state, suspect=header.suspect, gone=header.options.get("broken")
+        summary,
+        header.suite,
+        state=header.state,
+        suspect=header.suspect,
+        gone=header.options.get("broken"),
+        relative=kept_results(header),
     )
     flags = failing_flags(header)
     details = _details(store, header, columns.n, max_details)

@@ -7,6 +7,8 @@ from steelyard.analysis.paired_tests import SIGNIFICANT
 from steelyard.report import figures
 
 _MOST_DIGITS = 4
+UNDEFINED = "undefined"
+"""What no pairs, or a single case, say of noise."""
 _NAMES = {
     "pass_rate": "pass rate",
     "average": "average score",
@@ -44,7 +46,7 @@ def interval(change: MetricChange) -> str:
     """The 95 % interval of the difference: `[+14.3, +57.9]`."""
     low, high = change.difference.low, change.difference.high
     if low is None or high is None:
-        return "no interval"
+        return "no interval" if change.difference.n > 1 else UNDEFINED
     return f"[{_signed(low, change.unit)}, {_signed(high, change.unit)}]"
 
 
@@ -52,11 +54,34 @@ def chance(change: MetricChange) -> str:
     """The adjusted p-value, never rounded onto the line between noise and change: `<0.001`, `0.021`, `0.0496`."""
     p = change.p_adjusted
     if p is None:
-        return figures.NOT_AVAILABLE
+        return figures.NOT_AVAILABLE if change.difference.n > 1 else UNDEFINED
     if p < 0.001:
         return "<0.001"
     text = f"{p:.3f}"
     return text if float(text) != SIGNIFICANT or p == SIGNIFICANT else f"{p:.5f}"
+
+
+def effect(change: MetricChange) -> str:
+    """The effect size with its sign: `+0.42`."""
+    return figures.NOT_AVAILABLE if change.effect is None else f"{change.effect:+.2f}"
+
+
+def sides(change: MetricChange) -> str:
+    """Cases that got better, stayed and got worse: `12/35/3`; that rose, stayed and fell where neither is better."""
+    if not change.rose + change.level + change.fell:
+        return figures.NOT_AVAILABLE
+    won, lost = (change.fell, change.rose) if change.better_when == "lower" else (change.rose, change.fell)
+    return f"{won:,}/{change.level:,}/{lost:,}"
+
+
+def effect_in_words(change: MetricChange) -> str:
+    """`+0.42 standard deviations of a case's difference; 12 cases better, 35 the same, 3 worse`; "" when unknown."""
+    counted = sides(change)
+    if counted == figures.NOT_AVAILABLE:
+        return ""
+    won, level, lost = counted.split("/")
+    size = "" if change.effect is None else f"{effect(change)} standard deviations of a case's difference; "
+    return f"{size}cases better {won}, the same {level}, worse {lost}"
 
 
 def base(change: MetricChange) -> str:

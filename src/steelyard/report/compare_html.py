@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from steelyard.analysis.compare_model import Comparison, Moved, Part
-from steelyard.report import compare_sentences, compare_tables, wording
+from steelyard.report import attribution_tables, compare_sentences, compare_tables, wording
 from steelyard.report.compare_left_out import left_out
 from steelyard.report.html_page import asset, environment, policy
 from steelyard.report.safe_text import as_text, one_line
@@ -34,7 +34,11 @@ def comparison_to_html(comparison: Comparison) -> str:
             pairs=comparison.pairs,
             words=compare_sentences,
             tables=compare_tables,
-            everything=compare_tables.everything(comparison, _MOST_ROWS),
+            everything=[
+                *attribution_tables.tables(comparison, _MOST_ROWS),
+                *compare_tables.everything(comparison, _MOST_ROWS),
+            ],
+            method=attribution_tables.method(comparison),
             verdict_title=compare_tables.VERDICT,
             kinds=_KINDS,
             signs=compare_sentences.SIGNS,

@@ -27,6 +27,7 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
             "changes": [asdict(change) for change in instruments.changes],
             "several": instruments.several,
         },
+        "attribution": None if comparison.attribution is None else asdict(comparison.attribution),
         "pairs": _pairs(comparison.pairs),
         "metrics": [asdict(change) for change in comparison.metrics],
         "slices": {factor: [asdict(each) for each in found] for factor, found in comparison.slices.items()},

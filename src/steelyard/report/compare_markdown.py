@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from steelyard.analysis.compare_model import Comparison, Moved, Part
-from steelyard.report import compare_sentences, compare_tables, wording
+from steelyard.report import attribution_tables, compare_sentences, compare_tables, wording
 from steelyard.report.compare_left_out import left_out
 from steelyard.report.markdown_layout import MOST_ROWS, facts, folded, safe, table_parts
 
@@ -33,6 +33,8 @@ def _open(comparison: Comparison) -> Iterator[str]:
     yield "\n".join(f"- **{label}** {safe(told)}" for label, told in compare_sentences.how_sure(comparison))
     yield "**What moved**\n\n" + _list((Part.NOTED, told) for told in compare_sentences.what_moved(comparison))
     yield facts("Pairs", [(label.strip(), told) for label, told in compare_sentences.pair_lists(comparison)])
+    for table in attribution_tables.tables(comparison, MOST_ROWS):
+        yield from table_parts(table)
     yield from table_parts(compare_tables.main_figures(comparison, MOST_ROWS))
 
 
@@ -52,7 +54,7 @@ def _foot(comparison: Comparison) -> str:
     signed = [
         f"{side}: {wording.signature_line(header)}" for side, header in (("A", comparison.a), ("B", comparison.b))
     ]
-    told = [*runs, f"Method: {comparison.method}", *signed]
+    told = [*runs, f"Method: {attribution_tables.method(comparison)}", *signed]
     return "\n".join(f"<sub>{safe(line, 2_000)}</sub><br>" for line in told) + "\n"
 
 

@@ -18,7 +18,7 @@ from steelyard.analysis.compare_model import (
     Standing,
 )
 from steelyard.records import RunHeader
-from steelyard.report import compare_figures, figures, wording
+from steelyard.report import attribution_tables, compare_figures, figures, wording
 from steelyard.report.safe_text import clipped
 
 SIGNS = {
@@ -100,10 +100,13 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
     """How sure the answer is, as label and words; without what its sentence has said already."""
     headline = comparison.headline
     rows = [("How sure", "not at all" if headline.hindered_by else headline.how_sure)]
+    rows += attribution_tables.why(comparison)
     rows += [("Besides", reason) for reason in headline.hindered_by if reason not in headline.sentence]
     if headline.hindered_by and comparison.pairs.comparable:
         rows.append(("To ask", "--anyway gives a verdict in spite of it"))
     rows += [("In spite of", reason) for reason in headline.in_spite_of]
+    if effect := compare_figures.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
+        rows.append(("Effect", effect))
     if headline.smallest:
         rows.append(("Could show", headline.smallest))
     return rows

@@ -14,7 +14,11 @@ VERDICT = "Verdict"
 _HEADING = ("headline", "components", "flags", "measures", "bands")
 _SPENT = ("latency", "spending")
 _FAILED = ("failures", "format")
-_HOW = "difference B minus A, shares in percentage points; p adjusted for the table; n: pairs (of fewer cases)"
+_HOW = (
+    "difference B minus A, shares in percentage points; p adjusted for the table (Holm); n: pairs (of fewer cases);"
+    " effect: standard deviations of a case's difference; W/T/L: cases better, the same and worse"
+)
+_OVER_GROUPS = "p adjusted over the groups (Holm)"
 
 
 def main_figures(comparison: Comparison, limit: int) -> Table:
@@ -71,6 +75,8 @@ _COLUMNS = (
     Column("95 % interval"),
     Column("p"),
     Column("n", Kind.STACKED),
+    Column("Effect"),
+    Column("W/T/L"),
     Column(VERDICT),
 )
 
@@ -83,6 +89,8 @@ def _cells(change: MetricChange) -> tuple[str, ...]:
         compare_figures.interval(change),
         compare_figures.chance(change),
         compare_figures.base(change),
+        compare_figures.effect(change),
+        compare_figures.sides(change),
         change.verdict.value,
     )
 
@@ -92,14 +100,20 @@ def _note(told: str, left_off: int) -> str:
 
 
 def narrowed(table: Table) -> Table:
-    """The table with interval and cases below difference and pairs, for a terminal with no room beside them."""
+    """The table with interval and cases below difference and pairs, and without effect sizes, for a terminal with no
+    room beside them."""
     titles = [column.title for column in table.columns]
     if "Difference" not in titles:
         return table
     at = titles.index("Difference")
-    columns = (*table.columns[:at], Column("Difference", Kind.STACKED), *table.columns[at + 2 :])
+    columns = (
+        *table.columns[:at],
+        Column("Difference", Kind.STACKED),
+        *table.columns[at + 2 : at + 4],
+        *table.columns[at + 6 :],
+    )
     rows = [
-        (*row[:at], f"{row[at]}\n{row[at + 1]}", row[at + 2], row[at + 3].replace(" (", "\n("), *row[at + 4 :])
+        (*row[:at], f"{row[at]}\n{row[at + 1]}", row[at + 2], row[at + 3].replace(" (", "\n("), *row[at + 6 :])
         for row in table.rows
     ]
     return Table(table.title, columns, rows, table.note, table.conclusion)
@@ -124,7 +138,8 @@ def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison, 
     sides_titles = (Column("Fixed"), Column("Broken")) if comparison.pairs.by_pass else ()
     columns = (Column(factor.capitalize(), Kind.TEXT), *sides_titles, *_COLUMNS)
     still = len(groups) - len({group.name for group, _ in moved})
-    note = _note(f"{still:,} of {len(groups):,} groups did not move" if still else "", len(moved) - len(rows))
+    notes = [f"{still:,} of {len(groups):,} groups did not move"] if still else []
+    note = _note("; ".join([*notes, *([_OVER_GROUPS] if rows else [])]), len(moved) - len(rows))
     return Table(f"By {factor}: {_NAMES.get(main, main)}", columns, rows, note)
 
 

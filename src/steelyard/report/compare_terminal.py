@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from steelyard.analysis.compare_model import Comparison, Moved, Part
-from steelyard.report import compare_sentences, compare_tables, wording
+from steelyard.report import attribution_tables, compare_sentences, compare_tables, wording
 from steelyard.report.compare_left_out import left_out
 from steelyard.report.safe_text import clipped
 from steelyard.report.tables import Table
@@ -31,6 +31,12 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     print_parts(view.parts(), console)
 
 
+def print_answer(comparison: Comparison, title: str, console: Console) -> None:
+    """Print under a title what differs, the answer, how sure it is and what moved, and nothing else."""
+    view = _View(comparison, width=console.width, plain=speaks_ascii_alone(console))
+    print_parts([*view.heading(title), *view.answer()], console)
+
+
 class _View(Layout):
     def __init__(self, comparison: Comparison, *, width: int, plain: bool) -> None:
         super().__init__(width=width, plain=plain)
@@ -40,6 +46,8 @@ class _View(Layout):
         comparison = self.comparison
         yield from self.first_screen()
         yield from self.facts("Pairs", compare_sentences.pair_lists(comparison))
+        for table in attribution_tables.tables(comparison, _MOST_ROWS):
+            yield from self.table(table)
         for table in compare_tables.everything(comparison, _MOST_ROWS):
             yield from self.table(table if self.has_room(table) else compare_tables.narrowed(table))
         still = compare_tables.unmoved_slices(comparison)
@@ -51,7 +59,7 @@ class _View(Layout):
             sentences = [change.sentence for change in comparison.instruments.changes]
             yield from self.bullets("Everything that differs in how they were made", sentences)
         yield Text()
-        yield self.text(f"Method: {comparison.method}", "dim", limit=10 * LONGEST_LINE)
+        yield self.text(f"Method: {attribution_tables.method(comparison)}", "dim", limit=10 * LONGEST_LINE)
         for side, header in (("A", comparison.a), ("B", comparison.b)):
             yield self.text(f"{side}: {wording.signature_line(header)}", "dim", limit=10 * LONGEST_LINE)
 
@@ -61,6 +69,10 @@ class _View(Layout):
         for side, told in compare_sentences.runs(comparison):
             yield self.bullet(side, told, "dim")
         yield Text()
+        yield from self.answer()
+
+    def answer(self) -> Iterator[RenderableType]:
+        comparison = self.comparison
         for means, sentence in compare_sentences.differences(comparison):
             mark, style = _MARKS[means]
             yield self.bullet(mark, sentence, style)

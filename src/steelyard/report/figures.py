@@ -12,6 +12,8 @@ _SHARES = ("share", "score")
 _POINTS = ("points", "kappa", "alpha", "size")
 """Units of figures about a judge and its dimensions: plain numbers with two decimals."""
 _MOST_DIGITS = 6
+DIFFERENCE = "±"
+"""Stands before the unit of a figure that says how much more or less."""
 
 
 def percent(fraction: float | None, digits: int = 1) -> str:
@@ -83,12 +85,22 @@ def in_unit(value: float | None, unit: str) -> str:
     """A figure as its unit is printed; `unit` is one of GateResult's."""
     if value is None or not math.isfinite(value):
         return NOT_AVAILABLE
+    if unit.startswith(DIFFERENCE):
+        return difference(value, unit.removeprefix(DIFFERENCE))
     if unit in _SHARES:
         return percent(value) if abs(value) <= 1 else f"{value:.2f}"
     if unit in _POINTS:
         return plain(value)
     by_unit = {"count": whole, "s": seconds, "cost": money, "tokens": tokens}
     return by_unit[unit](value) if unit in by_unit else f"{value:g}"
+
+
+def difference(value: float, unit: str, *, bare: bool = False) -> str:
+    """How much more or less, with its sign: `-3.8 points`, `+120 ms`; `bare` without the word for shares."""
+    if unit in _SHARES:
+        text = f"{round(value * 100, 9) + 0.0:+.1f}"
+        return text if bare else f"{text} points"
+    return f"{'-' if value < 0 else '+'}{in_unit(abs(value), unit)}"
 
 
 def beside_threshold(value: float | None, threshold: float, unit: str) -> str:
@@ -126,6 +138,8 @@ def interval(estimate: Estimate, unit: str = "share") -> str:
 
 
 def _bare(value: float, unit: str) -> str:
+    if unit.startswith(DIFFERENCE):
+        return difference(value, unit.removeprefix(DIFFERENCE), bare=True)
     return _hundredfold(value, 1) if unit in _SHARES and abs(value) <= 1 else in_unit(value, unit)
 
 

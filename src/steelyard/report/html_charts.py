@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -51,12 +52,16 @@ def drawn_charts(report: Report) -> DrawnCharts:
     summary = report.summary
     if summary.checks is None and summary.stability is None and not times_have_a_part(report):
         return DrawnCharts()
-    found = charts_of(summary)
-    if not found:
+    return draw(charts_of(summary))
+
+
+def draw(charts: Sequence[Chart]) -> DrawnCharts:
+    """The charts as they stand in a page; how to get them where nothing can draw."""
+    if not charts:
         return DrawnCharts()
     if not can_draw():
         return DrawnCharts(hint=str(MissingExtra("drawing charts", "charts")))
-    return DrawnCharts(tuple(_drawn(chart) for chart in found))
+    return DrawnCharts(tuple(_drawn(chart) for chart in charts))
 
 
 def _drawn(chart: Chart) -> DrawnChart:

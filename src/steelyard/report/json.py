@@ -22,6 +22,7 @@ from steelyard.release.model import GateResult
 from steelyard.report import error_tables, judged_wording, wording
 from steelyard.report.charts.build import charts_of
 from steelyard.report.confidence_json import confidence_data
+from steelyard.report.figures import DIFFERENCE
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.repeats_json import checks_data, stability_data
 from steelyard.report.taxonomy import code_of
@@ -140,7 +141,8 @@ def _gate(gate: GateResult) -> dict[str, Any]:
         "metric": gate.metric,
         "operator": gate.operator,
         "threshold": _number(gate.threshold),
-        "unit": gate.unit,
+        "unit": gate.unit.removeprefix(DIFFERENCE),
+        "baseline": gate.baseline or None,
         "value": _estimate(gate.value),
         "verdict": gate.verdict.value,
         "reason": gate.reason,

@@ -24,15 +24,15 @@ from steelyard.report.safe_text import as_text
 from steelyard.report.tables import Kind, Table
 
 _MOST_SAMPLES = 25
-_ROOM = 60_000
+ROOM = 60_000
 """Code hosts refuse comments beyond 65,536 characters."""
 
 
-def to_markdown(report: Report) -> str:
-    """GitHub-flavoured Markdown that fits into one comment."""
+def to_markdown(report: Report, *, room: int = ROOM) -> str:
+    """GitHub-flavoured Markdown that fits into one comment; samples are left off beyond `room` characters."""
     head = "\n\n".join(_parts(report))
     foot = f"\n\n<sub>{safe(wording.signature_line(report.header), 2_000)}</sub>\n"
-    samples = _samples(report, room=_ROOM - len(head) - len(foot))
+    samples = _samples(report, room=room - len(head) - len(foot))
     return "\n\n".join([head, *samples]) + foot
 
 

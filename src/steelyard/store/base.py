@@ -12,6 +12,8 @@ from steelyard.suite.case import Case
 if TYPE_CHECKING:
     import numpy as np
 
+    from steelyard.store.alerts import AlertRecord, Delivery
+    from steelyard.store.baselines import BaselineEntry
     from steelyard.store.contents import Contents
 
 
@@ -256,7 +258,7 @@ class Store(Protocol):
         ...
 
     def run(self, name: str) -> RunHeader:
-        """A run by id, unique prefix of it, or LAST, LAST~1, ...; RunNotFound otherwise."""
+        """A run by id, unique prefix of it, LAST, LAST~1, ..., or the name of a baseline; RunNotFound otherwise."""
         ...
 
     def runs(self, suite: str | None = None, limit: int | None = None) -> list[RunHeader]:
@@ -292,6 +294,10 @@ class Store(Protocol):
         """Which cases the run's samples asked and what was taken for what in them, as digests beside `columns`."""
         ...
 
+    def answer_digests(self, run_id: str) -> np.ndarray:
+        """A 64-bit number for each sample's answer, in the order of `columns`; 0 where no answer is kept."""
+        ...
+
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         """Every judged sample, without the answers and the calls, in the order they were planned, streamed."""
         ...
@@ -307,6 +313,38 @@ class Store(Protocol):
     def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
         """Median latencies, in seconds from when a call was sent, of the suite's earlier ended runs with the same
         target."""
+        ...
+
+    def log_baseline(self, entry: BaselineEntry) -> None:
+        """Add a line to the log of baselines."""
+        ...
+
+    def baseline_log(self, suite: str | None = None) -> list[BaselineEntry]:
+        """Every lock and removal of a baseline, oldest first."""
+        ...
+
+    def open_alert(self, suite: str, cause: str, run_id: str, content: dict[str, Any]) -> AlertRecord | None:
+        """Keep that a run raised an alert; None when one is open for the same cause already."""
+        ...
+
+    def see_alerts(self, numbers: Sequence[int], run_id: str) -> None:
+        """Note that a run found the causes of these open alerts to be there still."""
+        ...
+
+    def close_alert(self, number: int, run_id: str, ending: dict[str, Any]) -> bool:
+        """Keep that the cause of an alert is gone; False when it was closed already."""
+        ...
+
+    def alerts(self, suite: str | None = None, *, closed: bool = False) -> list[AlertRecord]:
+        """The open alerts, oldest first; with `closed` the others, too."""
+        ...
+
+    def log_deliveries(self, deliveries: Sequence[Delivery]) -> None:
+        """Keep what became of notices, in the place of what was known of the same before."""
+        ...
+
+    def deliveries(self, alerts: Sequence[int]) -> list[Delivery]:
+        """What became of every notice of these alerts."""
         ...
 
     def cached(self, key: str) -> dict[str, Any] | None: ...

@@ -99,34 +99,58 @@ def confusion_digest(code: str, expected: str, got: str) -> int:
     return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "big")
 
 
+@dataclass(slots=True)
+class ContentsColumns:
+    """What `Contents` holds as numbers, and where its texts are: the findings at these places in the store."""
+
+    case_hash: np.ndarray
+    confusion: np.ndarray
+    confusion_sample: np.ndarray
+    seq: np.ndarray
+    """For each confusion, the place of its sample in the plan."""
+    position: np.ndarray
+    """For each confusion, which finding of its sample it is."""
+
+
 def read_contents(reading: Callable[[], Any], run: int) -> Contents:
     """The contents of a run; `reading` opens a transaction, now and whenever texts are asked for."""
+    with reading() as session:
+        return with_texts(reading, run, read_contents_columns(session, run))
+
+
+def read_contents_columns(session: Session, run: int) -> ContentsColumns:
+    """The contents of a run as numbers."""
     import numpy as np
 
     places, hashes = array("q"), array("Q")
     digests, seqs, positions = array("Q"), array("q"), array("i")
-    with reading() as session:
-        for rows in session.stream(_HASHES, (run,), PIECE):
-            places.extend([row[0] for row in rows])
-            hashes.extend([int(row[1], 16) for row in rows])
-        for rows in session.stream(_CONFUSED, (run,), PIECE):
-            seq, position, *told = zip(*rows, strict=True)
-            found = list(_digests(*told))
-            kept = [digest is not None for digest in found]
-            seqs.extend(compress(seq, kept))
-            positions.extend(compress(position, kept))
-            digests.extend([digest for digest in found if digest is not None])
+    for rows in session.stream(_HASHES, (run,), PIECE):
+        places.extend([row[0] for row in rows])
+        hashes.extend([int(row[1], 16) for row in rows])
+    for rows in session.stream(_CONFUSED, (run,), PIECE):
+        seq, position, *told = zip(*rows, strict=True)
+        found = list(_digests(*told))
+        kept = [digest is not None for digest in found]
+        seqs.extend(compress(seq, kept))
+        positions.extend(compress(position, kept))
+        digests.extend([digest for digest in found if digest is not None])
+    sample = np.searchsorted(np.asarray(places), np.asarray(seqs))
+    return ContentsColumns(np.asarray(hashes), np.asarray(digests), sample, np.asarray(seqs), np.asarray(positions))
+
+
+def with_texts(reading: Callable[[], Any], run: int, columns: ContentsColumns) -> Contents:
+    """The contents of a run, with the ways to the texts behind them."""
 
     def confused(chosen: Sequence[int]) -> list[Confused]:
         with reading() as session:
-            return [_texts(session, run, seqs[one], positions[one]) for one in chosen]
+            places = [(int(columns.seq[one]), int(columns.position[one])) for one in chosen]
+            return [_texts(session, run, seq, position) for seq, position in places]
 
     def cases(ids: Sequence[str]) -> dict[str, Case]:
         with reading() as session:
             return _cases(session, run, ids)
 
-    sample = np.searchsorted(np.asarray(places), np.asarray(seqs))
-    return Contents(np.asarray(hashes), np.asarray(digests), sample, confused, cases)
+    return Contents(columns.case_hash, columns.confusion, columns.confusion_sample, confused, cases)
 
 
 def _digests(codes: Sequence[str], stored_expected: Sequence[str], stored_got: Sequence[str]) -> Iterator[int | None]:

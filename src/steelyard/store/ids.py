@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 
 from steelyard.errors import RunNotFound
 from steelyard.records import RunHeader
+from steelyard.store.baselines import run_behind
 from steelyard.store.database import Row, Session
 from steelyard.store.rows import RUN_COLUMNS, header_from
 from steelyard.store.text import from_stored, to_stored
+from steelyard.suite.baseline_names import BASELINE_SIGN
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _LAST = re.compile(r"LAST(?:~(\d{1,9}))?")
@@ -26,16 +28,27 @@ def new_run_id(suite_name: str, now: float) -> str:
 
 
 def find_run(session: Session, name: str, place: str) -> RunHeader:
-    """The run that `name` means: its id, a unique beginning of it, or LAST, LAST~1, ..."""
+    """The run that `name` means: its id, a unique beginning of it, LAST, LAST~1, ..., or a baseline.
+
+    A baseline is written `@release`; `release` alone does where no run's name begins so.
+    """
     if last := _LAST.fullmatch(name):
         rows = session.execute(f"{_SELECT} {_NEWEST} LIMIT 1 OFFSET ?", (int(last[1] or 0),))
         return _only(session, rows, name, place)
-    stored = to_stored(name)
-    rows = session.execute(f"{_SELECT} WHERE id = ?", (stored,))
+    if name.startswith(BASELINE_SIGN):
+        return _by_id(session, run_behind(session, name) or "", name, place)
+    rows = session.execute(f"{_SELECT} WHERE id = ?", (to_stored(name),))
     if not rows and name:
+        stored = to_stored(name)
         start = f"{_SELECT} WHERE substr(id, 1, ?) = ? {_NEWEST} LIMIT 6"
         rows = session.execute(start, (len(stored), stored))
+    if not rows and name and (behind := run_behind(session, name)) is not None:
+        return _by_id(session, behind, name, place)
     return _only(session, rows, name, place)
+
+
+def _by_id(session: Session, run_id: str, name: str, place: str) -> RunHeader:
+    return _only(session, session.execute(f"{_SELECT} WHERE id = ?", (to_stored(run_id),)), name, place)
 
 
 def list_runs(session: Session, suite: str | None, limit: int | None) -> list[RunHeader]:

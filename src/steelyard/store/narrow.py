@@ -63,6 +63,23 @@ class PackedTexts(Sequence[str]):
             self._packed.append(zlib.compress("\0".join(self._loose[: self._EACH]).encode(), 1))
             del self._loose[: self._EACH]
 
+    @classmethod
+    def of(cls, packs: list[bytes], loose: list[str]) -> PackedTexts:
+        """The texts that `packs` gave."""
+        found = cls()
+        found._packed, found._loose = packs, loose
+        return found
+
+    def packs(self) -> tuple[list[bytes], list[str]]:
+        """The texts as they are packed, and those that make no whole pack."""
+        return self._packed, self._loose
+
+    def __eq__(self, other: object) -> bool:
+        """Whether these are packed of the same texts, found out without unpacking any."""
+        return isinstance(other, PackedTexts) and self.packs() == other.packs()
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __len__(self) -> int:
         return len(self._packed) * self._EACH + len(self._loose)
 

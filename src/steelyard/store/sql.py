@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import StoreError
 from steelyard.records import Item, RunHeader, RunState, Sample
+from steelyard.store import alerts as kept_alerts
+from steelyard.store.alerts import AlertRecord, Delivery
+from steelyard.store.answers import read_answer_digests
 from steelyard.store.base import Certainties, Checks, Columns, Found, JudgedSample, Spending
+from steelyard.store.baselines import BaselineEntry, keep_entry
+from steelyard.store.baselines import entries_of as baseline_entries
 from steelyard.store.certainties import read_certainties
 from steelyard.store.checks import read_checks
 from steelyard.store.columns import read_columns
@@ -27,10 +33,14 @@ from steelyard.store.keep import (
     keep_rescored,
     keep_samples,
 )
+from steelyard.store.kept import is_large, keep, kept_checks, kept_columns, kept_contents, kept_digests, read_to_keep
 from steelyard.store.load import findings_of, page_after, samples_at
 from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
 from steelyard.store.text import to_json, to_stored
 from steelyard.suite.case import Case, digest
+
+if TYPE_CHECKING:
+    import numpy as np
 
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _ORDERS = {
@@ -77,6 +87,21 @@ class SqlStore:
             ends = header.state is RunState.ENDED and header.rescored_from is None
             median = median_latency(session, run) if ends else None
             session.execute(UPDATE_RUN, (*run_row(header), median, run))
+            large = header.state is RunState.ENDED and is_large(session, run)
+        if large:
+            self._keep_columns(header.id, run)
+
+    def _keep_columns(self, run_id: str, run: int) -> None:
+        """Keep the columns of a large run that has ended, so that reports and comparisons need not read its samples.
+
+        Apart from the transaction that ends the run: nobody waits for it.
+        """
+        # A full disk, or another writer that never ends: the run has ended all the same, and its samples say it all.
+        with suppress(StoreError):
+            columns, checks = self.columns(run_id), self.checks(run_id)
+            contents, digests = read_to_keep(self.database.reading, run), self.answer_digests(run_id)
+            with self.database.writing() as session:
+                keep(session, run, columns, contents, digests, checks)
 
     def add_samples(
         self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case], *, forget: Sequence[str] = ()
@@ -179,6 +204,8 @@ class SqlStore:
     def columns(self, run_id: str) -> Columns:
         with self.database.reading() as session:
             run = self._number(session, run_id)
+            if (kept := kept_columns(session, run)) is not None:
+                return kept
             suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
             return read_columns(session, run, json.loads(suite))
 
@@ -188,7 +215,9 @@ class SqlStore:
 
     def checks(self, run_id: str) -> Checks:
         with self.database.reading() as session:
-            return read_checks(session, self._number(session, run_id))
+            run = self._number(session, run_id)
+            kept = kept_checks(session, run)
+            return read_checks(session, run) if kept is None else kept
 
     def items(self, run_id: str) -> Iterator[tuple[int, tuple[Item, ...]]]:
         with self.database.reading() as session:
@@ -198,7 +227,13 @@ class SqlStore:
     def contents(self, run_id: str) -> Contents:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-        return read_contents(self.database.reading, run)
+        return kept_contents(self.database.reading, run) or read_contents(self.database.reading, run)
+
+    def answer_digests(self, run_id: str) -> np.ndarray:
+        with self.database.reading() as session:
+            run = self._number(session, run_id)
+            kept = kept_digests(session, run)
+            return read_answer_digests(session, run) if kept is None else kept
 
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         with self.database.reading() as session:
@@ -225,6 +260,41 @@ class SqlStore:
     def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
         with self.database.reading() as session:
             return [row[0] for row in session.execute(_USUAL, (to_stored(suite), digest(target), before))]
+
+    def log_baseline(self, entry: BaselineEntry) -> None:
+        with self.database.writing() as session:
+            keep_entry(session, entry, self._number(session, entry.run_id))
+
+    def baseline_log(self, suite: str | None = None) -> list[BaselineEntry]:
+        with self.database.reading() as session:
+            return baseline_entries(session, suite)
+
+    def open_alert(self, suite: str, cause: str, run_id: str, content: dict[str, Any]) -> AlertRecord | None:
+        try:
+            with self.database.writing() as session:
+                return kept_alerts.open_alert(session, suite, cause, self._number(session, run_id), content)
+        except Duplicate:
+            return None
+
+    def see_alerts(self, numbers: Sequence[int], run_id: str) -> None:
+        with self.database.writing() as session:
+            kept_alerts.see_alerts(session, numbers, self._number(session, run_id))
+
+    def close_alert(self, number: int, run_id: str, ending: dict[str, Any]) -> bool:
+        with self.database.writing() as session:
+            return kept_alerts.close_alert(session, number, self._number(session, run_id), ending)
+
+    def alerts(self, suite: str | None = None, *, closed: bool = False) -> list[AlertRecord]:
+        with self.database.reading() as session:
+            return kept_alerts.alerts_of(session, suite, closed=closed)
+
+    def log_deliveries(self, deliveries: Sequence[Delivery]) -> None:
+        with self.database.writing() as session:
+            kept_alerts.keep_deliveries(session, deliveries)
+
+    def deliveries(self, alerts: Sequence[int]) -> list[Delivery]:
+        with self.database.reading() as session:
+            return kept_alerts.deliveries_of(session, alerts)
 
     def cached(self, key: str) -> dict[str, Any] | None:
         with self.database.reading() as session:

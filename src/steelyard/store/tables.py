@@ -170,3 +170,51 @@ CREATE TABLE items (
     FOREIGN KEY (run, seq) REFERENCES samples (run, seq)
 )
 """
+
+BASELINES_TABLE = """
+CREATE TABLE baselines (
+    number {number_key},
+    suite_name {key_text} NOT NULL,
+    name {key_text} NOT NULL,
+    run INTEGER NOT NULL REFERENCES runs (number),
+    removed SMALLINT NOT NULL,
+    forced SMALLINT NOT NULL,
+    made_at {real} NOT NULL,
+    made_by TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    signature TEXT NOT NULL
+)"""
+
+ALERTS_TABLES = """
+CREATE TABLE alerts (
+    number {number_key},
+    suite_name {key_text} NOT NULL,
+    cause {key_text} NOT NULL,
+    opened_run INTEGER NOT NULL REFERENCES runs (number),
+    opened_at {real} NOT NULL,
+    seen_run INTEGER NOT NULL REFERENCES runs (number),
+    closed_run INTEGER REFERENCES runs (number),
+    closed_at {real},
+    content TEXT NOT NULL,
+    ending TEXT
+);
+CREATE UNIQUE INDEX alerts_open ON alerts (suite_name, cause) WHERE closed_at IS NULL;
+CREATE TABLE deliveries (
+    alert INTEGER NOT NULL REFERENCES alerts (number),
+    notice TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    state TEXT NOT NULL,
+    tries INTEGER NOT NULL,
+    told_at {real} NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (alert, notice, channel)
+)
+"""
+
+KEPT_COLUMNS_TABLE = """
+CREATE TABLE kept_columns (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    name {key_text} NOT NULL,
+    content {blob} NOT NULL,
+    PRIMARY KEY (run, name)
+)"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from steelyard.suite.alert_settings import build_alerts
 from steelyard.suite.answer_shape import build_answer
 from steelyard.suite.bounds import Bounds
 from steelyard.suite.case_files import build_source
@@ -79,6 +80,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     tell_idle_codes(part, known, draft)
     _check_gates(raw.get("gates"), known, draft)
     check_criteria(raw.get("criteria"), known, draft)
+    alerts = build_alerts(raw.get("alerts"), draft, known)
     snapshots = own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write"))
     prompts = prompts_of(target, ("target",), draft) | variant_prompts
     draft.finish()
@@ -116,6 +118,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         hold=Hold(part.hold or Hold.ALL),
         stability=stability,
         latency=latency,
+        alerts=alerts,
     )
 
 

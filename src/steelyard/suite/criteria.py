@@ -17,7 +17,10 @@ Expression = Gate | RepeatsRule
 
 def parse_expression(text: str) -> Expression:
     """The gate or the rule over repeats that a text says; ValueError with a message for a person when it is neither."""
-    return parse_repeats(text) or parse_gate(text)
+    found = parse_repeats(text) or parse_gate(text)
+    if isinstance(found, Gate) and found.baseline:
+        raise ValueError(f"gate {text!r}: a criterion is held against a number; put it under gates")
+    return found
 
 
 def check_criteria(raw: Any, known: Known, draft: Draft) -> None:

@@ -33,7 +33,7 @@ def describe(suite: SuiteModel) -> dict[str, Any]:
         "expect": _expectations(suite),
         "stability": None if suite.stability is None else suite.stability.as_data(),
         "latency": suite.latency.as_data(),
-    }
+    } | ({} if suite.alerts is None else {"alerts": suite.alerts.as_data()})
 
 
 def _components(suite: SuiteModel) -> list[dict[str, Any]]:

@@ -182,6 +182,7 @@ class SuitePart(_Part):
     latency: Anything = Field(
         default=None, description="Medians of answered calls that look wrong, and make a run suspect: below and above."
     )
+    alerts: Anything = Field(default=None, description="What people are told of after a run, and where to.")
     findings: dict[str, FindingPart] = Field(default={}, description="The taxonomy: what each code of a finding means.")
     bands: dict[str, Share] = Field(default={}, description="Ratings by the score they start at, the lowest at 0.")
     pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")

@@ -1,6 +1,7 @@
 """Gates as people write them: `pass_rate >= 90 %`, `category.*.average >= 0.6 with n >= 2`, `findings.FORMAT == 0`.
 
-Parsing and checking only; `release.gates` evaluates them on a run.
+A threshold may be counted from a baseline: `average >= release - 3 points`. Parsing and checking only; `release.gates`
+and `release.relative_gates` evaluate them on a run.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from steelyard.suite.bounds import ANYTHING, Bounds, in_words, settled_within
+from steelyard.suite.relative import read_relative, relative_threshold
 from steelyard.suite.spelling import listed, meant
 
 FACTORS = ("category", "difficulty", "variant", "tag")
@@ -97,6 +99,7 @@ class Gate:
     """As written, without the slice: `findings.FORMAT`."""
     operator: str
     threshold: float
+    """What the baseline's figure is raised by, where the gate looks at one."""
     min_n: int
     unit: str
     pattern: str = ""
@@ -105,6 +108,10 @@ class Gate:
     """What fills the angle brackets, a band, component, code, check or field: `FORMAT`."""
     measure: str = ""
     """The measure of that component, for `score.<component>.<measure>`."""
+    baseline: str = ""
+    """The baseline that the threshold is counted from; "" when it is a plain number."""
+    for_sure: bool = False
+    """Of a gate on a baseline: it passes only when that is more than noise."""
 
     @property
     def stands_on(self) -> tuple[str | None, str | None, str]:
@@ -148,11 +155,12 @@ _SHAPE = "write <metric> <operator> <number>, for instance: pass_rate >= 90 %"
 def parse_gate(text: str) -> Gate:
     """The gate that a text says; ValueError with a message for a person when it says none."""
     names, sign, rest = split_sides(text, "gate", _SHAPE)
-    found = _RIGHT.fullmatch(rest)
-    if found is None:
+    found, relative = _RIGHT.fullmatch(rest), read_relative(rest)
+    if found is None and relative is None:
         raise ValueError(
             f"gate {text!r}: {rest.strip()!r} is not a number; "
-            f"after {sign} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10"
+            f"after {sign} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10; or a baseline, as in"
+            " release - 3 points"
         )
     factor = slice_name = None
     if names[0] in FACTORS:
@@ -160,8 +168,16 @@ def parse_gate(text: str) -> Gate:
             raise ValueError(f"gate {text!r}: {names[0]} needs a slice and a metric: {names[0]}.*.average {sign} ...")
         factor, slice_name, names = names[0], names[1], names[2:]
     metric, filled = _metric(text, names, sliced=factor is not None)
-    threshold = _threshold(text, metric, Decimal(found["number"]), found["unit"] or "")
-    min_n = int(found["min_n"] or 1)
+    baseline, for_sure = "", False
+    if found is not None:
+        threshold = _threshold(text, metric, Decimal(found["number"]), found["unit"] or "")
+        min_n = int(found["min_n"] or 1)
+    elif relative is not None:
+        try:
+            said = relative_threshold(relative, metric.name, metric.unit, sign, sliced=factor is not None)
+        except ValueError as error:
+            raise ValueError(f"gate {text!r}: {error}") from None
+        baseline, threshold, min_n, for_sure = said.baseline, said.offset, said.min_n, said.for_sure
     if min_n < 1:
         raise ValueError(f"gate {text!r}: with n >= {min_n} asks for nothing; the least is 1")
     return Gate(
@@ -176,7 +192,17 @@ def parse_gate(text: str) -> Gate:
         pattern=metric.name,
         subject=next((name for part, name in filled.items() if part != _MEASURE), ""),
         measure=filled.get(_MEASURE, ""),
+        baseline=baseline,
+        for_sure=for_sure,
     )
+
+
+def is_relative(text: str) -> bool:
+    """Whether a gate's threshold is counted from a baseline; False for what is no gate."""
+    try:
+        return bool(parse_gate(text).baseline)
+    except ValueError:
+        return False
 
 
 def split_sides(text: str, what: str, shape: str) -> tuple[list[str], str, str]:
@@ -289,10 +315,20 @@ def _unknown(gate: Gate, what: str, names: Sequence[str], name: str) -> str:
 def cannot_fail(gate: Gate, known: Known | None = None) -> str | None:
     """Why a gate decides nothing, because every value passes it or none can; None when it can do both."""
     scale = None if known is None else known.scales.get(gate.subject)
+    if gate.baseline:
+        return _never_so_far(gate, scale)
     always = settled(gate.operator, gate.threshold, gate.unit, scale)
     if always is None:
         return None
     return f"gate {gate.text!r} cannot {'fail' if always else 'pass'}: {gate.metric} is always {span(gate, scale)}"
+
+
+def _never_so_far(gate: Gate, scale: Bounds | None) -> str | None:
+    """Why a gate on a baseline cannot fail: no two runs are so far apart."""
+    low, high = bounds_of(gate.unit, scale)
+    if abs(gate.threshold) < high - low:
+        return None
+    return f"gate {gate.text!r} cannot fail: {gate.metric} is always {in_words((low, high))}"
 
 
 def settled(sign: str, limit: float, unit: str, scale: Bounds | None = None) -> bool | None:

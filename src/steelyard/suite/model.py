@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from steelyard.suite.case import Case
 from steelyard.suite.confidence import ConfidenceRules
 from steelyard.suite.judge_model import JudgeModel
+
+if TYPE_CHECKING:
+    from steelyard.suite.alert_settings import AlertSettings
 
 
 class CaseSource(Protocol):
@@ -237,3 +240,5 @@ class SuiteModel:
     """None when repeats are not compared item by item."""
     latency: LatencyRules = LatencyRules()
     """Medians that look wrong; they make a run suspect and, as gates, are no part of the instrument."""
+    alerts: AlertSettings | None = None
+    """What people are told of after a run; None when the suite does not say."""

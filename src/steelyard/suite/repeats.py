@@ -97,6 +97,8 @@ def _as_gate(text: str, condition: str) -> Gate:
         gate = parse_gate(condition)
     except ValueError as error:
         raise ValueError(str(error).replace(f"gate {condition!r}", repr(text))) from None
+    if gate.baseline:
+        raise ValueError(f"{text!r}: one sample is held against a number, not against {gate.baseline!r}")
     if gate.min_n > 1:
         raise ValueError(f"{text!r}: with n >= {gate.min_n} has no meaning for one sample; leave it out")
     return gate

@@ -11,6 +11,9 @@ from pydantic.json_schema import models_json_schema
 
 from steelyard import registry
 from steelyard.importing import PLACE
+from steelyard.suite.alert_channels import CHANNELS
+from steelyard.suite.alert_rules import RULES
+from steelyard.suite.alert_settings import AlertsPart
 from steelyard.suite.confidence import ConfidencePart
 from steelyard.suite.conversions import CONVERSIONS
 from steelyard.suite.expectations import EXPECT
@@ -51,9 +54,11 @@ def suite_schema() -> dict[str, Any]:
         ConfidencePart,
         StabilityPart,
         LatencyPart,
+        AlertsPart,
     ]
+    kinds: list[type[BaseModel]] = [*RULES.values(), *CHANNELS.values()]
     checks = {name: registry.find("checks", name) for name in registry.names("checks")}
-    models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), *checks.values(), chat]
+    models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), *checks.values(), chat, *kinds]
     unique = list(dict.fromkeys(models))
     refs, collected = models_json_schema([(model, "validation") for model in unique], by_alias=True)
     definitions: dict[str, Any] = collected["$defs"]
@@ -78,8 +83,10 @@ def suite_schema() -> dict[str, Any]:
         ("confidence", ConfidencePart),
         ("stability", StabilityPart),
         ("latency", LatencyPart),
+        ("alerts", AlertsPart),
     ):
         suite["properties"][name] = {"description": suite["properties"][name]["description"], **ref[part]}
+    _fill_alerts(definitions[_name(ref[AlertsPart])]["properties"], ref)
     suite["required"] += ["cases", "target"]
     scored = {"required": ["score"], "properties": {"score": {"minProperties": 1}}}
     expected = {"required": [EXPECT], "properties": {EXPECT: {"minProperties": 1}}}
@@ -122,6 +129,24 @@ def _fill_judge(properties: dict[str, Any], rubric: dict[str, Any]) -> None:
     properties["judges"]["additionalProperties"] = {"$ref": f"{_REF}Judge"}
     about = properties["rubric"]["description"]
     properties["rubric"] = {"description": about, "anyOf": [{"type": "string"}, rubric]}
+
+
+def _fill_alerts(properties: dict[str, Any], ref: dict[type[BaseModel], dict[str, Any]]) -> None:
+    """Say what rules and channels there are: a kind alone, or one kind with its settings."""
+    for name, kinds in (("rules", RULES), ("channels", CHANNELS)):
+        settings = {kind: _with_shorthand(_described(ref[model], model), model) for kind, model in kinds.items()}
+        one = {"type": "object", "properties": settings, "additionalProperties": False}
+        items = {"anyOf": [{"enum": list(kinds)}, {**one, "minProperties": 1, "maxProperties": 1}]}
+        properties[name] = {"description": properties[name]["description"], "type": "array", "items": items}
+
+
+def _with_shorthand(described: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+    """A channel that may be written as the one setting that it cannot do without."""
+    short = getattr(model, "shorthand", "")
+    if not short:
+        return {"anyOf": [described, {"type": "null"}]}
+    kind = {"type": "array", "items": {"type": "string"}} if short == "argv" else {"type": "string"}
+    return {"anyOf": [{**kind, "description": f"Short for {short}."}, described]}
 
 
 def _component(options: dict[str, Any], refs: dict[str, Any], scorers: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ BLUE: Final = "#0072B2"
 VERMILLION: Final = "#D55E00"
 DARK_VERMILLION: Final = "#B04A00"
 YELLOW: Final = "#E6D934"
+GREEN: Final = "#00785A"
 GREY: Final = "#C9CED3"
 PALE_BLUE: Final = "#BFE0F2"
 LIGHT_BLUE: Final = "#72AEDB"
@@ -76,7 +77,7 @@ class Cell(Protocol):
         """The variant."""
 
 
-def chart(name: str, title: str, subtitle: str, about: str, **parts: Any) -> Chart:
+def chart(name: str, title: str, subtitle: str | list[str], about: str, **parts: Any) -> Chart:
     """A chart with the common look; `parts` are its layers, sizes and data."""
     spec = {
         "$schema": SCHEMA,

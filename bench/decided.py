@@ -1,0 +1,105 @@
+"""Compares, attributes and gates two runs of many samples: what a release decision takes.
+
+python -m bench.decided make SAMPLES FOLDER puts two runs into a store, python -m bench.decided decide FOLDER measures
+the rest in a process of its own, so that its peak memory is not that of the making.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bench.compared import SUITE, samples_of
+
+_GATES = ["pass_rate >= 20 %", "category.*.average >= 0.4", "findings.NAME.rate <= 100 %", "latency.p95 <= 1 s"]
+_BATCH = 5_000
+
+
+def make(n: int, folder: Path) -> dict[str, float]:
+    """Two ended runs of so many samples each, of the same cases, in the store at `folder`."""
+    from steelyard.records import RunHeader, RunState
+    from steelyard.store.open import open_store
+
+    folder.mkdir(parents=True, exist_ok=True)
+    store = open_store(str(folder / "runs.db"))
+    began = time.perf_counter()
+    for seed, name in enumerate(("a", "b")):
+        suite = SUITE | {"gates": _GATES, "n_planned": n}
+        signed = {"suite": "s", "truth": "t", "scorers": "c"}
+        header = RunHeader(
+            name, "bench", "", 1000.0 + seed, signed, target={"kind": "python"}, suite=suite, n_planned=n
+        )
+        store.create_run(header)
+        made = samples_of(n, seed)
+        while piece := list(islice(made, _BATCH)):
+            store.add_samples(name, [sample for sample, _ in piece], [case for _, case in piece])
+        header.state = RunState.ENDED
+        store.update_run(header)
+    store.close()
+    return {"n": n, "wall": time.perf_counter() - began}
+
+
+class _Clock:
+    """CPU seconds (of this process and of those it started) and wall seconds since the last look."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, dict[str, float]] = {}
+        self._wall, self._cpu = time.perf_counter(), _cpu()
+
+    def note(self, part: str) -> None:
+        wall, cpu = time.perf_counter(), _cpu()
+        self.parts[part] = {"wall": wall - self._wall, "cpu": cpu - self._cpu}
+        self._wall, self._cpu = wall, cpu
+
+
+def _cpu() -> float:
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
+def decide(folder: Path) -> dict[str, Any]:
+    """What it takes to compare two runs, to say why the number moved, to hold gates against B, and to print it all."""
+    from contextlib import ExitStack
+
+    from rich.console import Console
+
+    from steelyard.analysis.stored import summarise_stored
+    from steelyard.cli.attribution_options import AttributionOptions
+    from steelyard.release.verdict import decide as decided
+    from steelyard.report.compare_terminal import print_comparison
+    from steelyard.store.open import open_store
+
+    began, clock = time.perf_counter(), _Clock()
+    store = open_store(str(folder / "runs.db"))
+    with ExitStack() as closing:
+        comparison = AttributionOptions().compared((store, "a"), (store, "b"), None, closing, anyway=False)
+    clock.note("compare and attribute")
+    print_comparison(comparison, Console(file=StringIO(), width=80))
+    clock.note("print")
+    header = store.run("b")
+    decision = decided(summarise_stored(store, "b", header.suite, only_for_gates=True), header.suite)
+    clock.note("gate")
+    store.close()
+    if comparison.attribution is None or len(decision.gates) < len(_GATES):
+        raise SystemExit("the decision lacks its attribution or its gates")
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {
+        "n": comparison.pairs.comparable,
+        "wall": time.perf_counter() - began,
+        "cpu": sum(part["cpu"] for part in clock.parts.values()),
+        "peak_mb": used,
+        "largest_child_mb": children,
+        "parts": clock.parts,
+    }
+
+
+if __name__ == "__main__":
+    what, *rest = sys.argv[1:]
+    print(json.dumps(make(int(rest[0]), Path(rest[1])) if what == "make" else decide(Path(rest[0]))))

@@ -1,0 +1,1 @@
+"""Alerts in words, and the channels that carry them. Knows release and report."""

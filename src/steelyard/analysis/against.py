@@ -1,0 +1,126 @@
+"""One run held against another, figure by figure and group by group: what gates on a baseline stand on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from steelyard.analysis.compare import hindrances
+from steelyard.analysis.compare_model import MetricChange
+from steelyard.analysis.compared_cases import common_cases
+from steelyard.analysis.compared_failures import failure_changes
+from steelyard.analysis.compared_figures import Cut, Figure, share
+from steelyard.analysis.compared_findings import Findings
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.compared_slices import cuts
+from steelyard.analysis.instruments import compare_instruments
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.pairing import Lists, pair
+from steelyard.analysis.shared_figures import SharedFigures
+from steelyard.analysis.table import cut
+from steelyard.suite.gates import Gate
+from steelyard.suite.relative import WHOLE_RUN
+
+_TOTALS = {"cost.total": "cost", "tokens.in": "tokens.in", "tokens.out": "tokens.out"}
+_COUNTED = ("findings.total", "findings.<code>", "findings.<code>.samples", *_TOTALS)
+"""Metrics that are sums over samples: differences are means, and are multiplied by the pairs."""
+
+
+class Against:
+    """Run B held against run A over their comparable pairs, with every rule of `compare`."""
+
+    def __init__(self, a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> None:
+        self.a, self.b, self.anyway = a, b, anyway
+        self._cases = common_cases(a, b)
+        self._pairing = pair(a, b, self._cases, anyway=anyway)
+        self._findings = Findings(a, b, self._pairing)
+        self._figures = SharedFigures(a, b, self._pairing, self._findings)
+
+    @cached_property
+    def hindered_by(self) -> tuple[str, ...]:
+        """Why a difference would not be the system's, or not be one at all; whether a verdict was asked for anyway is
+        for the caller to weigh."""
+        instruments = compare_instruments(self.a, self.b, self._cases, anyway=self.anyway)
+        return tuple(hindrances(self.a, self.b, instruments, Lists(self.a, self.b, self._pairing).all()))
+
+    @property
+    def primary(self) -> str:
+        """The figure that decides unless a gate says otherwise: the pass rate, else the average."""
+        return self._figures.primary
+
+    def slices(self, factor: str) -> tuple[list[str], list[str]]:
+        """The groups of a factor that A has, and those that B has."""
+        found = []
+        for run in (self.a, self.b):
+            groups = cut(run.columns, run.suite, 0)
+            found.append(list(groups[factor].names) if factor in groups else [])
+        return found[0], found[1]
+
+    def changes(self, gate: Gate) -> dict[str, MetricChange]:
+        """By group of the gate's factor, what became of its figure; `""` is the whole run.
+
+        Empty when the two runs do not share the figure.
+        """
+        if gate.pattern in WHOLE_RUN:
+            found = {each.name: each for each in failure_changes(self.a, self.b, self._pairing)}
+            return {"": found[gate.pattern]}
+        figure, groups = self._figure(gate), self._cuts.get(gate.factor or "")
+        if figure is None or groups is None:
+            return {}
+        names = groups.groups.names if gate.factor else [""]
+        changes = zip(names, groups.changes(figure), strict=True)
+        return {name: _summed(each) if gate.pattern in _COUNTED else each for name, each in changes}
+
+    @cached_property
+    def _cuts(self) -> dict[str, Cut]:
+        return cuts(self.a, self.b, self._pairing)
+
+    def _figure(self, gate: Gate) -> Figure | None:
+        """The figure that a gate's metric names, as columns of pairs."""
+        if gate.pattern in ("pass_rate", "average", "median"):
+            found = {each.name: each for each in self._figures.headline()}
+            if gate.pattern == "median":
+                return replace(found["average"], name="median", point=0.5)
+            return found.get(gate.pattern)
+        if gate.pattern.startswith("findings."):
+            return self._found(gate)
+        if gate.pattern in ("score.<component>.average", "score.<component>.points"):
+            return self._component(gate)
+        name = _TOTALS.get(gate.pattern, gate.metric)
+        return next((each for each in self._figures.others() if each.name == name), None)
+
+    def _component(self, gate: Gate) -> Figure | None:
+        name = f"score.{gate.subject}.points"
+        found = next((each for each in self._figures.components() if each.name == name), None)
+        if found is None or gate.pattern.endswith("points") or found.scale is None:
+            return found
+        low, high = found.scale
+        a, b = ((column - low) / (high - low) for column in (found.a, found.b))
+        return replace(found, name=gate.metric, unit="share", a=a, b=b, scale=(0.0, 1.0))
+
+    def _found(self, gate: Gate) -> Figure:
+        if gate.pattern == "findings.total":
+            a, b = self._findings.total()
+        elif gate.subject in self._findings.codes:
+            a, b = self._findings.of_code(gate.subject)
+        else:
+            # Found on neither side: none before, none after.
+            a, b = (column * 0 for column in self._findings.total())
+        if gate.pattern.endswith((".rate", ".samples")):
+            return share(gate.metric, "findings", "lower", (a > 0).astype(float), (b > 0).astype(float))
+        return Figure(gate.metric, "findings", "count", "lower", a, b)
+
+
+def _summed(change: MetricChange) -> MetricChange:
+    """A change of a mean over samples as one of their sum, over the same pairs."""
+    n = change.a.n
+    return replace(
+        change, a=_times(change.a, n), b=_times(change.b, n), difference=_times(change.difference, n), smallest=None
+    )
+
+
+def _times(estimate: Estimate, n: int) -> Estimate:
+    value, low, high = (
+        None if number is None else number * n for number in (estimate.value, estimate.low, estimate.high)
+    )
+    return replace(estimate, value=value, low=low, high=high)

@@ -1,0 +1,84 @@
+"""What two arms came to on the same cases: one pair of means a case, in the order in which the cases were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.pieces import Array
+from steelyard.analysis.table import Table
+from steelyard.suite.drawn_order import drawn_place
+
+
+@dataclass(frozen=True, slots=True)
+class ArmPairs:
+    """Cases that both arms have a figure of, and how many at least one of them was asked."""
+
+    a: Array
+    b: Array
+    n_cases: int
+    single: bool = True
+    """True when each of these figures is of a single sample."""
+
+    @property
+    def n(self) -> int:
+        """How many pairs there are."""
+        return len(self.a)
+
+    @property
+    def differences(self) -> Array:
+        """B less A."""
+        differences: Array = self.b - self.a
+        return differences
+
+
+def quality_pairs(a: Table, b: Table, seed: int, *, by_pass: bool) -> ArmPairs:
+    """Scores, or shares of passed samples, case by case."""
+    return _paired(a, b, _quality(a, by_pass=by_pass), _quality(b, by_pass=by_pass), seed)
+
+
+def latency_pairs(a: Table, b: Table, seed: int) -> ArmPairs:
+    """Seconds of the calls that were answered, case by case."""
+    return _paired(a, b, a.latency(), b.latency(), seed)
+
+
+def cost_pairs(a: Table, b: Table, seed: int) -> ArmPairs:
+    """What a call of the system cost, case by case."""
+    return _paired(a, b, a.reported("cost"), b.reported("cost"), seed)
+
+
+def _quality(table: Table, *, by_pass: bool) -> Array:
+    if not by_pass:
+        return table.score()
+    passed = table.passed().astype(float)
+    passed[passed < 0] = np.nan
+    return passed
+
+
+def _paired(a: Table, b: Table, values_a: Array, values_b: Array, seed: int) -> ArmPairs:
+    first, second = _by_case(a, values_a), _by_case(b, values_b)
+    common = [one for one in first if one in second]
+    common.sort(key=lambda one: (drawn_place(seed, one), one))
+    return ArmPairs(
+        np.array([first[one][0] for one in common], dtype=float),
+        np.array([second[one][0] for one in common], dtype=float),
+        len({*_asked(a), *_asked(b)}),
+        all(first[one][1] == second[one][1] == 1 for one in common),
+    )
+
+
+def _asked(table: Table) -> Sequence[str]:
+    return [table.case_ids[code] for code in np.unique(table.case).tolist()]
+
+
+def _by_case(table: Table, values: Array) -> dict[str, tuple[float, int]]:
+    """By case, the mean of the values that are known, and how many they are."""
+    known = ~np.isnan(values)
+    size = len(table.case_ids)
+    case = table.case[known].astype(int)
+    counts = np.bincount(case, minlength=size)
+    sums = np.bincount(case, values[known], minlength=size)
+    there = np.flatnonzero(counts)
+    return {table.case_ids[code]: (sums[code] / counts[code], int(counts[code])) for code in there.tolist()}

@@ -1,0 +1,192 @@
+"""Why the headline number moved from A to B: cases, availability, scorers, truth, judge, and what is left, the system.
+
+The change is cut by walking from A's number to B's in the order of `Cause`, one change at a time, so that the portions
+sum to the whole whatever they are. What cannot be told apart is one portion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.analysis.attribution_anchors import Judged, has_drifted, judge_and_system, stands_on
+from steelyard.analysis.attribution_model import (
+    Anchors,
+    Attribution,
+    Cause,
+    How,
+    Identical,
+    Noise,
+    Portion,
+    Reweigh,
+)
+from steelyard.analysis.attribution_pairs import SharedPairs
+from steelyard.analysis.attribution_steps import Steps
+from steelyard.analysis.attribution_wording import METHOD, ask_for, sentence
+from steelyard.analysis.compared_cases import CommonCases
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.estimates import settled
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, Paired, case_starts, paired_mean, paired_rate
+from steelyard.analysis.pieces import Array
+
+
+def attribute(
+    a: ComparedRun,
+    b: ComparedRun,
+    cases: CommonCases,
+    reweigh: Reweigh | None = None,
+    identical: Identical | None = None,
+) -> Attribution:
+    """The change of the headline number in portions.
+
+    Without `reweigh` nothing can be weighed again, and without `identical` a judge has no anchors: what that leaves
+    untold is joined with the system.
+    """
+    return _Cut(SharedPairs(a, b, cases)).attribution(reweigh, identical)
+
+
+class _Cut:
+    def __init__(self, pairs: SharedPairs) -> None:
+        self._pairs, self._units = pairs, pairs.units
+
+    def attribution(self, reweigh: Reweigh | None, identical: Identical | None) -> Attribution:
+        pairs = self._pairs
+        before, after = _headline(pairs.values_a), _headline(pairs.values_b)
+        begun = Attribution("pass_rate" if pairs.by_pass else "average", before, after, None, method=METHOD)
+        if before.value is None or after.value is None:
+            return replace(begun, sentence=sentence(begun))
+        begun = replace(begun, total=settled(after.value - before.value))
+        if not len(self._pairs.first):
+            return self._nothing_shared(begun)
+        steps = Steps(self._pairs, reweigh)
+        same = self._same_answers(identical, steps)
+        found = [*self._sets(), *steps.portions(self._units, self._pairs.case)]
+        rest, anchors, joined = self._rest(steps, same)
+        found += rest
+        done = replace(
+            begun,
+            portions=tuple(found),
+            noise=self._noise(steps.values_b - steps.last, rest[-1].change),
+            truth_edits=steps.truth_edits(),
+            anchors=replace(anchors, failed=steps.again.failed),
+            joined=joined,
+        )
+        return replace(done, sentence=sentence(done))
+
+    def _sets(self) -> Iterator[Portion]:
+        """The portions of what only one side has: cases, and readings."""
+        pairs, units = self._pairs, self._units
+        sides = ((pairs.values_a, units.of_a), (pairs.values_b, units.of_b))
+        everything = [np.flatnonzero(~np.isnan(values)) for values, _ in sides]
+        common = [rows[~np.isnan(values[rows])] for rows, (values, _) in zip(pairs.asked, sides, strict=True)]
+        for cause, wide, narrow, told in (
+            (Cause.CASES, everything, common, "{} readings of A and {} of B without a counterpart"),
+            (Cause.AVAILABILITY, common, [pairs.first, pairs.second], "{} readings of A and {} of B alone"),
+        ):
+            left = [len(more) - len(fewer) for more, fewer in zip(wide, narrow, strict=True)]
+            if not any(left):
+                continue
+            a, b = (
+                units.mean(values[more], case[more]) - units.mean(values[fewer], case[fewer])
+                for (values, case), more, fewer in zip(sides, wide, narrow, strict=True)
+            )
+            n_cases = units.count(units.of_a[wide[0]], units.of_b[wide[1]])
+            counts = told.format(*(f"{count:,}" for count in left))
+            yield Portion((cause,), (b - a).estimate(n_cases), How.COUNTED, told=counts)
+
+    def _same_answers(self, identical: Identical | None, steps: Steps) -> Array:
+        """Marks the judged pairs whose answers are the same, and gives a judge that reads the truth its due."""
+        judged = self._pairs.judged()
+        worth_it = self._pairs.asks_a_model() or Cause.JUDGE in steps.pending
+        if identical is None or not worth_it or not judged.any():
+            return np.zeros(len(self._pairs.first), dtype=bool)
+        same: Array = identical(self._pairs.first, self._pairs.second) & judged
+        if Cause.JUDGE not in steps.pending:
+            # The same judge read the same answer beside another truth: what it says otherwise is the truth's.
+            steps.read_with_truth(same & self._pairs.other_truth)
+        return same
+
+    def _rest(self, steps: Steps, same: Array) -> tuple[list[Portion], Anchors, tuple[str, ...]]:
+        """What lies between A's answers as last weighed and B's readings."""
+        left, pending = steps.values_b - steps.last, steps.pending
+        judged = self._pairs.judged()
+        counts = Anchors(int(same.sum()), judged=int(judged.sum()))
+        pairs = Judged(left, steps.bought, same, judged, self._pairs.case, pending)
+        if pending or has_drifted(pairs) or not np.isnan(steps.bought).all():
+            measured = judge_and_system(pairs, self._units)
+            if measured is not None:
+                return *measured, ()
+        if not pending:
+            return [*self._not_carried_over(left, steps.last, same, counts)], counts, ()
+        reasons = tuple(dict.fromkeys(steps.again.untold.get(cause) or ask_for(cause) for cause in pending))
+        if pending == (Cause.TRUTH,) and not self._pairs.truth_unknown:
+            return [*self._on_some(left, steps.last)], counts, reasons
+        return [self._left((*pending, Cause.SYSTEM), left, steps.last)], counts, reasons
+
+    def _not_carried_over(self, left: Array, last: Array, same: Array, anchors: Anchors) -> Iterator[Portion]:
+        """The same judge has the part of answers that are the same, the system all others."""
+        of_judge = np.where(same, left, 0.0)
+        if (np.abs(of_judge) > NO_CHANGE).any():
+            yield replace(self._left((Cause.JUDGE,), of_judge, last), how=How.ANCHORS, told=stands_on(anchors))
+        yield self._left((Cause.SYSTEM,), left - of_judge, last)
+
+    def _on_some(self, left: Array, last: Array) -> Iterator[Portion]:
+        """Truth and system in one where the truth changed, the system alone elsewhere."""
+        touched = np.where(self._pairs.other_truth, left, 0.0)
+        yield replace(
+            self._left((Cause.TRUTH, Cause.SYSTEM), touched, last),
+            told=f"{int(self._pairs.other_truth.sum()):,} pairs whose truth changed",
+        )
+        yield self._left((Cause.SYSTEM,), left - touched, last)
+
+    def _left(self, causes: tuple[Cause, ...], left: Array, last: Array) -> Portion:
+        starts = case_starts(self._pairs.case)
+        if self._pairs.by_pass and len(starts) == len(left):
+            found: Paired = paired_rate(last, last + left)
+        else:
+            found = paired_mean(np.add.reduceat(left, starts), np.diff(np.append(starts, len(left))), 1.0)
+        change = Estimate(found.difference, found.n_cases, 0, found.low, found.high)
+        moved = bool((np.abs(left) > NO_CHANGE).any())
+        unsure = moved and (found.p is None or found.p >= SIGNIFICANT or found.difference == 0)
+        return Portion(causes, change, How.LEFT, unsure)
+
+    def _noise(self, left: Array, change: Estimate) -> Noise | None:
+        """How far chance moves what is left, and how much of that is repeats of one case differing."""
+        if change.low is None or change.high is None:
+            return None
+        return Noise(settled((change.high - change.low) / 2), self._of_repeats(left))
+
+    def _of_repeats(self, left: Array) -> float | None:
+        case = self._pairs.case
+        error = self._units.mean(left, case).error(self._units.count(case))
+        variant = self._pairs.a.columns.variant[self._pairs.first].astype(np.int64)
+        starts = case_starts(case * (len(self._pairs.a.columns.variants) + 1) + variant)
+        sizes = np.diff(np.append(starts, len(left)))
+        if error == 0 or not (sizes > 1).any():
+            return None
+        means = np.add.reduceat(left, starts) / sizes
+        squares = np.add.reduceat((left - np.repeat(means, sizes)) ** 2, starts)
+        several = sizes > 1
+        within = float((squares[several] / (sizes[several] - 1) * sizes[several]).sum()) / len(left) ** 2
+        return min(1.0, settled(within / error**2))
+
+    def _nothing_shared(self, begun: Attribution) -> Attribution:
+        """One portion of everything that may differ: no sample has a reading on both sides."""
+        shared = len(self._pairs.asked[0]) > 0
+        causes = (Cause.AVAILABILITY, Cause.SYSTEM) if shared else (Cause.CASES, Cause.SYSTEM)
+        why = "no sample has a reading in both runs" if shared else "the two runs have no case in common"
+        done = replace(
+            begun,
+            portions=(Portion(causes, Estimate(begun.total, 0), How.LEFT, cannot_tell=True),),
+            joined=(f"{why}: nothing can be told apart",),
+        )
+        return replace(done, sentence=sentence(done))
+
+
+def _headline(values: Array) -> Estimate:
+    known = values[~np.isnan(values)]
+    mean = settled(float(known.mean())) if len(known) else None
+    return Estimate(mean, len(known), len(values) - len(known))

@@ -1,0 +1,177 @@
+"""Why the headline number moved: the change from A to B cut into portions that sum to it, as plain data.
+
+Every figure is a share (0.014 is 1.4 points) and B minus A. The order of the cut is that of `Cause`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.pieces import Array
+
+
+class Cause(StrEnum):
+    """What can move the number, in the order in which the change is cut."""
+
+    CASES = "cases"
+    """Added, removed, or asking another question under the same id."""
+    AVAILABILITY = "availability"
+    """No reading on one side: a call failed, or another kind of judge spoke."""
+    SCORERS = "scorers"
+    """Scorers, weights, bands, pass rule, schema, and what is made of a judge's words."""
+    TRUTH = "truth"
+    JUDGE = "judge"
+    """Another model or prompt, or the same one that judges otherwise than it did."""
+    SYSTEM = "system"
+    """What is left: what one wants to know, and noise."""
+
+
+class How(StrEnum):
+    """Where a portion comes from."""
+
+    COUNTED = "counted"
+    """From the recorded readings of both runs."""
+    REWEIGHED = "reweighed"
+    """A's recorded answers weighed again by B's suite."""
+    ANCHORS = "anchors"
+    """Measured on answers that both judges have read, and carried over to the others."""
+    LEFT = "left"
+    """What is left when all others are taken off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """The part of the change that one cause has, or several that nobody can tell apart."""
+
+    causes: tuple[Cause, ...]
+    change: Estimate
+    """`n` is the cases that it stands on. The interval says how far it would lie elsewhere with other cases like these:
+    what was counted or weighed again is exact for the cases of these runs."""
+    how: How
+    cannot_tell: bool = False
+    """True when it may be noise alone; never of what is exact."""
+    told: str = ""
+    """What it stands on, in words."""
+
+    @property
+    def is_joint(self) -> bool:
+        """True when several causes cannot be told apart."""
+        return len(self.causes) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How far chance alone moves the number between two runs of one system, 19 times of 20."""
+
+    half_width: float
+    of_repeats: float | None = None
+    """The share of its variance that comes from repeats of one case differing; None without repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class TruthEdit:
+    """A case whose truth is another in B."""
+
+    case_id: str
+    n: int
+    """Pairs of it."""
+    moved: float
+    """By how much A's answers to it rose when weighed by B's truth, in the mean."""
+    part: float
+    """What that comes to in the headline number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TruthEdits:
+    """The cases whose truth changed; the list begins with those that moved the number most."""
+
+    n_cases: int = 0
+    n_moved: int = 0
+    listed: tuple[TruthEdit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Answers by which another judge, or a drift of the same one, is measured."""
+
+    identical: int = 0
+    """Judged pairs whose answers are the same to the byte in A and B."""
+    bought: int = 0
+    """Other answers of A that B's judge has read as well."""
+    n_cases: int = 0
+    """Cases that the measured shift stands on."""
+    judged: int = 0
+    """Pairs that a judge read on both sides."""
+    failed: int = 0
+    """Answers that B's judge was asked about and gave nothing on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """The change of the headline number in portions that sum to it."""
+
+    metric: str
+    a: Estimate
+    """As A's own report has it; `n` is readings."""
+    b: Estimate
+    total: float | None
+    """None when a run has no reading at all."""
+    portions: tuple[Portion, ...] = ()
+    """Only what has, or may have, a part; the system is always last."""
+    noise: Noise | None = None
+    truth_edits: TruthEdits = field(default_factory=TruthEdits)
+    anchors: Anchors = field(default_factory=Anchors)
+    joined: tuple[str, ...] = ()
+    """Why some causes could not be told apart, and what to do about it."""
+    sentence: str = ""
+    method: str = ""
+
+    @property
+    def only_the_system(self) -> bool:
+        """True when nothing but the system can have moved the number."""
+        return all(portion.causes == (Cause.SYSTEM,) for portion in self.portions)
+
+    def portion_of(self, cause: Cause) -> Portion | None:
+        """The portion that the cause is in, alone or with others."""
+        return next((portion for portion in self.portions if cause in portion.causes), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which answers of A are to be weighed again, and how: pairs stand in the order of A's cases."""
+
+    first: Array
+    """Positions in A's columns."""
+    second: Array
+    """Positions in B's."""
+    other_truth: Array
+    """Marks the pairs whose truth is another in B."""
+    by_pass: bool
+    """What the number is made of: passes, or scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reweighed:
+    """A's answers on B's balance, a value for each wanted pair; NaN where B's balance gives no reading."""
+
+    scorers: Array | None = None
+    """By B's scorers with A's truth and A's judge's words; None when that cannot be told."""
+    truth: Array | None = None
+    """And with B's truth."""
+    judge: Array | None = None
+    """And by B's judge, where it has been asked about them; NaN elsewhere."""
+    by_code: bool = False
+    """True when B's judge is code and has read them all."""
+    failed: int = 0
+    """Answers that B's judge was asked about in vain."""
+    untold: dict[Cause, str] = field(default_factory=dict)
+    """Why something cannot be told."""
+
+
+Reweigh = Callable[[Wanted], Reweighed]
+"""Weighs answers of A again; called at most once, and only when the instruments differ or answers were paid for."""
+Identical = Callable[[Array, Array], Array]
+"""Marks the pairs (positions in A and in B) whose answers are the same to the byte."""

@@ -1,0 +1,50 @@
+"""The samples that two runs share, with a reading on both sides, and what each reads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.analysis.attribution_sums import Units, readings
+from steelyard.analysis.compared_cases import TRUTH, CommonCases
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.instruments import signed
+from steelyard.analysis.pairing import pair
+from steelyard.analysis.pieces import Array
+from steelyard.records import Mode
+
+
+class SharedPairs:
+    """Pairs with the same question and a reading on both sides, in the order of A's cases."""
+
+    def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases) -> None:
+        self.a, self.b = a, b
+        self.units = Units(a, b, cases)
+        self.by_pass = a.passes and b.passes
+        self.values_a, self.values_b = (readings(run, by_pass=self.by_pass) for run in (a, b))
+        self.asked = pair(a, b, cases, anyway=True).asked
+        state = cases.state[a.columns.case[self.asked[0]]] if len(self.asked[0]) else np.empty(0, dtype=np.int8)
+        read = ~np.isnan(self.values_a[self.asked[0]]) & ~np.isnan(self.values_b[self.asked[1]])
+        self.first, self.second = self.asked[0][read], self.asked[1][read]
+        self.other_truth = state[read] == TRUTH
+        self.truth_unknown = not cases.known and signed(a, "truth") != signed(b, "truth")
+
+    @property
+    def case(self) -> Array:
+        """The case of each pair."""
+        return self.units.of_a[self.first]
+
+    def keep(self, kept: Array) -> None:
+        """Go on with these pairs only; the others count as without a reading on one side."""
+        self.first, self.second, self.other_truth = self.first[kept], self.second[kept], self.other_truth[kept]
+
+    def judged(self) -> Array:
+        """Marks the pairs that judges have read, on every side that has one; none where no side has."""
+        marks = np.full(len(self.first), self.a.mode is not None or self.b.mode is not None)
+        for run, rows in ((self.a, self.first), (self.b, self.second)):
+            if run.mode is not None and len(run.columns.mode) == run.columns.n:
+                marks &= run.columns.mode[rows] >= 0
+        return marks
+
+    def asks_a_model(self) -> bool:
+        """Whether a model judged on either side: code reads the same answer alike."""
+        return any(run.mode in (Mode.MODEL, Mode.BASIC) for run in (self.a, self.b))

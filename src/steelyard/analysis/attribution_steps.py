@@ -1,0 +1,125 @@
+"""A's answers weighed anew, one change of the instrument after another: what each step moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.analysis.attribution_model import Cause, How, Portion, Reweigh, Reweighed, TruthEdit, TruthEdits, Wanted
+from steelyard.analysis.attribution_pairs import SharedPairs
+from steelyard.analysis.attribution_sums import Units
+from steelyard.analysis.compare_model import MOST_LISTED
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.estimates import settled
+from steelyard.analysis.instruments import signed
+from steelyard.analysis.paired_tests import NO_CHANGE, case_starts
+from steelyard.analysis.pieces import Array
+
+_MOST_LOST = 0.05
+"""Above this share of answers that B's balance cannot read, weighing again says nothing."""
+
+
+class Steps:
+    """A's readings of the pairs as they are weighed anew, one change of the instrument after another."""
+
+    def __init__(self, pairs: SharedPairs, reweigh: Reweigh | None) -> None:
+        self._pairs = pairs
+        wanted = Wanted(pairs.first, pairs.second, pairs.other_truth, pairs.by_pass)
+        self.again = Reweighed() if reweigh is None else reweigh(wanted)
+        self._take_up_readable()
+        n, again = len(pairs.first), self.again
+        self.values_a, self.values_b = pairs.values_a[pairs.first], pairs.values_b[pairs.second]
+        self.steps: list[tuple[tuple[Cause, ...], Array, Array]] = []
+        """Causes with what A's answers were worth before and after."""
+        self.last = self.values_a
+        pending: list[Cause] = []
+        for cause, changed, weighed in (
+            (Cause.SCORERS, _other_scorers(pairs.a, pairs.b), again.scorers),
+            (Cause.TRUTH, bool(pairs.other_truth.any()) or pairs.truth_unknown, again.truth),
+            (Cause.JUDGE, signed(pairs.a, "judge") != signed(pairs.b, "judge"), again.judge if again.by_code else None),
+        ):
+            if changed:
+                pending.append(cause)
+            if pending and weighed is not None:
+                self.steps.append((tuple(pending), self.last, weighed))
+                self.last, pending = weighed, []
+        self.bought = np.full(n, np.nan)
+        """A's answers by B's judge minus as last weighed; NaN where it has not read them."""
+        if again.judge is not None and not again.by_code:
+            self.bought = again.judge - self.last
+        self.pending = tuple(pending)
+        """The causes that nothing has told from the system yet."""
+
+    def _take_up_readable(self) -> None:
+        """Leave pairs out that B's balance has no reading of; when there are many, believe nothing of it."""
+        n, again = len(self._pairs.first), self.again
+        lost, kept = np.zeros(n, dtype=bool), {}
+        untold = dict(again.untold)
+        for cause, values in (
+            (Cause.SCORERS, again.scorers),
+            (Cause.TRUTH, again.truth),
+            (Cause.JUDGE, again.judge if again.by_code else None),
+        ):
+            missing = np.zeros(n, dtype=bool) if values is None else np.isnan(values)
+            if missing.sum() > _MOST_LOST * n:
+                untold[cause] = f"B's suite gives no reading of {int(missing.sum()):,} of {n:,} answers of A"
+                values = None
+            else:
+                lost |= missing
+            kept[cause] = values
+        if not again.by_code:
+            kept[Cause.JUDGE] = again.judge
+        self._pairs.keep(~lost)
+        scorers, truth, judge = (None if values is None else values[~lost] for values in kept.values())
+        self.again = replace(again, scorers=scorers, truth=truth, judge=judge, untold=untold)
+
+    def read_with_truth(self, marks: Array) -> None:
+        """Put B's reading of these pairs into the step of the truth, if there is one."""
+        if not marks.any() or not self.steps or Cause.TRUTH not in self.steps[-1][0]:
+            return
+        causes, before, after = self.steps.pop()
+        self.last = np.where(marks, self.values_b, after)
+        self.steps.append((causes, before, self.last))
+        self.bought = np.where(marks, np.nan, self.bought)
+
+    def portions(self, units: Units, case: Array) -> Iterator[Portion]:
+        """What weighing A's answers again has moved, a portion a step."""
+        n_cases = units.count(case)
+        for causes, before, after in self.steps:
+            n = int(self._pairs.other_truth.sum()) if causes == (Cause.TRUTH,) else len(case)
+            change = units.mean(after - before, case).estimate(n_cases)
+            yield Portion(causes, change, How.REWEIGHED, told=f"{n:,} answers of A weighed again")
+
+    def truth_edits(self) -> TruthEdits:
+        """The cases whose truth changed, those that moved the number most first."""
+        pairs = self._pairs
+        rows = np.flatnonzero(pairs.other_truth)
+        step = next((each for each in self.steps if each[0] == (Cause.TRUTH,)), None)
+        starts = case_starts(pairs.case[rows])
+        if step is None or not len(rows):
+            return TruthEdits(len(starts))
+        sums = np.add.reduceat(step[2][rows] - step[1][rows], starts)
+        sizes = np.diff(np.append(starts, len(rows)))
+        moved = np.flatnonzero(np.abs(sums) > NO_CHANGE)
+        order = moved[np.argsort(-np.round(np.abs(sums[moved]), 12), kind="stable")][:MOST_LISTED]
+        ids, codes = pairs.a.columns.case_ids, pairs.case[rows[starts]]
+        listed = [
+            TruthEdit(
+                ids[int(codes[i])],
+                int(sizes[i]),
+                settled(float(sums[i] / sizes[i])),
+                settled(float(sums[i]) / len(pairs.case)),
+            )
+            for i in order
+        ]
+        return TruthEdits(len(starts), len(moved), tuple(listed))
+
+
+def _other_scorers(a: ComparedRun, b: ComparedRun) -> bool:
+    """Whether what is made of an answer may be another; a schema that no answer fails in makes no difference."""
+    differs = [part for part in ("scorers", "rules", "schema") if signed(a, part) != signed(b, part)]
+    if differs == ["schema"]:
+        return bool(a.table.malformed.any() or b.table.malformed.any())
+    return bool(differs)

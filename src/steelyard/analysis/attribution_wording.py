@@ -1,0 +1,72 @@
+"""Why the headline number moved, in a sentence: `+1.9 points; of these +1.4 truth edits, +0.5 system (cannot tell)`."""
+
+from __future__ import annotations
+
+from steelyard.analysis.attribution_model import Attribution, Cause, Portion
+
+METHOD = (
+    "from A's number to B's in this order: cases, availability, scorers, truth, judge, system; 95 % intervals: Student"
+    " t over what each case adds (exact portions: how far they would lie elsewhere with other cases like these)"
+)
+_NAMES = {
+    Cause.CASES: "other cases",
+    Cause.AVAILABILITY: "missing readings",
+    Cause.SCORERS: "scorers and weights",
+    Cause.TRUTH: "truth edits",
+    Cause.JUDGE: "judge",
+    Cause.SYSTEM: "system",
+}
+_ASK = {
+    Cause.SCORERS: "the scorers changed, and A's answers were not weighed again by B's",
+    Cause.TRUTH: "the truth changed, and A's answers were not weighed again by B's",
+    Cause.JUDGE: (
+        "judge and system cannot be told apart: fewer than two cases have the same answer in both runs;"
+        " --rejudge N lets B's judge read N answers of A"
+    ),
+}
+
+
+def ask_for(cause: Cause) -> str:
+    """Why a cause could not be told from the system, where nothing else says it."""
+    return _ASK[cause]
+
+
+def sentence(attribution: Attribution) -> str:
+    """The whole change, then what each cause has of it: the largest first, the system last."""
+    total = attribution.total
+    if total is None:
+        silent = "A" if attribution.a.value is None else "B"
+        return f"nobody can say why the number moved: run {silent} has no reading at all"
+    whole = f"{points(total)} points"
+    *others, system = attribution.portions
+    if not others:
+        return f"{whole}, {'all of it' if total else 'none of it'} {_mine(system)}"
+    others.sort(key=lambda portion: -abs(portion.change.value or 0.0))
+    return f"{whole}; of these {', '.join(map(_told, [*others, system]))}"
+
+
+def _mine(portion: Portion) -> str:
+    return f"{name_of(portion)}{mark_of(portion)}" if portion.is_joint else f"the system's{mark_of(portion)}"
+
+
+def _told(portion: Portion) -> str:
+    return f"{points(portion.change.value)} {name_of(portion)}{mark_of(portion)}"
+
+
+def name_of(portion: Portion) -> str:
+    """The cause in words, or all that cannot be told apart."""
+    names = [_NAMES[cause] for cause in portion.causes]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} together"
+
+
+def mark_of(portion: Portion) -> str:
+    """What a reader must not overlook: ` (cannot tell)`; "" for what is sure."""
+    return " (cannot tell)" if portion.cannot_tell else ""
+
+
+def points(share: float | None) -> str:
+    """A share as points with its sign: `+1.4`; `0.0` for nothing."""
+    if share is None:
+        return "n/a"
+    rounded = round(100 * share, 1)
+    return f"{rounded:+.1f}" if rounded else "0.0"

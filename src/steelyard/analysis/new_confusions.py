@@ -1,0 +1,76 @@
+"""What a run took for something else: all of it, by digest, so that what no earlier run did can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.table import FORMAT, Table, code_of
+from steelyard.store.base import Store
+from steelyard.store.contents import Contents
+
+_JUDGED = ("dimension", "flag")
+_MOST_LOOKED_AT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NewConfusion:
+    """One thing that was taken for another."""
+
+    digest: int
+    code: str
+    expected: str
+    got: str
+    samples: int
+    """In how many samples."""
+
+
+class RunConfusions:
+    """The confusions of a run, each with the samples that it is in; those of inconclusive samples are left out."""
+
+    def __init__(self, table: Table, contents: Contents, suite: Mapping[str, Any]) -> None:
+        self._contents = contents
+        self._none = {FORMAT} | {code_of(each) for each in suite.get("components") or () if each.get("kind") in _JUDGED}
+        sample = contents.confusion_sample.astype(int)
+        believed = np.flatnonzero(table.conclusive[sample]) if len(sample) else np.empty(0, dtype=int)
+        digest, sample = contents.confusion[believed], sample[believed]
+        order = np.lexsort((sample, digest))
+        digest, sample = digest[order], sample[order]
+        # A sample that takes the same for the same several times counts once.
+        once = np.ones(len(order), dtype=bool)
+        once[1:] = (digest[1:] != digest[:-1]) | (sample[1:] != sample[:-1])
+        self._digests, first, self._samples = np.unique(digest[once], return_index=True, return_counts=True)
+        self._first = believed[order[once][first]]
+
+    def in_samples(self, digest: int) -> int:
+        """In how many samples one is."""
+        at = np.flatnonzero(self._digests == np.uint64(digest))
+        return int(self._samples[at[0]]) if len(at) else 0
+
+    def unseen(self, seen: Collection[int], at_least: int) -> list[NewConfusion]:
+        """Those that are in so many samples and not among what was seen before, most frequent first."""
+        fresh = ~np.isin(self._digests, np.array(sorted(seen), dtype=np.uint64)) & (self._samples >= at_least)
+        digests, samples, first = self._digests[fresh], self._samples[fresh], self._first[fresh]
+        order = np.lexsort((digests, -samples))[:_MOST_LOOKED_AT]
+        texts = self._contents.confused([int(first[i]) for i in order])
+        return [
+            NewConfusion(int(digests[i]), *told, int(samples[i]))
+            for i, told in zip(order, texts, strict=True)
+            if told[0] not in self._none and told[1] != told[2]
+        ]
+
+
+def confusions_of(store: Store, run_id: str, suite: Mapping[str, Any]) -> RunConfusions:
+    """The confusions of a stored run."""
+    return RunConfusions(Table(store.columns(run_id), dict(suite)), store.contents(run_id), suite)
+
+
+def seen_in(store: Store, run_ids: Collection[str]) -> set[int]:
+    """The digests of every confusion of these runs."""
+    found: set[int] = set()
+    for run_id in run_ids:
+        found.update(np.unique(store.contents(run_id).confusion).tolist())
+    return found

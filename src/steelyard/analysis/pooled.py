@@ -1,0 +1,122 @@
+"""A run held against several earlier ones together: every earlier sample of a case and variant counts once, so that a
+run with few readings weighs as little as it should."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.paired_tests import Paired, case_starts, paired_mean
+from steelyard.analysis.pieces import Array
+from steelyard.analysis.table import Table
+
+Reader = Callable[[Table], Array]
+"""A value for each sample of a run; NaN where it has none."""
+_SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class PooledChange:
+    """A figure in earlier runs and now, over the samples whose case and variant both have."""
+
+    before: float | None
+    now: float | None
+    n_before: int
+    """Readings of earlier runs that stand behind it."""
+    n_now: int
+    difference: Estimate
+    """Now minus before; `n` is cases."""
+    p: float | None
+    test: str = ""
+
+
+class Pool:
+    """Readings of earlier runs by the cell (case and variant) of a run, and by what tells answers apart if asked."""
+
+    def __init__(self, table: Table, answers: Array | None = None) -> None:
+        """`answers` is a number for each sample's answer: then only readings of the same answer are pooled."""
+        self.table = table
+        self._cell = _cells(table, table.case, table.variant)
+        self._n_cells = len(table.case_ids) * _width(table)
+        self._answers = answers
+        if answers is None:
+            self._keys, self._place = np.arange(self._n_cells), self._cell
+        else:
+            self._keys, self._place = np.unique(_keyed(self._cell, answers), return_inverse=True)
+        self._sums, self._counts = np.zeros(len(self._keys)), np.zeros(len(self._keys), dtype=int)
+
+    def add(self, other: Table, values: Array, answers: Array | None = None) -> None:
+        """Add the readings of an earlier run; those of cases, variants or answers that this run lacks are left out."""
+        cases, variants = _translation(self.table.case_ids, other.case_ids), _variants(self.table, other)
+        case, variant = cases[other.case.astype(int)], variants[other.variant.astype(int)]
+        used = (case >= 0) & (variant >= 0) & ~np.isnan(values)
+        if answers is not None:
+            used &= answers != 0
+        cell = case[used] * _width(self.table) + variant[used]
+        if self._answers is None:
+            place = cell
+        elif answers is None:
+            raise ValueError("answers are told apart here")
+        else:
+            wanted = _keyed(cell, answers[used])
+            place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+            same = self._keys[place] == wanted if len(self._keys) else np.zeros(len(wanted), dtype=bool)
+            used[np.flatnonzero(used)[~same]] = False
+            place = place[same]
+        self._sums += np.bincount(place, values[used], minlength=len(self._keys))
+        self._counts += np.bincount(place, minlength=len(self._keys))
+
+    def change(self, values: Array, rows: Array, widest: float = 1.0) -> PooledChange:
+        """What became of the figure in some samples of the run; `values` is a value for each of all its samples."""
+        counts = self._counts[self._place[rows]]
+        known = (counts > 0) & ~np.isnan(values[rows])
+        if self._answers is not None:
+            known &= self._answers[rows] != 0
+        used = rows[known]
+        used = used[np.argsort(self.table.case[used], kind="stable")]
+        place = self._place[used]
+        before, now = self._sums[place] / self._counts[place], values[used]
+        starts = case_starts(self.table.case[used])
+        found = Paired(None, 0)
+        if len(used):
+            sizes = np.diff(np.append(starts, len(used)))
+            found = paired_mean(np.add.reduceat(now - before, starts), sizes, widest)
+        return PooledChange(
+            before=float(before.mean()) if len(used) else None,
+            now=float(now.mean()) if len(used) else None,
+            n_before=int(self._counts[np.unique(place)].sum()),
+            n_now=len(used),
+            difference=Estimate(found.difference, found.n_cases, 0, found.low, found.high),
+            p=found.p,
+            test=found.test,
+        )
+
+
+def _width(table: Table) -> int:
+    # One more for samples without a variant, whose code is -1.
+    return len(table.variants) + 1
+
+
+def _cells(table: Table, case: Array, variant: Array) -> Array:
+    cell: Array = case.astype(int) * _width(table) + np.where(variant < 0, len(table.variants), variant).astype(int)
+    return cell
+
+
+def _keyed(cell: Array, answers: Array) -> Array:
+    """One 64-bit number for a cell and an answer in it; the multiplication wraps, and spreads the cells."""
+    keyed: Array = answers.astype(np.uint64) ^ (cell.astype(np.uint64) * _SPREAD)
+    return keyed
+
+
+def _translation(mine: Iterable[str], others: Iterable[str]) -> Array:
+    place = {name: i for i, name in enumerate(mine)}
+    return np.array([place.get(name, -1) for name in others] or [-1])
+
+
+def _variants(mine: Table, other: Table) -> Array:
+    place = {name: i for i, name in enumerate(mine.variants)}
+    # The last entry is the one that -1 points at.
+    return np.array([*(place.get(name, -1) for name in other.variants), len(mine.variants)])

@@ -1,0 +1,44 @@
+"""Whether units came to the arms in the shares that were meant: if not, something sorted them, and nothing holds.
+
+Pearson's chi-square test. The threshold is far below 5 %, since it is looked at on every day of an experiment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MISMATCH = 0.001
+"""A p-value below this is a mismatch (Fabijan and others, KDD 2019)."""
+
+
+def ratio_p(counts: Sequence[int], shares: Sequence[float]) -> float | None:
+    """The p-value of these counts under the meant shares; None when there is nothing to test."""
+    total, whole = sum(counts), sum(shares)
+    expected = [total * share / whole for share in shares]
+    if total == 0 or min(expected) <= 0 or len(counts) < 2:
+        return None
+    square = sum((count - meant) ** 2 / meant for count, meant in zip(counts, expected, strict=True))
+    return _chi_square_above(square, len(counts) - 1)
+
+
+def independence_p(table: Sequence[Sequence[int]]) -> float | None:
+    """The p-value of rows and columns of counts having nothing to do with each other; None without two of each."""
+    rows = [sum(row) for row in table]
+    columns = [sum(column) for column in zip(*table, strict=True)]
+    total = sum(rows)
+    if sum(1 for n in rows if n) < 2 or sum(1 for n in columns if n) < 2:
+        return None
+    square = sum(
+        (count - row * column / total) ** 2 / (row * column / total)
+        for row, counts in zip(rows, table, strict=True)
+        for column, count in zip(columns, counts, strict=True)
+        if row and column
+    )
+    freedom = (sum(1 for n in rows if n) - 1) * (sum(1 for n in columns if n) - 1)
+    return _chi_square_above(square, freedom)
+
+
+def _chi_square_above(square: float, freedom: int) -> float:
+    from scipy.special import chdtrc
+
+    return float(chdtrc(freedom, square))

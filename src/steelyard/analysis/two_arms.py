@@ -1,0 +1,46 @@
+"""The difference of two groups of units: read once by Welch's test, or at any time by blocks of both as they come."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steelyard.analysis.pieces import Array
+
+Welch = tuple[float, float, float]
+"""The ends of the 95 % interval, and the p-value."""
+_LARGEST_BLOCK = 100
+
+
+def welch(a: Array, b: Array, alpha: float) -> Welch | None:
+    """Interval and p-value of the mean of `b` less that of `a` (Welch 1947); None below 2 units, and without spread."""
+    from scipy.special import stdtr, stdtrit
+
+    if min(len(a), len(b)) < 2:
+        return None
+    parts = [float(each.var(ddof=1)) / len(each) for each in (a, b)]
+    error = math.sqrt(sum(parts))
+    if not error > 0:
+        return None
+    freedom = sum(parts) ** 2 / sum(part**2 / (len(each) - 1) for part, each in zip(parts, (a, b), strict=True))
+    difference = float(b.mean() - a.mean())
+    half = float(stdtrit(freedom, 1 - alpha / 2)) * error
+    return difference - half, difference + half, 2 * float(stdtr(freedom, -abs(difference) / error))
+
+
+def block_sizes(share_a: float, share_b: float) -> tuple[int, int]:
+    """How many units of each arm make a block, so that arms of unequal shares are used up alike."""
+    if share_a >= share_b:
+        return min(_LARGEST_BLOCK, max(1, round(share_a / share_b))), 1
+    return 1, min(_LARGEST_BLOCK, max(1, round(share_b / share_a)))
+
+
+def blocks(a: Array, b: Array, sizes: tuple[int, int]) -> tuple[Array, Array]:
+    """Means of the first, second, ... block of each arm, as many as both arms have; the rest waits for its partners."""
+    n = min(len(a) // sizes[0], len(b) // sizes[1])
+    first, second = (
+        np.asarray(each[: n * size], dtype=float).reshape(n, size).mean(axis=1)
+        for each, size in zip((a, b), sizes, strict=True)
+    )
+    return first, second

@@ -1,0 +1,131 @@
+"""Where the noise of a suite's runs comes from: cases that differ, repeats of a case that differ, and cases that answer
+differently to a change of the system.
+
+A paired comparison is free of how much cases differ among themselves. What is left is how much the difference between
+two runs varies from case to case: the noise of repeats on both sides, which more repeats make smaller, and the rest,
+which only more cases do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from steelyard.analysis.pieces import Array, distinct
+from steelyard.analysis.table import Table
+from steelyard.store.base import Columns
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpread:
+    """One run by case: the mean of each and how many samples are behind it, and how repeats of one case spread."""
+
+    case_ids: tuple[str, ...]
+    means: Array
+    sizes: Array
+    squares: float
+    """Squared deviations of samples from the mean of their case and variant."""
+    df: int
+    """Samples beyond the first of each case and variant; 0 when nothing was repeated."""
+    repeats: int
+    """Repeats of most cells."""
+    variants: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The parts of a metric's variance, on its scale of 0 to 1; None for what the runs do not tell."""
+
+    n_runs: int
+    n_pairs: int
+    """Pairs of runs, one after the other."""
+    n_cases: int
+    """Of the newest run."""
+    repeats: int
+    variants: int
+    mean: float
+    between: float
+    """Of the cases' true means."""
+    within: float | None
+    """Of repeats of one case under one variant."""
+    response: float | None
+    """Of how much cases differ in their change from one run to the next, beyond the noise of repeats."""
+    change: float | None
+    """Of the observed change of a case from one run to the next, repeats as they were."""
+
+    def of_difference(self, repeats: int) -> float | None:
+        """The variance of one case's change between two runs of so many repeats each; None when nobody knows."""
+        if self.within is None:
+            return self.change if repeats == self.repeats else None
+        return (self.response or 0.0) + 2 * self.within / (repeats * self.variants)
+
+    @property
+    def widest(self) -> float:
+        """The variance of a change if two runs had nothing in common but their average."""
+        return 2 * (self.between + (self.within or 0.0) / (self.repeats * self.variants))
+
+
+def run_spread(columns: Columns, table: Table, *, rate: bool) -> RunSpread:
+    """The scores of a run, or with `rate` whether samples pass, by case."""
+    values = table.passed().astype(float) if rate else table.score()
+    known = (values >= 0) & table.conclusive if rate else ~np.isnan(values) & table.conclusive
+    values, case = values[known], columns.case[known].astype(np.int64)
+    cells = case * max(1, len(columns.variants)) + columns.variant[known]
+    cell = np.unique(cells, return_inverse=True)[1]
+    sizes_of_cells = np.bincount(cell) if len(cell) else np.zeros(0, dtype=int)
+    centre = np.bincount(cell, values) / sizes_of_cells if len(cell) else np.zeros(0)
+    apart = values - centre[cell]
+    codes, sizes = distinct(case)
+    sums = np.bincount(case, values, minlength=len(columns.case_ids))[codes] if len(case) else np.zeros(0)
+    variants = max(1, round(len(sizes_of_cells) / max(1, len(codes))))
+    return RunSpread(
+        case_ids=tuple(columns.case_ids[int(code)] for code in codes),
+        means=sums / sizes,
+        sizes=sizes,
+        squares=float((apart**2).sum()),
+        df=len(values) - len(sizes_of_cells),
+        repeats=int(np.median(sizes_of_cells)) if len(sizes_of_cells) else 0,
+        variants=variants,
+    )
+
+
+def spread_of(runs: Sequence[RunSpread]) -> Spread:
+    """The parts of the variance over runs of one suite, newest first; there must be one with two cases."""
+    newest = runs[0]
+    df = sum(run.df for run in runs)
+    within = sum(run.squares for run in runs) / df if df else None
+    changes = [found for new, old in pairwise(runs) if (found := _change(new, old)) is not None]
+    weights = sum(n - 1 for n, _, _ in changes)
+    change = sum((n - 1) * variance for n, variance, _ in changes) / weights if weights else None
+    noise = sum((n - 1) * share for n, _, share in changes) / weights if weights else 0.0
+    response = None if change is None or within is None else max(0.0, change - within * noise)
+    mean = float(newest.means.mean())
+    of_means = float(newest.means.var(ddof=1))
+    return Spread(
+        n_runs=len(runs),
+        n_pairs=len(changes),
+        n_cases=len(newest.means),
+        repeats=newest.repeats,
+        variants=newest.variants,
+        mean=mean,
+        between=max(0.0, of_means - (within or 0.0) * float((1 / newest.sizes).mean())),
+        within=within,
+        response=response,
+        change=change,
+    )
+
+
+def _change(new: RunSpread, old: RunSpread) -> tuple[int, float, float] | None:
+    """Over the cases of both runs: how many, the variance of their changes, and how many times the variance of a
+    single sample is in it; None for fewer than two."""
+    place = {case_id: i for i, case_id in enumerate(old.case_ids)}
+    both = [(i, place[case_id]) for i, case_id in enumerate(new.case_ids) if case_id in place]
+    if len(both) < 2:
+        return None
+    mine, theirs = (np.array(each) for each in zip(*both, strict=True))
+    moves = new.means[mine] - old.means[theirs]
+    noise = float((1 / new.sizes[mine] + 1 / old.sizes[theirs]).mean())
+    return len(both), float(moves.var(ddof=1)), noise

@@ -1,0 +1,110 @@
+"""Options of `compare` on why the headline number moved, and what they ask for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.shared_options import Finite
+
+if TYPE_CHECKING:
+    from steelyard.analysis.compare_model import Comparison
+    from steelyard.attributing import Purchase
+    from steelyard.judging.estimate import CostEstimate
+    from steelyard.store.base import Store
+
+
+def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--suite`, `--no-attribution`, `--rejudge`, `--max-cost` and `--yes`."""
+    for option in (
+        click.option("--yes", is_flag=True, help="With --rejudge: go on without asking."),
+        click.option(
+            "--max-cost", metavar="COST", type=Finite(min=0), help="With --rejudge: spend no more than this on judges."
+        ),
+        click.option(
+            "--rejudge",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="Let B's judge read N answers of A, to tell judge and system apart; tells the cost first.",
+        ),
+        click.option("--no-attribution", is_flag=True, help="Do not look for why the headline number moved."),
+        click.option(
+            "--suite", metavar="SUITE", help="Where the suite is that B was weighed with. [default: as the run says]"
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionOptions:
+    """What was asked for on the command line."""
+
+    suite: str | None = None
+    left_out: bool = False
+    rejudge: int | None = None
+    max_cost: float | None = None
+    yes: bool = False
+
+    def refuse_what_does_nothing(self) -> None:
+        """UserMistake for options that have no effect beside the others."""
+        from steelyard.errors import UserMistake
+
+        if self.left_out and (self.suite is not None or self.rejudge is not None):
+            given = "--suite" if self.suite is not None else "--rejudge"
+            raise UserMistake(f"{given} and --no-attribution do not go together: leave one out")
+        if self.rejudge is None and (self.max_cost is not None or self.yes):
+            raise UserMistake(f"{'--yes' if self.yes else '--max-cost'}: nobody is asked without --rejudge N")
+
+    def compared(
+        self, a: tuple[Store, str], b: tuple[Store, str], store_url: str | None, closing: ExitStack, *, anyway: bool
+    ) -> Comparison:
+        """The comparison of two found runs, with why the headline number moved unless that is left out."""
+        from steelyard.analysis.compare import compare
+        from steelyard.analysis.compared_cases import common_cases
+        from steelyard.analysis.compared_run import read_run
+
+        first, second = read_run(*a), read_run(*b)
+        if self.left_out:
+            return compare(first, second, anyway=anyway)
+        from steelyard.attributing import StoredRun, attribution_of
+
+        cases = common_cases(first, second)
+        comparison = compare(first, second, anyway=anyway, cases=cases)
+        found = attribution_of(
+            StoredRun(a[0], first),
+            StoredRun(b[0], second),
+            cases,
+            suite=self.suite,
+            purchase=self._purchase(store_url, closing),
+        )
+        return replace(comparison, attribution=found)
+
+    def _purchase(self, store_url: str | None, closing: ExitStack) -> Purchase | None:
+        from steelyard.attributing import Purchase
+        from steelyard.store.open import open_store
+
+        if self.rejudge is None:
+            return None
+        # In the user's own store, made if need be: what was paid for outlives the files that are compared.
+        store = open_store(store_url)
+        closing.callback(store.close)
+        return Purchase(self.rejudge, store, self._agree, self.max_cost)
+
+    def _agree(self, estimate: CostEstimate) -> None:
+        from steelyard.errors import UserMistake
+
+        if estimate.texts == 0:
+            click.echo("All of these answers were judged before: nothing is bought.", err=True)
+            return
+        click.echo(f"Letting B's judge read answers of A takes: {estimate}", err=True)
+        if self.yes:
+            return
+        if not sys.stdin.isatty():
+            raise UserMistake("nobody is here to agree to that: add --yes to go on")
+        click.confirm("Go on?", abort=True, err=True)

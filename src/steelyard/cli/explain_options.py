@@ -1,0 +1,85 @@
+"""`--explain` and `--limit`: one figure of a report or a comparison, with everything behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from steelyard.analysis.explain_model import Explanation, PairExplanation
+    from steelyard.store.base import Store
+
+_LISTED = 10
+
+
+def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--explain` and `--limit`."""
+    for option in (
+        click.option(
+            "--limit",
+            metavar="N",
+            type=click.IntRange(min=0),
+            help=f"With --explain: list N samples. [default: {_LISTED}, with --json all]",
+        ),
+        click.option(
+            "--explain",
+            metavar="METRIC",
+            help="Print one figure's formula, n, what it leaves out and the samples behind it: pass_rate,"
+            " category.chairs.average.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainOptions:
+    """What was asked for on the command line."""
+
+    metric: str | None
+    limit: int | None
+
+    def refuse_beside(self, **given: object) -> None:
+        """UserMistake for options that have no effect beside these."""
+        from steelyard.errors import UserMistake
+
+        if self.metric is None:
+            if self.limit is not None:
+                raise UserMistake("--limit: nothing is listed without --explain METRIC")
+            return
+        for name, value in given.items():
+            if value:
+                raise UserMistake(f"--explain and --{name} do not go together: leave one out")
+
+    def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, anyway: bool, as_json: bool) -> int:
+        """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""
+        from steelyard.analysis.compare import compare
+        from steelyard.analysis.compared_run import read_run
+        from steelyard.cli.compare_command import exit_code
+        from steelyard.report.explained_pairs import explain_comparison
+
+        first, second = read_run(*a), read_run(*b)
+        comparison = compare(first, second, anyway=anyway)
+        found = explain_comparison((a[0], first), (b[0], second), comparison, self.metric or "", anyway=anyway)
+        self.show([first.header.id, second.header.id], found, as_json=as_json)
+        return exit_code(comparison)
+
+    def show(self, runs: Sequence[str], found: Sequence[Explanation | PairExplanation], *, as_json: bool) -> None:
+        """Print what stands behind the figures."""
+        from steelyard.cli.show import console, print_json
+
+        if wrong := [each.metric for each in found if not each.agrees]:
+            told = f"{', '.join(wrong)}: the figure is not what its samples come to. Please report this fault."
+            click.echo(told, err=True)
+        if as_json:
+            from steelyard.report.explain_json import explanations_to_json
+
+            print_json(explanations_to_json(runs, found, self.limit))
+            return
+        from steelyard.report.explain_terminal import print_explanations
+
+        limit = _LISTED if self.limit is None else self.limit
+        print_explanations(found, console(), limit=limit, title=f"Behind {found[0].metric} of {' and '.join(runs)}")

@@ -1,0 +1,81 @@
+"""The GitHub job that a command runs in: what it shows beside the log, and what of the log it may obey."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from steelyard.report.annotations import Annotation
+
+
+class GithubJob:
+    """A job, known by its environment; a file that it does not name is not written.
+
+    Workflow commands go to standard error, which the runner reads as well, so that standard output stays the report's.
+    """
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self.root = Path(env.get("GITHUB_WORKSPACE") or ".")
+        """Of the repository: annotations name files from here."""
+        self._env = env
+
+    @contextlib.contextmanager
+    def deaf(self) -> Iterator[None]:
+        """Nothing that the system under test prints is a command to the runner."""
+        from steelyard.report.github_log import commands_off
+
+        off, on = commands_off()
+        click.echo(off, err=True)
+        try:
+            yield
+        finally:
+            # On a line of its own, whatever the system under test left unfinished.
+            click.echo(f"\n{on}", err=True)
+
+    @contextlib.contextmanager
+    def harmless(self, *, as_json: bool) -> Iterator[None]:
+        """What is printed meanwhile holds no command: it may quote answers."""
+        from steelyard.report.github_log import harmless_json, harmless_log
+
+        printed = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed):
+                yield
+        finally:
+            text = printed.getvalue()
+            click.echo(harmless_json(text) if as_json else harmless_log(text), nl=False)
+
+    def annotate(self, annotations: Iterable[Annotation]) -> None:
+        """Show annotations beside the lines of files."""
+        for annotation in annotations:
+            click.echo(annotation.command, err=True)
+
+    def summarise(self, markdown: str) -> None:
+        """Add Markdown to the summary of the step."""
+        from steelyard.report.github import append_summary
+
+        with _told("the step summary"):
+            append_summary(markdown, self._env)
+
+    def give(self, outputs: dict[str, str]) -> None:
+        """Set outputs of the step."""
+        from steelyard.report.github_log import output_lines
+
+        if path := self._env.get("GITHUB_OUTPUT"):
+            with _told("the outputs of the step"), Path(path).open("a", encoding="utf-8", errors="replace") as file:
+                file.write(output_lines(outputs))
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """What cannot be written is told, and nothing else: the verdict must not depend on it."""
+    try:
+        yield
+    except OSError as error:
+        click.echo(f"note: {what} could not be written: {error.strerror or error}", err=True)

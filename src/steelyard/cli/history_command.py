@@ -1,0 +1,106 @@
+"""`steelyard history`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.shared_options import as_json, store_url
+
+if TYPE_CHECKING:
+    from steelyard.release.history_model import History
+    from steelyard.store.base import Store
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
+
+
+@click.command("history")
+@click.argument("suite", metavar="SUITE")
+@click.option("--last", metavar="N", type=click.IntRange(min=1), help="Look at the newest N runs. [default: all]")
+@click.option(
+    "--metric",
+    "metrics",
+    metavar="METRIC",
+    multiple=True,
+    help="Follow this figure, as gates name it. May be given more than once. [default: average, pass_rate]",
+)
+@click.option("--by", type=click.Choice(_GROUPINGS), help="Follow it by slice, or how often each finding code occurs.")
+@click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")
+@click.option("--md", metavar="FILE", type=_FILE, help="Write Markdown.")
+@store_url
+@as_json
+def command(
+    suite: str,
+    last: int | None,
+    metrics: tuple[str, ...],
+    by: str | None,
+    charts: Path | None,
+    html: Path | None,
+    md: Path | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Show how a suite's figures went, run by run, and where they changed.
+
+    SUITE is the name of a suite with runs in the store, or its folder or file. Runs that are INVALID, suspect, not
+    finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
+    history could be made.
+    """
+    from steelyard.cli.show import console, print_json
+    from steelyard.release.history import Wanted, read_history
+    from steelyard.store.open import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        history = read_history(store, _name(store, suite), Wanted(last, metrics, by or ""))
+    finally:
+        store.close()
+    written = [*_files(history, html, md), *(_charts(history, charts) if charts is not None else ())]
+    if as_json:
+        from steelyard.report.history_views import history_to_json
+
+        print_json(history_to_json(history))
+        return
+    if not written and charts is None:
+        from steelyard.report.history_views import print_history
+
+        print_history(history, console())
+    for file in written:
+        click.echo(f"written: {file}")
+
+
+def _name(store: Store, suite: str) -> str:
+    """The suite's name: as given where the store has runs of it, else that of the suite at this place."""
+    if store.runs(suite, 1) or not Path(suite).exists():
+        return suite
+    from steelyard.suite.load import load_suite
+
+    return load_suite(suite).name
+
+
+def _files(history: History, html: Path | None, md: Path | None) -> Iterator[Path]:
+    from steelyard.report.history_views import history_to_html, history_to_markdown
+    from steelyard.report.write import write_text
+
+    if html is not None:
+        write_text(html, history_to_html(history))
+        yield html
+    if md is not None:
+        write_text(md, history_to_markdown(history))
+        yield md
+
+
+def _charts(history: History, folder: Path) -> list[Path]:
+    from steelyard.report.charts.render import write_charts
+    from steelyard.report.charts.trend import trend_charts
+
+    found = trend_charts(history)
+    if not found:
+        click.echo("no chart: fewer than two runs have a part in the trends", err=True)
+    return write_charts(found, folder)

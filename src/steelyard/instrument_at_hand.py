@@ -1,0 +1,72 @@
+"""Whether the suite that a run was weighed with is still there, as it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from steelyard.errors import SteelyardError
+from steelyard.records import RunHeader
+from steelyard.suite.case import digest
+from steelyard.suite.chosen_judge import judged_as_then
+from steelyard.suite.describe_judge import judge_asked
+from steelyard.suite.load import load_suite, strict
+from steelyard.suite.model import SuiteModel
+from steelyard.suite.signature import signature
+
+_WEIGHED_BY = ("scorers", "schema", "rules")
+
+
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """The suite of a run, or why it is not at hand; its cases and truth may be others, since runs keep their own."""
+
+    suite: SuiteModel | None
+    why: str = ""
+    why_no_judge: str = ""
+    """Why the judge of the run cannot be asked; "" when it can, or there is none."""
+
+    @property
+    def is_judge(self) -> bool:
+        """True when the judge is that of the run, or neither has one."""
+        return not self.why_no_judge
+
+
+def at_hand(header: RunHeader, place: str | None = None) -> AtHand:
+    """The suite that a run was weighed with; a `place` that was named and cannot be read is the user's mistake."""
+    try:
+        suite = load_suite(place or header.suite_path)
+        suite = strict(suite) if header.options.get("strict") else suite
+        no_judge, suite = _judge_of(suite, header)
+        now = signature(suite, header.target)
+    except SteelyardError as error:
+        if place is not None:
+            raise
+        return AtHand(
+            None, f"run {header.id}'s suite cannot be read ({_first_line(error)}): name it with --suite PLACE"
+        )
+    changed = [part for part in _WEIGHED_BY if now[part] != (header.signature.get(part) or "")]
+    if changed:
+        return AtHand(
+            None,
+            f"the suite at {suite.path} is not the one that run {header.id} was weighed with:"
+            f" {' and '.join(changed)} changed since; name that one with --suite PLACE",
+        )
+    return AtHand(suite, "", no_judge)
+
+
+def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:
+    """The suite judged as the run was, after what hinders that."""
+    if suite.judge is None:
+        return "", suite
+    try:
+        suite = judged_as_then(suite, header.suite.get("judge"))
+        asked = "" if suite.judge is None else digest(judge_asked(suite.judge, suite.folder))
+    except SteelyardError as error:
+        return _first_line(error), suite
+    if asked != header.signature.get("judge"):
+        return f"the judge of run {header.id} (its model, prompt or rubric) is not in the suite any more", suite
+    return "", suite
+
+
+def _first_line(error: SteelyardError) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,238 @@
+"""Weighs the two arms of an A/B on the same cases, interleaved, and keeps each as a run of its own.
+
+`weighing` does one run; this does two in one loop. Their headers say in `options["ab"]` what they belong to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from steelyard.analysis.sequential import Watch
+from steelyard.engine.drawn_plan import DrawnPlan, asks_until
+from steelyard.engine.health import Health
+from steelyard.engine.interleaved import Arm, Interleaved, Pairs, Together
+from steelyard.engine.options import RunOptions
+from steelyard.engine.owner import is_alive
+from steelyard.engine.pace import Purse
+from steelyard.engine.progress import Progress, Silent
+from steelyard.engine.resume import as_begun, insist_on_same_instrument
+from steelyard.engine.run import Ending, pace_of
+from steelyard.errors import UserMistake
+from steelyard.records import RunHeader, RunState
+from steelyard.release.ab_model import AVERAGE, PASS_RATE, AbPlan
+from steelyard.scoring.weigh import Weigher
+from steelyard.store.base import Store
+from steelyard.store.ids import new_run_id
+from steelyard.suite.model import Limits, SuiteModel
+from steelyard.weighing import Begun, Prepared, after_the_run, finish, in_own_loop, prepare, taken_up
+
+Suites = tuple[SuiteModel, SuiteModel]
+Headers = tuple[RunHeader, RunHeader]
+_NAMES = ("a", "b")
+
+
+@dataclass(frozen=True, slots=True)
+class AbRuns:
+    """Both runs as they are in the store, and how far they got."""
+
+    headers: Headers
+    stopped: str | None = None
+    """Why they did not get to their end; None when they did."""
+    interrupted: bool = False
+
+    @property
+    def id(self) -> str:
+        """What both runs belong to."""
+        return str(self.headers[0].options["ab"]["id"])
+
+    @property
+    def plan(self) -> AbPlan:
+        """The plan as it was stored before the first call."""
+        return AbPlan.stored(self.headers[0].options["ab"])
+
+    @property
+    def ended(self) -> bool:
+        """True when nothing is left to be asked."""
+        return all(header.state is RunState.ENDED for header in self.headers)
+
+
+def metric_of(suite: SuiteModel, asked: str | None) -> str:
+    """What decides: as asked for, else the pass rate where the suite says when a sample passes."""
+    if asked == PASS_RATE and suite.passing is None:
+        raise UserMistake(f"suite {suite.name} has no pass rule: there is no pass rate to decide by")
+    return asked or (AVERAGE if suite.passing is None else PASS_RATE)
+
+
+def find_ab(store: Store, suite_name: str, name: str) -> AbRuns:
+    """An A/B by its name, or by nothing the suite's newest that has not ended; UserMistake when there is none."""
+    found: dict[str, dict[str, RunHeader]] = {}
+    for header in store.runs(suite_name):
+        told = header.options.get("ab")
+        if isinstance(told, dict) and header.rescored_from is None:
+            found.setdefault(str(told.get("id")), {}).setdefault(str(told.get("arm")), header)
+    known = {number: AbRuns((arms["a"], arms["b"])) for number, arms in found.items() if set(arms) == set(_NAMES)}
+    if name:
+        fitting = [number for number in known if number == name] or [one for one in known if one.startswith(name)]
+        if len(fitting) != 1:
+            told = f"{len(fitting)} begin so" if fitting else f"of suite {suite_name} there are: {_listed(known)}"
+            raise UserMistake(f"there is no A/B {name}: {told}")
+        return known[fitting[0]]
+    for runs in known.values():
+        if not runs.ended and not any(is_alive(header.options.get("owner")) for header in runs.headers):
+            return runs
+    raise UserMistake(f"no unfinished A/B of suite {suite_name}: start one without --resume")
+
+
+def _listed(known: Mapping[str, AbRuns]) -> str:
+    return ", ".join(list(known)[:5]) or "none yet"
+
+
+def run_ab(
+    suites: Suites,
+    store: Store,
+    options: RunOptions,
+    plan: AbPlan,
+    progress: Progress | None = None,
+    *,
+    resumed: AbRuns | None = None,
+    env: Mapping[str, str] | None = None,
+) -> AbRuns:
+    """Ask both arms, interleaved, and give the runs that came of it; `resumed` goes on under its own plan."""
+    progress = progress or Silent()
+    if resumed is not None:
+        plan, options = resumed.plan, as_begun(options, resumed.headers[0])
+        _insist_that_nobody_runs(resumed.headers)
+    made = (prepare(suites[0], store, options, env), prepare(suites[1], store, options, env))
+    drawn = DrawnPlan((made[0].plan, made[1].plan), plan.seed, plan.max_cases)
+    headers = _headers(made, drawn, plan, resumed)
+    if resumed is not None and any(header.state is RunState.ENDED for header in resumed.headers):
+        # Both were asked to the end, and the process died between closing the one and the other.
+        return AbRuns((_closed(store, resumed.headers[0]), _closed(store, resumed.headers[1])))
+    endings: tuple[Ending, Ending] = in_own_loop(_drive(made, headers, drawn, plan, store, progress, resumed))
+    stopped = next((ending.stopped for ending in endings if ending.stopped is not None), None)
+    a, b = (_finished(store, *each, stopped=stopped) for each in zip(headers, endings, strict=True))
+    return AbRuns((a, b), stopped, any(ending.interrupted for ending in endings))
+
+
+def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, resumed: AbRuns | None) -> Headers:
+    if resumed is not None:
+        for begun, now in zip(resumed.headers, made, strict=True):
+            insist_on_same_instrument(begun, now.header)
+        a, b = (taken_up(begun, now.limits) for begun, now in zip(resumed.headers, made, strict=True))
+        return a, b
+    number = new_run_id(f"{made[0].suite.name} ab", time.time())
+    told = asdict(plan) | {"id": number, "cases": drawn.n_cases}
+    a, b = (
+        replace(_planned(each.header, n), options=each.header.options | {"ab": told | {"arm": name}})
+        for each, n, name in zip(made, drawn.n, _NAMES, strict=True)
+    )
+    return a, b
+
+
+def _planned(header: RunHeader, n: int) -> RunHeader:
+    return replace(header, n_planned=n, suite=header.suite | {"n_planned": n})
+
+
+def _insist_that_nobody_runs(headers: Headers) -> None:
+    for header in headers:
+        if is_alive(header.options.get("owner")):
+            pid = header.options["owner"]["pid"]
+            raise UserMistake(
+                f"{header.options['ab']['id']} is still going on in process {pid}: wait for it, or stop it"
+            )
+
+
+async def _drive(
+    made: tuple[Prepared, Prepared],
+    headers: Headers,
+    drawn: DrawnPlan,
+    plan: AbPlan,
+    store: Store,
+    progress: Progress,
+    resumed: AbRuns | None,
+) -> tuple[Ending, Ending]:
+    watch = Watch(plan.same_within)
+    pairs = Pairs(
+        watch.add if plan.stop_early else lambda _: False,
+        by_pass=plan.metric == PASS_RATE,
+        mode=(headers[0].suite.get("judge") or {}).get("mode"),
+    )
+    limits, together = _shared_limits(made), Together(progress)
+    a, b = _arms(made, headers, store, limits)
+    async with contextlib.AsyncExitStack() as opened:
+        for each in made:
+            await opened.enter_async_context(each.target)
+            if each.judges is not None:
+                await opened.enter_async_context(each.judges)
+        with _kept(store, headers, resumed=resumed is not None):
+            for number, arm in enumerate((a, b)):
+                if resumed is not None:
+                    for sample in arm.kept():
+                        pairs.earlier(number, sample)
+                half = together.of(number)
+                arm.begin(half, drawn.n[number], _seen_by(pairs, number), resumed=resumed is not None)
+            done = [None, None] if resumed is None else [a.done, b.done]
+            asks = asks_until(drawn.turns(done), pairs.begin)
+            width = min(limits.concurrency, sum(drawn.n))
+            return await Interleaved((a, b), asks, width, limits.rate).run()
+
+
+def _seen_by(pairs: Pairs, arm: int) -> Any:
+    return lambda sample: pairs.seen(arm, sample)
+
+
+def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limits: Limits) -> tuple[Arm, Arm]:
+    pace, purse = pace_of(limits), Purse(limits.max_cost)
+    a, b = (
+        Arm(
+            plan=each.plan,
+            target=each.target,
+            weigher=Weigher(each.suite),
+            judges=each.judges,
+            limits=each.limits,
+            store=store,
+            run_id=header.id,
+            cache=False,
+            redact=each.suite.redactor,
+            pace=pace,
+            purse=purse,
+        )
+        for each, header in zip(made, headers, strict=True)
+    )
+    return a, b
+
+
+def _shared_limits(made: tuple[Prepared, Prepared]) -> Limits:
+    """The limits of an arm that asks somebody: recorded answers know none."""
+    asking = [each for each in made if not getattr(each.target, "asks_nobody", False)]
+    return (asking or list(made))[0].limits
+
+
+@contextlib.contextmanager
+def _kept(store: Store, headers: Headers, *, resumed: bool) -> Iterator[None]:
+    with contextlib.ExitStack() as both:
+        for header in headers:
+            both.enter_context(Begun(store, header, resumed).kept())
+        yield
+
+
+def _finished(store: Store, header: RunHeader, ending: Ending, *, stopped: str | None) -> RunHeader:
+    header = replace(header, options=header.options | after_the_run(header.options["load"], ending))
+    if stopped is None and ending.broken is None:
+        # Cases that were not begun because enough was seen are not missing.
+        header = _planned(header, ending.counts.done)
+    return finish(store, header, ending.health, finished=stopped is None)
+
+
+def _closed(store: Store, header: RunHeader) -> RunHeader:
+    if header.state is RunState.ENDED:
+        return header
+    health, n = Health(), 0
+    for sample, _ in store.samples(header.id):
+        health.watch(sample)
+        n += 1
+    return finish(store, _planned(header, n), health, finished=True)

@@ -1,0 +1,174 @@
+"""The decision of an offline A/B: two runs on the same cases, interleaved, as one report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.analysis.arm_pairs import cost_pairs, latency_pairs, quality_pairs
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.ratio_mismatch import MISMATCH, independence_p
+from steelyard.analysis.sequential import ALPHA
+from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.release import ab_effects
+from steelyard.release.ab_effects import Reading, decided_by, readable_test
+from steelyard.release.ab_model import (
+    FIXED,
+    PASS_RATE,
+    SEQUENTIAL,
+    AbCheck,
+    AbPlan,
+    AbReport,
+    ArmFacts,
+    Decided,
+    Effect,
+)
+
+_SCALES = {"judge": "the judge", "rules": "what is made of the judge's words", "scorers": "the scorers"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    quality: Effect
+    beside: tuple[Effect, ...]
+    reading: Reading
+    ended: bool
+
+
+def offline_report(a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, anyway: bool = False) -> AbReport:
+    """The report on the runs of an A/B; `anyway` decides although the arms were weighed on two scales."""
+    told = a.header.options["ab"]
+    plan = AbPlan.stored(told)
+    weighed = _weighed(a, b, plan, planned=int(told["cases"]))
+    checks = tuple(_checks(a, b, weighed))
+    decided, why = _decide(weighed, plan, checks, anyway=anyway)
+    return AbReport(
+        title=f"{a.header.suite_name}: A/B {told['id']}",
+        kind="offline",
+        arms=(_arm("A", a.header, b.header), _arm("B", b.header, a.header)),
+        decided=decided,
+        why=why,
+        quality=weighed.quality,
+        beside=weighed.beside,
+        checks=checks,
+        test=weighed.reading.test,
+        method=_method(plan, weighed),
+        signatures=tuple(f"{side}: {run.header.signature.get('text', '')}" for side, run in (("A", a), ("B", b))),
+        notes=tuple(_notes(plan, weighed, stopped)),
+        plan=dict(told),
+    )
+
+
+def _weighed(a: ComparedRun, b: ComparedRun, plan: AbPlan, planned: int) -> _Weighed:
+    pairs = quality_pairs(a.table, b.table, plan.seed, by_pass=plan.metric == PASS_RATE)
+    ended = all(run.header.state is RunState.ENDED for run in (a, b))
+    test = readable_test(SEQUENTIAL if plan.stop_early else FIXED, complete=ended)
+    reading = Reading(test, planned, plan.same_within)
+    found = (
+        ab_effects.beside("latency", "s", latency_pairs(a.table, b.table, plan.seed), reading),
+        ab_effects.beside("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), reading),
+    )
+    effect = ab_effects.quality(pairs, plan.metric, reading)
+    return _Weighed(effect, tuple(each for each in found if each is not None), reading, ended)
+
+
+def _checks(a: ComparedRun, b: ComparedRun, weighed: _Weighed) -> Iterator[AbCheck]:
+    for side, run in (("A", a), ("B", b)):
+        invalid = run.header.verdict is Verdict.INVALID
+        told = _reading_of(run)
+        yield AbCheck(f"arm {side} is a reading", told, fine=not invalid, invalidates=invalid)
+        if run.header.suspect:
+            yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, hinders=True)
+    yield _availability(a, b)
+    for part, words in _SCALES.items():
+        if a.header.signature.get(part) != b.header.signature.get(part):
+            sentence = f"{words} is another in B: two scales, on which more is not better"
+            yield AbCheck("both arms on one scale", sentence, fine=False, hinders=True)
+    if weighed.quality.n == 0:
+        told = f"no case of {weighed.quality.n_missing} has a reading in both arms"
+        yield AbCheck("pairs", told, fine=False, invalidates=True)
+
+
+def _reading_of(run: ComparedRun) -> str:
+    conclusive, n = int(run.table.conclusive.sum()), run.table.n
+    verdict = "" if run.header.verdict is None else f", its gates: {run.header.verdict.value}"
+    return f"{conclusive:,} of {n:,} samples have a reading{verdict}"
+
+
+def _availability(a: ComparedRun, b: ComparedRun) -> AbCheck:
+    counts = [(int(run.table.conclusive.sum()), int((~run.table.conclusive).sum())) for run in (a, b)]
+    p = independence_p(counts)
+    told = (
+        f"without a reading: {counts[0][1]:,} of {sum(counts[0]):,} in A, {counts[1][1]:,} of {sum(counts[1]):,} in B"
+    )
+    if p is None or p >= MISMATCH:
+        return AbCheck("readings are missing alike", told)
+    sentence = f"{told} (p = {p:.1g}): what is missing in one arm alone is missing for a reason"
+    return AbCheck("readings are missing alike", sentence, fine=False, invalidates=True)
+
+
+def _decide(
+    weighed: _Weighed, plan: AbPlan, checks: Sequence[AbCheck], *, anyway: bool
+) -> tuple[Decided, tuple[str, ...]]:
+    broken = tuple(f"{check.name}: {check.told}" for check in checks if check.invalidates)
+    if broken:
+        return Decided.INVALID, ("no reading, and no decision", *broken)
+    found = decided_by(weighed.quality, plan.same_within)
+    hindered = tuple(check.told for check in checks if check.hinders)
+    if hindered and not anyway and found is not Decided.CANNOT_TELL:
+        return Decided.CANNOT_TELL, ("a decision would not be about the systems alone", *hindered)
+    return found, ()
+
+
+def _notes(plan: AbPlan, weighed: _Weighed, stopped: str | None) -> Iterator[str]:
+    cases = weighed.quality.n + weighed.quality.n_missing
+    planned = weighed.reading.planned
+    if stopped is not None:
+        yield f"stopped before its end: {stopped}"
+    if plan.stop_early and weighed.ended and cases < planned:
+        yield f"stopped early, as asked for: {cases:,} of {planned:,} planned cases were enough"
+    elif not weighed.ended:
+        yield f"{cases:,} of {planned:,} planned cases were asked"
+    if not plan.stop_early and weighed.reading.test == SEQUENTIAL:
+        yield "a fixed test must not be read before its planned end: the always-valid interval stands in for it"
+
+
+def _method(plan: AbPlan, weighed: _Weighed) -> str:
+    parts = [
+        f"paired by case; cases in an order drawn at random and both arms of a call side by side (seed {plan.seed})",
+        weighed.quality.method or "no pairs",
+        f"{100 * (1 - ALPHA):.0f} % intervals",
+    ]
+    if plan.same_within is not None:
+        parts.append(f"same means within {100 * plan.same_within:g} points")
+    return "; ".join(parts)
+
+
+def _arm(letter: str, header: RunHeader, other: RunHeader) -> ArmFacts:
+    """What the arm is: its run, and everything in which it differs from the other."""
+    facts = [("run", header.id), *_own(header, other)]
+    return ArmFacts(letter, letter, tuple(facts))
+
+
+def _own(header: RunHeader, other: RunHeader) -> Iterator[tuple[str, str]]:
+    for key, value in header.target.items():
+        if value != other.target.get(key):
+            yield key, _short(value)
+    for key, found in (("variants", _variants), ("judge", _judge)):
+        if found(header) != found(other):
+            yield key, found(header)
+
+
+def _variants(header: RunHeader) -> str:
+    return ", ".join(name for name in header.suite.get("variants") or () if name) or "none"
+
+
+def _judge(header: RunHeader) -> str:
+    members = (header.suite.get("judge") or {}).get("members") or ()
+    named = ", ".join(str(each.get("model") or each.get("function") or each.get("name")) for each in members)
+    return f"{named} ({str(header.signature.get('judge') or '')[:8]})" if named else "none"
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)

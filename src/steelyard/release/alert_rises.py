@@ -1,0 +1,87 @@
+"""Rules on what a call takes: slower or dearer than in earlier runs together, beyond noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from steelyard.analysis.model import Estimate
+from steelyard.records import RunHeader
+from steelyard.release.alert_causes import Reading, State, unknown
+from steelyard.release.alert_evidence import Evidence
+from steelyard.release.alert_window import chance_of, pooled, too_little
+from steelyard.release.alert_words import both_n, change_in_words, counted, p_in_words, rise_in_words
+from steelyard.suite.alert_rules import CostRise, LatencyRise
+
+_LOAD = ("rate", "concurrency", "requests_per_second")
+"""What must be the same for latencies to be comparable."""
+
+
+def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
+    """Whether answers take longer than under the same load before."""
+    point = rule.metric.partition(".")[2]
+
+    def value(run: RunHeader) -> Estimate:
+        return evidence.summary(run).overall.latency.get(point, Estimate(None, 0))
+
+    load = _load(evidence.header)
+    runs = [run for run in evidence.window(rule.label) if _load(run) == load]
+    look = ("steelyard", "history", evidence.suite, "--metric", rule.metric)
+    yield _rise(rule, rule.metric, "s", [value(run) for run in runs], value(evidence.header), runs, look, evidence)
+
+
+def _load(header: RunHeader) -> tuple[Any, ...]:
+    load = header.options.get("load") or {}
+    return tuple(load.get(name) for name in _LOAD)
+
+
+def cost_rises(rule: CostRise, evidence: Evidence) -> Iterator[Reading]:
+    """Whether a call costs more than before."""
+    name = rule.metric.replace(".", "_")
+
+    def value(run: RunHeader) -> Estimate:
+        total = evidence.summary(run).overall.totals.get(name, Estimate(None, 0))
+        return Estimate(None, 0) if total.value is None or not total.n else Estimate(total.value / total.n, total.n)
+
+    runs = evidence.window(rule.label)
+    look = ("steelyard", "report", evidence.header.id)
+    what = f"{rule.metric} of a call"
+    yield _rise(rule, what, "cost", [value(run) for run in runs], value(evidence.header), runs, look, evidence)
+
+
+def _rise(
+    rule: LatencyRise | CostRise,
+    what: str,
+    unit: str,
+    earlier: Sequence[Estimate],
+    now: Estimate,
+    runs: Sequence[RunHeader],
+    look: tuple[str, ...],
+    evidence: Evidence,
+) -> Reading:
+    before, limits = pooled(earlier), evidence.limits
+    if now.value is None:
+        return unknown(rule.label, "", f"{what}: this run does not tell")
+    n = 0 if before is None else before.n
+    told = [run for run, each in zip(runs, earlier, strict=True) if each.value is not None]
+    if few := too_little(told, n, min_runs=limits.min_runs, min_n=limits.min_n):
+        return unknown(rule.label, "", f"{what}: {few}")
+    p = None if before is None else chance_of(now, before)
+    if before is None or p is None:
+        return unknown(rule.label, "", f"{what}: earlier runs do not tell how far they lie apart")
+    by = now.value - before.value
+    there = by > 0 and by >= rule.by * before.value and p < evidence.settings.max_p
+    since = f"than in {counted(before.runs, 'earlier run')}"
+    spread = (
+        "" if before.spread is None else f"; they lie {change_in_words(before.spread, unit).lstrip('+')} apart (SD)"
+    )
+    return Reading(
+        rule=rule.label,
+        subject="",
+        state=State.THERE if there else State.GONE,
+        what=f"{what} is {'higher' if there else 'not higher beyond noise'} {since}",
+        how_much=f"{rise_in_words(before.value, now.value, unit)} {both_n(now.n, before.n)}",
+        how_sure=f"{p_in_words(p)} (earlier runs weighted by n{spread})",
+        look=look,
+        size=max(by, 0.0),
+    )

@@ -1,0 +1,271 @@
+"""The history of a suite from a store: its runs, what changed between them, trends, and where levels changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.analysis.change_points import METHOD, Series, find_change_points
+from steelyard.analysis.model import Estimate, Summary
+from steelyard.analysis.stored import summarise_stored
+from steelyard.analysis.stored_summary import stored_summary
+from steelyard.errors import UserMistake
+from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.release.baselines import baselines
+from steelyard.release.gates import measure
+from steelyard.release.history_marks import marks_between, named_change
+from steelyard.release.history_model import History, HistoryMark, HistoryRun, NamedChange, Trend
+from steelyard.store.base import Store
+from steelyard.suite.gates import EVERY, FACTORS, METRICS, Gate, parse_gate
+from steelyard.suite.spelling import listed
+
+CODE = "code"
+GROUPINGS = (*FACTORS, CODE)
+DEFAULT_METRICS = ("average", "median", "pass_rate")
+MOST_GROUPS = 16
+"""Slices or codes that get a trend of their own: those that moved most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A run with its figures."""
+
+    header: RunHeader
+    summary: Summary | None
+    run: HistoryRun
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a history: the newest `last` runs, which figures, and one of them by slice or code."""
+
+    last: int | None = None
+    metrics: tuple[str, ...] = ()
+    by: str = ""
+
+
+def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History:  # noqa: B008 - frozen
+    """The runs of the suite of that name; UserMistake when it has none, or a figure is asked for that is none."""
+    asked = {text: asked_metric(text) for text in dict.fromkeys((*DEFAULT_METRICS, *wanted.metrics))}
+    headers = store.runs(suite)
+    if not headers:
+        raise UserMistake(_no_runs(store, suite))
+    shown = headers[: wanted.last] if wanted.last else headers
+    factors = {factor for factor in (wanted.by, *(gate.factor for gate in asked.values())) if factor in FACTORS}
+    reader = _Reader(store, headers, asked, {factor for factor in factors if factor})
+    found = sorted(map(reader.read, shown), key=lambda each: (each.run.answered_at, each.header.created_at))
+    trended = [each for each in found if not each.run.left_out]
+    marks = marks_between([each.header for each in trended], [each.run.answered_at for each in trended])
+    names = [name for name in asked if name in wanted.metrics] or ["average", "pass_rate"]
+    trends = [_trend(name, name, asked[name], trended) for name in names]
+    for text in wanted.metrics:
+        if not any(value.n for trend in trends if trend.metric == text for value in trend.values):
+            raise UserMistake(f"no run of {suite} that counts has {text}: see docs/reference/metrics.md for the names")
+    trends = [trend for trend in trends if any(value.value is not None for value in trend.values)]
+    grouped, n_groups = _groups(wanted, names, asked, trended)
+    # The figures of the whole suite were asked for first: how many slices there are does not blur them.
+    named = _named_changes(trends, marks, trended) | _named_changes(grouped, marks, trended)
+    newest = found[-1]
+    bands = newest.header.suite.get("bands") or []
+    return History(
+        suite=suite,
+        n_all=len(headers),
+        runs=tuple(each.run for each in found),
+        marks=tuple(marks),
+        trends=tuple(replace(trend, changes=named[trend.metric]) for trend in trends),
+        grouped=tuple(replace(trend, changes=named[trend.metric]) for trend in grouped),
+        by=wanted.by,
+        n_groups=n_groups,
+        passing=newest.summary.passing if newest.summary else "",
+        best_band=str(bands[0]["name"]) if bands else "",
+        method=METHOD,
+    )
+
+
+def asked_metric(text: str) -> Gate:
+    """The figure that a text names as gates do: `average`, `category.art.pass_rate`; UserMistake when it is none."""
+    try:
+        # A gate is a figure with a threshold, and any threshold does.
+        gate = parse_gate(f"{text} >= 0")
+    except ValueError as error:
+        raise UserMistake(str(error).replace(f"gate '{text} >= 0'", f"--metric {text}")) from None
+    if gate.slice == EVERY:
+        raise UserMistake(f"--metric {text}: name one {gate.factor}, or see all of them with --by {gate.factor}")
+    return gate
+
+
+def _no_runs(store: Store, suite: str) -> str:
+    names = list(dict.fromkeys(header.suite_name for header in store.runs(limit=200)))
+    there = f"; there are runs of: {listed(sorted(names))}" if names else ""
+    return f"no runs of a suite {suite!r}{there}. Make one: steelyard run SUITE"
+
+
+class _Reader:
+    """Reads runs with the figures that were asked for."""
+
+    def __init__(self, store: Store, headers: Sequence[RunHeader], asked: dict[str, Gate], factors: set[str]) -> None:
+        self._store, self._asked, self._factors = store, asked, factors
+        self._by_id = {header.id: header for header in headers}
+        self._weighed_again = {
+            earlier: header.id for header in reversed(headers) if (earlier := _earlier(header)) and _is_reading(header)
+        }
+        self._locks: dict[str, list[str]] = {}
+        for lock in baselines(store, headers[0].suite_name):
+            self._locks.setdefault(lock.run_id, []).append(lock.name)
+
+    def read(self, header: RunHeader) -> _Read:
+        summary = self._summary(header)
+        figures = {} if summary is None else {name: _figure(gate, summary) for name, gate in self._asked.items()}
+        average = figures.get("average", Estimate(None, 0, header.n_planned))
+        bands = header.suite.get("bands") or []
+        best = None if summary is None or not bands else summary.overall.bands.get(bands[0]["name"])
+        run = HistoryRun(
+            run_id=header.id,
+            answered_at=self._answered_at(header),
+            verdict=header.verdict.value if header.verdict else "",
+            n=average.n,
+            n_missing=average.n_missing,
+            figures=figures,
+            best_band=best,
+            left_out=self._left_out(header),
+            rescored_from=_earlier(header),
+            baselines=tuple(self._locks.get(header.id, ())),
+        )
+        return _Read(header, summary, run)
+
+    def _summary(self, header: RunHeader) -> Summary | None:
+        """What was kept when the run ended; computed again for a run that keeps nothing that can be read."""
+        kept = stored_summary(header.summary, self._factors)
+        if kept is not None or header.state is not RunState.ENDED:
+            return kept
+        return summarise_stored(self._store, header.id, header.suite, only_for_gates=True)
+
+    def _answered_at(self, header: RunHeader) -> float:
+        seen = {header.id}
+        while (earlier := _earlier(header)) in self._by_id and earlier not in seen:
+            seen.add(earlier)
+            header = self._by_id[earlier]
+        return header.created_at
+
+    def _left_out(self, header: RunHeader) -> str:
+        if header.state is not RunState.ENDED:
+            return f"not finished ({header.state.value})"
+        if header.verdict is Verdict.INVALID:
+            return "INVALID"
+        if header.suspect:
+            return f"suspect: {header.suspect[0]}"
+        if _is_partial(header):
+            return "a part of the suite alone"
+        if header.id in self._weighed_again:
+            return f"weighed again as {self._weighed_again[header.id]}"
+        return ""
+
+
+def _earlier(header: RunHeader) -> str:
+    """The run whose answers these are; "" when they are its own."""
+    return header.rescored_from or header.options.get("answers_of") or ""
+
+
+def _is_reading(header: RunHeader) -> bool:
+    return header.state is RunState.ENDED and header.verdict is not Verdict.INVALID and not header.suspect
+
+
+def _is_partial(header: RunHeader) -> bool:
+    options, suite = header.options, header.suite
+    if not options.get("only") and options.get("limit") is None:
+        return False
+    cells = max(1, len(suite.get("variants") or ())) * max(1, int(suite.get("repeats") or 1))
+    available = suite.get("n_cases")
+    return not isinstance(available, int) or header.n_planned // cells < available
+
+
+def _figure(gate: Gate, summary: Summary) -> Estimate:
+    if gate.factor is None:
+        return measure(gate, summary.overall, summary)
+    found = [each for each in summary.slices.get(gate.factor, ()) if each.name == gate.slice]
+    return measure(gate, found[0], summary) if found else Estimate(None, 0)
+
+
+def _trend(
+    metric: str, title: str, gate: Gate, runs: Sequence[_Read], value: Callable[[_Read], Estimate] | None = None
+) -> Trend:
+    read = value or (lambda each: each.run.figures.get(metric, Estimate(None, 0)))
+    gates = tuple(_thresholds(runs[-1].header, gate)) if runs else ()
+    return Trend(metric, title, METRICS[gate.pattern].unit, tuple(read(each) for each in runs), gates)
+
+
+def _thresholds(header: RunHeader, figure: Gate) -> Iterator[tuple[str, float]]:
+    """The gates of a run on a figure, as operator and number; those on a baseline have no number of their own."""
+    for text in header.suite.get("gates") or ():
+        gate = parse_gate(text)
+        same = (gate.factor, gate.metric) == (figure.factor, figure.metric) and gate.slice in (EVERY, figure.slice)
+        if same and not gate.baseline:
+            yield gate.operator, gate.threshold
+
+
+def _groups(
+    wanted: Wanted, names: Sequence[str], asked: dict[str, Gate], runs: Sequence[_Read]
+) -> tuple[list[Trend], int]:
+    """A trend for each slice of a factor, or for each finding code, those that moved most first; and how many are."""
+    if not wanted.by:
+        return [], 0
+    if wanted.by == CODE:
+        every = dict.fromkeys(code for each in runs if each.summary for code in each.summary.overall.findings)
+        found = [_code_trend(code, runs) for code in sorted(every)]
+    else:
+        metric = next((name for name in names if asked[name].factor is None), "average")
+        of = [each.summary.slices.get(wanted.by, []) if each.summary else [] for each in runs]
+        every = dict.fromkeys(part.name for parts in of for part in parts)
+        found = [_slice_trend(wanted.by, name, metric, runs) for name in every]
+    found = [trend for trend in found if any(value.value is not None for value in trend.values)]
+    return sorted(found, key=_moved, reverse=True)[:MOST_GROUPS], len(found)
+
+
+def _moved(trend: Trend) -> float:
+    known = [value.value for value in trend.values if value.value is not None]
+    return max(known) - min(known)
+
+
+def _code_trend(code: str, runs: Sequence[_Read]) -> Trend:
+    quoted = f'"{code}"' if '"' not in code else f"'{code}'"
+    metric = f"findings.{code}.rate"
+
+    def rate(each: _Read) -> Estimate:
+        return _figure(gate, each.summary) if each.summary else Estimate(None, 0)
+
+    gate = parse_gate(f"findings.{quoted}.rate >= 0")
+    return _trend(metric, code, gate, runs, rate)
+
+
+def _slice_trend(factor: str, name: str, metric: str, runs: Sequence[_Read]) -> Trend:
+    gate = replace(parse_gate(f"{metric} >= 0"), factor=factor, slice=name)
+
+    def value(each: _Read) -> Estimate:
+        return _figure(gate, each.summary) if each.summary else Estimate(None, 0)
+
+    return _trend(f"{factor}.{name}.{metric}", name, gate, runs, value)
+
+
+def _named_changes(
+    trends: Sequence[Trend], marks: Sequence[HistoryMark], runs: Sequence[_Read]
+) -> dict[str, tuple[NamedChange, ...]]:
+    """By metric, where its level changed, with what else changed there; all trends are looked at together."""
+    places = {trend.metric: [i for i, value in enumerate(trend.values) if value.value is not None] for trend in trends}
+    breaks = [mark.at for mark in marks if mark.instrument]
+    series = [
+        Series(
+            trend.metric,
+            [trend.values[i].value or 0.0 for i in places[trend.metric]],
+            [sum(i < at for i in places[trend.metric]) for at in breaks],
+        )
+        for trend in trends
+    ]
+    found: dict[str, list[NamedChange]] = {trend.metric: [] for trend in trends}
+    by_metric = {trend.metric: trend for trend in trends}
+    for point in find_change_points(series):
+        known = places[point.series]
+        at, previous = known[point.at], known[point.at - 1]
+        here = [mark for mark in marks if previous < mark.at <= at]
+        run = runs[at].run
+        found[point.series].append(named_change(point, by_metric[point.series], here, at, run))
+    return {metric: tuple(changes) for metric, changes in found.items()}

@@ -1,0 +1,251 @@
+"""The decision of an online experiment: outcomes of units in two arms, checked, as the same report as offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.analysis.pieces import Array
+from steelyard.analysis.ratio_mismatch import MISMATCH, independence_p, ratio_p
+from steelyard.analysis.sequential import ALPHA, asymptotic_mean, sequential_mean
+from steelyard.analysis.two_arms import block_sizes, blocks, welch
+from steelyard.release.ab_effects import BETTING, MIXTURE, decided_by, readable_test
+from steelyard.release.ab_model import FIXED, AbCheck, AbReport, ArmFacts, Decided, Effect
+from steelyard.release.assignment import arm_of, is_exposed
+from steelyard.release.online_file import OnlineExperiment
+from steelyard.release.outcomes import Outcomes, Unit, in_order
+
+_MOST_STRAYED = 0.01
+"""Above this share of units in both arms, or in an arm that the hash does not give them, the assignment is broken."""
+_DEFAULT_PLANNED = 1_000
+"""Where nothing is planned, the interval of an outcome without ends is made to be tightest here."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Arms:
+    """The units of each arm in the order they came, without those that saw both."""
+
+    ordered: list[tuple[int, Unit]]
+    """Each with its arm, 0 or 1."""
+    n_both: int
+    n_other_arm: int
+    n_other_traffic: int
+
+    def of(self, side: int) -> list[Unit]:
+        """The units of one arm."""
+        return [unit for arm, unit in self.ordered if arm == side]
+
+    @property
+    def n(self) -> tuple[int, int]:
+        second = sum(arm for arm, _ in self.ordered)
+        return len(self.ordered) - second, second
+
+    @property
+    def missing(self) -> tuple[int, int]:
+        silent = [arm for arm, unit in self.ordered if unit.outcome.n == 0]
+        return len(silent) - sum(silent), sum(silent)
+
+
+def online_report(experiment: OnlineExperiment, found: Outcomes) -> AbReport:
+    """The report on outcomes as far as they came."""
+    arms = _arms(experiment, found)
+    part = experiment.part
+    n_known = sum(arms.n) - sum(arms.missing)
+    test = readable_test(part.test, complete=part.planned is not None and n_known >= part.planned)
+    quality, notes = _quality(experiment, found, arms, test)
+    checks = tuple(_checks(experiment, found, arms))
+    broken = tuple(f"{check.name}: {check.told}" for check in checks if check.invalidates)
+    decided = Decided.INVALID if broken else decided_by(quality, part.same_within)
+    return AbReport(
+        title=part.experiment,
+        kind="online",
+        arms=_facts(experiment, arms),
+        decided=decided,
+        why=("the assignment is broken, and no decision can be made", *broken) if broken else (),
+        quality=quality,
+        beside=tuple(_beside(experiment, arms, test)),
+        checks=checks,
+        test=test,
+        method=_method(experiment, quality),
+        signatures=(f"plan {experiment.plan[:16]}",),
+        notes=tuple(_early(experiment, test, n_known)) + notes,
+        plan=part.model_dump(mode="json"),
+    )
+
+
+def _arms(experiment: OnlineExperiment, found: Outcomes) -> _Arms:
+    first, _ = experiment.arms
+    by_hash = experiment.part.assigned == "by_hash"
+    ordered: list[tuple[int, Unit]] = []
+    both = other_arm = other_traffic = 0
+    for name, unit in in_order(found):
+        if by_hash:
+            other_arm += any(arm != arm_of(name, experiment.experiment) for arm in unit.arms)
+            other_traffic += not is_exposed(name, experiment.experiment)
+        if len(unit.arms) > 1:
+            both += 1
+        else:
+            ordered.append((int(unit.arms[0] != first), unit))
+    return _Arms(ordered, both, other_arm, other_traffic)
+
+
+def _values(units: Sequence[Unit], what: str = "outcome") -> Array:
+    """The means of the units that have one, in their order."""
+    means = (getattr(unit, what).value for unit in units)
+    return np.array([value for value in means if value is not None], dtype=float)
+
+
+def _quality(experiment: OnlineExperiment, found: Outcomes, arms: _Arms, test: str) -> tuple[Effect, tuple[str, ...]]:
+    part = experiment.part
+    ends = part.outcome.range or ((0.0, 1.0) if found.binary else None)
+    a, b = _values(arms.of(0)), _values(arms.of(1))
+    unit = "share" if ends == (0.0, 1.0) else "number"
+    empty = Effect(
+        part.outcome.name, unit, None, None, None, None, None, 0, sum(arms.missing), "", None, part.outcome.better
+    )
+    if test == FIXED and part.planned is not None:
+        kept = _first(arms, part.planned)
+        after = len(a) + len(b) - sum(len(each) for each in kept)
+        told = (f"{after:,} units came after the planned {part.planned:,}: the fixed test leaves them out",)
+        return _by_welch(empty, *kept), told if after else ()
+    sizes = block_sizes(*experiment.shares)
+    first, second = blocks(a, b, sizes)
+    waiting = len(a) + len(b) - len(first) * sum(sizes)
+    told = (f"{waiting:,} units wait for partners in the other arm, and have no part in the figures",)
+    effect = _by_blocks(empty, first, second, len(first) * sum(sizes), ends, part.planned, part.same_within)
+    return effect, told if waiting else ()
+
+
+def _first(arms: _Arms, planned: int) -> tuple[Array, Array]:
+    """The outcomes of the first units that came, as many as were planned, by arm."""
+    taken = [each for each in arms.ordered if each[1].outcome.n][:planned]
+    a, b = ([unit for arm, unit in taken if arm == side] for side in (0, 1))
+    return _values(a), _values(b)
+
+
+def _by_welch(empty: Effect, a: Array, b: Array) -> Effect:
+    if not len(a) or not len(b):
+        return empty
+    effect = _means(empty, a, b, len(a) + len(b))
+    found = welch(a, b, ALPHA)
+    if found is None:
+        return effect
+    low, high, p = found
+    return replace(effect, low=low, high=high, p=p, method="fixed: Welch's test on units")
+
+
+def _by_blocks(
+    empty: Effect,
+    a: Array,
+    b: Array,
+    n: int,
+    ends: tuple[float, float] | None,
+    planned: int | None,
+    same_within: float | None,
+) -> Effect:
+    if not len(a):
+        return empty
+    effect = _means(empty, a, b, n)
+    if ends is None:
+        n_blocks = max(1, round((planned or _DEFAULT_PLANNED) * len(a) / n))
+        always = asymptotic_mean(b - a, n_blocks)
+        return replace(effect, low=always.low, high=always.high, method=MIXTURE)
+    width = ends[1] - ends[0]
+    found = sequential_mean((b - a) / width, None if same_within is None else same_within / width)
+    low, high = (None if end is None else end * width for end in (found.low, found.high))
+    return replace(effect, low=low, high=high, p=found.p, method=BETTING)
+
+
+def _means(empty: Effect, a: Array, b: Array, n: int) -> Effect:
+    first, second = float(a.mean()), float(b.mean())
+    return replace(empty, a=first, b=second, difference=second - first, n=n)
+
+
+def _beside(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Effect]:
+    for name, unit in (("latency", "s"), ("cost", "cost")):
+        a, b = _values(arms.of(0), name), _values(arms.of(1), name)
+        if not len(a) or not len(b):
+            continue
+        missing = sum(arms.n) - len(a) - len(b)
+        empty = Effect(name, unit, None, None, None, None, None, 0, missing, "", None, "lower")
+        if test == FIXED:
+            yield _by_welch(empty, a, b)
+        else:
+            sizes = block_sizes(*experiment.shares)
+            first, second = blocks(a, b, sizes)
+            yield _by_blocks(empty, first, second, len(first) * sum(sizes), None, experiment.part.planned, None)
+
+
+def _checks(experiment: OnlineExperiment, found: Outcomes, arms: _Arms) -> Iterator[AbCheck]:
+    yield _ratio(experiment, arms)
+    n = len(found.units)
+    strayed = [("units in one arm only", arms.n_both, "are in both arms, and left out")]
+    if experiment.part.assigned == "by_hash":
+        strayed.append(
+            ("arms as the hash gives them", arms.n_other_arm, "are in an arm that the hash does not give them")
+        )
+        strayed.append(
+            ("traffic as the hash gives it", arms.n_other_traffic, "are not in the experiment by their hash")
+        )
+    for name, count, words in strayed:
+        bad = count > _MOST_STRAYED * n
+        yield AbCheck(name, f"{count:,} of {n:,} units {words}", fine=count == 0, invalidates=bad)
+    yield _missing(experiment, arms)
+    repeated = sum(1 for unit in found.units.values() if unit.rows > 1)
+    rows = found.n_rows - found.n_not_exposed
+    yield AbCheck(
+        "one unit counts once", f"{rows:,} records of {n:,} units; {repeated:,} have several, and count by their mean"
+    )
+    if found.n_not_exposed:
+        yield AbCheck("exposure", f"{found.n_not_exposed:,} records of units that did not see their arm are left out")
+
+
+def _ratio(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
+    p = ratio_p(arms.n, experiment.shares)
+    meant = " : ".join(f"{100 * share:g}" for share in experiment.shares)
+    told = f"{arms.n[0]:,} and {arms.n[1]:,} units, meant as {meant}"
+    if p is None:
+        return AbCheck("sample ratio", f"{told}: nothing to test", fine=False, invalidates=True)
+    bad = p < MISMATCH
+    told = f"{told} (chi-square, p = {p:.2g})"
+    if bad:
+        told = f"{told}: below {MISMATCH:g}, so something sorts units by arm, or loses them"
+    return AbCheck("sample ratio", told, fine=not bad, invalidates=bad)
+
+
+def _missing(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
+    counts = [(n - missing, missing) for n, missing in zip(arms.n, arms.missing, strict=True)]
+    p = independence_p(counts)
+    names = experiment.arms
+    told = "without an outcome: " + ", ".join(
+        f"{missing:,} of {n:,} in {name}" for name, n, missing in zip(names, arms.n, arms.missing, strict=True)
+    )
+    if p is None or p >= MISMATCH:
+        return AbCheck("outcomes are missing alike", told)
+    sentence = f"{told} (p = {p:.1g}): what is missing in one arm alone is missing for a reason"
+    return AbCheck("outcomes are missing alike", sentence, fine=False, invalidates=True)
+
+
+def _early(experiment: OnlineExperiment, test: str, n: int) -> Iterator[str]:
+    part = experiment.part
+    if part.test == FIXED and test != FIXED:
+        yield (
+            f"{n:,} of {part.planned:,} planned units: a fixed test must not be read before its end, and is not;"
+            " the always-valid interval stands in for it"
+        )
+
+
+def _facts(experiment: OnlineExperiment, arms: _Arms) -> tuple[ArmFacts, ArmFacts]:
+    a, b = (
+        ArmFacts(letter, name, (("units", f"{n:,}"), ("share", f"{100 * share:g} %")))
+        for letter, name, n, share in zip("AB", experiment.arms, arms.n, experiment.shares, strict=True)
+    )
+    return a, b
+
+
+def _method(experiment: OnlineExperiment, quality: Effect) -> str:
+    sizes = block_sizes(*experiment.shares)
+    paired = f"blocks of {sizes[0]} and {sizes[1]} units as they came; " if quality.method in (BETTING, MIXTURE) else ""
+    return f"{paired}{quality.method or 'too few units'}; {100 * (1 - ALPHA):.0f} % intervals"

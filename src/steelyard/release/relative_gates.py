@@ -1,0 +1,241 @@
+"""Gates on a baseline: a run held against the run behind it, sample by sample.
+
+A gate fails when its figure is beyond what is allowed by more than noise: the interval of the paired difference lies
+beyond it, and so does the paired test. Several slices of one gate are several chances to err, and are adjusted for one
+another (Holm). `for sure` turns the burden of proof round: the gate passes only when the figure is shown to be within.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.analysis.against import Against
+from steelyard.analysis.compare_model import MetricChange
+from steelyard.analysis.compared_figures import UNTOUCHED
+from steelyard.analysis.intervals import t_quantile, t_two_sided
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, holm, least_p
+from steelyard.records import Verdict
+from steelyard.release.gates import shown
+from steelyard.release.model import GateResult
+from steelyard.suite.gates import EVERY, Gate
+
+DIFFERENCE = "±"
+"""Stands before the unit of a figure that says how much more or less."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A figure's change in one slice, as far from the limit as it is."""
+
+    metric: str
+    change: MetricChange
+    room: float
+    """How far the difference is from the limit; below 0 beyond it."""
+
+
+def relative_results(gate: Gate, against: Against) -> list[GateResult]:
+    """The results of one gate: one for each slice that it speaks of."""
+    changes = against.changes(gate)
+    if not changes:
+        told = f"this run and {gate.baseline} do not both have {gate.metric}: nothing can be compared"
+        return [undecided(gate, told, baseline=against.a.header.id)]
+    if gate.factor is None:
+        return _judged(gate, {gate.metric: changes[""]}, against)
+    asked = _asked(gate, changes, against)
+    found = {f"{gate.factor}.{name}.{gate.metric}": change for name, change in asked.items() if change is not None}
+    missing = [
+        undecided(gate, _why_missing(gate, name, against), f"{gate.factor}.{name}.{gate.metric}", against.a.header.id)
+        for name, change in asked.items()
+        if change is None
+    ]
+    return _judged(gate, found, against) + missing
+
+
+def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:
+    """A gate of which nobody can tell, and why."""
+    sliced = gate.metric if gate.factor is None else f"{gate.factor}.{gate.slice}.{gate.metric}"
+    return _result(gate, metric or sliced, Estimate(None, 0), Verdict.AMBIGUOUS, reason, baseline)
+
+
+def _asked(gate: Gate, changes: dict[str, MetricChange], against: Against) -> dict[str, MetricChange | None]:
+    """The slices a gate speaks of, those of either run included that have no pair."""
+    if gate.slice != EVERY:
+        name = gate.slice or ""
+        return {name: changes.get(name)}
+    before, after = against.slices(gate.factor or "")
+    return {name: changes.get(name) for name in dict.fromkeys([*changes, *after, *before])}
+
+
+def _why_missing(gate: Gate, name: str, against: Against) -> str:
+    before, after = against.slices(gate.factor or "")
+    what = f"{gate.factor} {name!r}"
+    if name in after and name not in before:
+        return f"{gate.baseline} has no {what}: there is nothing to hold it against"
+    if name in before and name not in after:
+        return f"this run has no {what}, and {gate.baseline} has"
+    if name in before:
+        return f"no sample of {what} can be compared with one of {gate.baseline}"
+    return f"neither this run nor {gate.baseline} has {what}"
+
+
+def _judged(gate: Gate, changes: dict[str, MetricChange], against: Against) -> list[GateResult]:
+    placed = [_Placed(metric, change, _room(gate, change)) for metric, change in changes.items()]
+    beyond = holm([_beyond(each, gate) for each in placed])
+    within = holm([_within(each, gate) for each in placed])
+    return [
+        _one(gate, each, against, beyond=p_beyond, within=p_within, several=len(placed))
+        for each, p_beyond, p_within in zip(placed, beyond, within, strict=True)
+    ]
+
+
+def _room(gate: Gate, change: MetricChange) -> float:
+    away = (change.difference.value or 0.0) - gate.threshold
+    return away if gate.operator == ">=" else -away
+
+
+def _beyond(placed: _Placed, gate: Gate) -> float | None:
+    """How likely chance alone puts a figure so far beyond the limit; None when nobody can tell."""
+    if placed.change.p is None:
+        return None
+    if placed.room >= -NO_CHANGE:
+        return 1.0
+    # What is beyond the limit is beyond no change at all, so the test of that is a floor.
+    return max(_p_at_limit(placed, upwards=gate.operator == ">="), placed.change.p)
+
+
+def _within(placed: _Placed, gate: Gate) -> float | None:
+    """How likely chance alone puts a figure so far within the limit; None when nobody can tell."""
+    if placed.change.p is None:
+        return None
+    return 1.0 if placed.room <= NO_CHANGE else _p_at_limit(placed, upwards=gate.operator == "<=")
+
+
+def _p_at_limit(placed: _Placed, *, upwards: bool) -> float:
+    """The two-sided p-value of the limit, from the interval's end that looks at it."""
+    difference = placed.change.difference
+    fewest = least_p(difference.n)
+    if difference.value is None or difference.low is None or difference.high is None or difference.n < 2:
+        return fewest
+    half = difference.high - difference.value if upwards else difference.value - difference.low
+    if half <= NO_CHANGE:
+        return fewest
+    df = difference.n - 1
+    return max(t_two_sided(abs(placed.room) / half * t_quantile(df), df), fewest)
+
+
+def _one(
+    gate: Gate, placed: _Placed, against: Against, *, beyond: float | None, within: float | None, several: int
+) -> GateResult:
+    change, baseline = placed.change, against.a.header.id
+    told = _told(gate, change)
+    hindered = () if against.anyway or change.group in UNTOUCHED else against.hindered_by
+    if change.difference.value is None:
+        told = f"no sample of this run can be compared with one of {gate.baseline}"
+        verdict = Verdict.AMBIGUOUS
+    elif hindered:
+        told = f"{told}; cannot tell, A being {gate.baseline} and B this run: {hindered[0]}"
+        verdict = Verdict.AMBIGUOUS
+    elif change.b.n < gate.min_n:
+        told = f"{told}; n {change.b.n} is below the {gate.min_n} that this gate asks for"
+        verdict = Verdict.AMBIGUOUS
+    else:
+        verdict, why = _verdict(gate, placed, beyond, within, several)
+        told = f"{told}: {why}"
+    spite = f"; in spite of: {against.hindered_by[0]}" if against.anyway and against.hindered_by else ""
+    return _result(gate, placed.metric, change.difference, verdict, told + spite, baseline)
+
+
+def _verdict(
+    gate: Gate, placed: _Placed, beyond: float | None, within: float | None, several: int
+) -> tuple[Verdict, str]:
+    side = "below" if gate.operator == ">=" else "above"
+    limit = f"more than {_allowed(gate)} {side}" if gate.threshold else side
+    among = f", as one of {several} slices" if several > 1 else ""
+    too_few = _too_few(placed.change, several)
+    cases = _cases(placed.change)
+    few = f"{cases} are too few to tell{among}" if too_few else f"how much of it is noise {cases} do not tell"
+    if placed.room < -NO_CHANGE:
+        if beyond is not None and beyond < SIGNIFICANT:
+            return Verdict.FAIL, f"{limit}, beyond noise ({_p(beyond)}{among})"
+        if beyond is None or too_few:
+            return Verdict.AMBIGUOUS, f"{limit}, and {few}"
+        told = f"{limit}, but within noise ({_p(beyond)}{among})"
+        return (Verdict.AMBIGUOUS if gate.for_sure else Verdict.PASS), told
+    if not gate.for_sure:
+        return Verdict.PASS, f"not {limit}"
+    if within is not None and within < SIGNIFICANT:
+        return Verdict.PASS, f"not {limit}, for sure ({_p(within)}{among})"
+    if within is None or too_few:
+        return Verdict.AMBIGUOUS, f"not {limit}, but not for sure: {few}"
+    return Verdict.AMBIGUOUS, f"not {limit}, but not for sure ({_p(within)}{among})"
+
+
+def _too_few(change: MetricChange, several: int) -> bool:
+    """Whether so few cases could not have failed the gate, had all of them gone wrong: then passing says nothing."""
+    return least_p(change.difference.n) * several >= SIGNIFICANT
+
+
+def _result(gate: Gate, metric: str, value: Estimate, verdict: Verdict, reason: str, baseline: str = "") -> GateResult:
+    return GateResult(
+        gate=gate.text,
+        metric=metric,
+        value=value,
+        threshold=gate.threshold,
+        operator=gate.operator,
+        verdict=verdict,
+        reason=reason,
+        unit=DIFFERENCE + gate.unit,
+        baseline=baseline,
+    )
+
+
+def _told(gate: Gate, change: MetricChange) -> str:
+    """`86.1 % -> 82.3 % (-3.8 points [-7.2, -0.4], 50 cases)`."""
+    before, after, by = change.a.value, change.b.value, change.difference
+    if before is None or after is None or by.value is None:
+        return "n/a"
+    interval = "" if by.low is None or by.high is None else f" [{_bare(by.low, gate)}, {_bare(by.high, gate)}]"
+    moved = f"{_bare(by.value, gate)}{_unit(gate)}{interval}"
+    return f"{shown(before, gate.unit)} -> {shown(after, gate.unit)} ({moved}, {_cases(change)})"
+
+
+def _bare(difference: float, gate: Gate) -> str:
+    if gate.unit in ("share", "score"):
+        return f"{round(100 * difference, 1) + 0.0:+.1f}"
+    return f"{difference + 0.0:+.3g}"
+
+
+def _unit(gate: Gate) -> str:
+    return {"share": " points", "score": " points", "s": " s"}.get(gate.unit, "")
+
+
+def _allowed(gate: Gate) -> str:
+    number = abs(gate.threshold) * (100 if gate.unit in ("share", "score") else 1)
+    told = f"{number:.6g}{_unit(gate)}"
+    return told.removesuffix("s") if told == "1 points" else told
+
+
+def _cases(change: MetricChange) -> str:
+    n = change.difference.n
+    return f"{n:,} case{'' if n == 1 else 's'}"
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p {value:.3f}"
+
+
+def results_data(results: Sequence[GateResult]) -> list[dict[str, object]]:
+    """The results as plain data, to be kept with a run."""
+    from dataclasses import asdict
+
+    return [asdict(each) | {"verdict": each.verdict.value} for each in results]
+
+
+def results_from(data: Sequence[dict[str, object]]) -> tuple[GateResult, ...]:
+    """The results back from plain data."""
+    return tuple(
+        GateResult(**(each | {"value": Estimate(**each["value"]), "verdict": Verdict(each["verdict"])}))  # type: ignore[arg-type]
+        for each in data
+    )

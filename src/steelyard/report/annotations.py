@@ -1,0 +1,180 @@
+"""A run as annotations on its files: the verdict first, then the cases that did not pass, those newly broken first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from steelyard.analysis.compare_model import Comparison
+from steelyard.errors import Mistake, SteelyardError, SuiteError
+from steelyard.records import Verdict
+from steelyard.report import figures, wording
+from steelyard.report.github import annotation
+from steelyard.report.model import Report, SampleDetail
+from steelyard.report.safe_text import as_text, clipped, one_line, shortened
+
+MOST = 10
+"""Of each level a code host shows so many a step, and drops the rest without a word."""
+_MOST_REASONS = 5
+_MOST_FINDINGS = 3
+_LONGEST = 300
+_LONGEST_MESSAGE = 4_000
+
+
+class Level(StrEnum):
+    """How loudly an annotation speaks."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A remark beside a line of a file, or on the whole job where there is no file."""
+
+    level: Level
+    title: str
+    message: str
+    file: str = ""
+    """Relative to the root of the repository."""
+    line: int | None = None
+
+    @property
+    def command(self) -> str:
+        """The line of a log that makes a GitHub job show it."""
+        message = shortened(self.message, _LONGEST_MESSAGE)
+        return annotation(self.level, message, title=self.title, file=self.file, line=self.line)
+
+
+_OF_CASES = {Verdict.FAIL: Level.ERROR, Verdict.INVALID: Level.ERROR, Verdict.AMBIGUOUS: Level.WARNING}
+_BAD = ("inconclusive", "malformed", "failed", "set-aside")
+
+Place = tuple[str, int | None]
+"""A file of the repository, and the line where one is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A case that did not pass, with its worst sample."""
+
+    case_id: str
+    worst: SampleDetail
+    n_bad: int
+    n: int
+    """Samples of the case among those that the report details."""
+    since: str = ""
+    """The baseline in which it passed; "" when it did not, or when there is none."""
+
+
+def troubles(report: Report, comparison: Comparison | None = None, baseline: str = "") -> list[Trouble]:
+    """The cases that did not pass, newly broken ones first, then the worst."""
+    by_case: dict[str, list[SampleDetail]] = {}
+    for detail in report.details:
+        by_case.setdefault(detail.line.case_id, []).append(detail)
+    broken = set() if comparison is None else {line.case_id for line in comparison.pairs.broken.lines}
+    found = []
+    for case_id, details in by_case.items():
+        bad = [detail for detail in details if wording.status(detail) in _BAD]
+        if bad:
+            found.append(Trouble(case_id, bad[0], len(bad), len(details), baseline if case_id in broken else ""))
+    return sorted(found, key=lambda trouble: not trouble.since)
+
+
+def run_annotations(
+    report: Report, found: Sequence[Trouble], places: Mapping[str, Place], *, file: str, why: str, holds: bool
+) -> list[Annotation]:
+    """The verdict at the suite's file, and at their own lines as many cases as are shown beside it.
+
+    `places` are those of cases, by id; `why` says why the headline number moved; `holds` whether the command lets the
+    run through.
+    """
+    shown = found[: MOST - 1]
+    level = _OF_CASES.get(report.decision.verdict or Verdict.PASS, Level.NOTICE)
+    name = clipped(report.header.suite_name, 60)
+    verdict = Annotation(
+        _of_verdict(report, holds=holds),
+        f"{name}: {wording.verdict_word(report)}",
+        "\n".join([*_verdict_lines(report), *([why] if why else []), *_left_off(report, found, len(shown))]),
+        file,
+    )
+    return [verdict, *(_case(report, name, each, level, places.get(each.case_id)) for each in shown)]
+
+
+def _of_verdict(report: Report, *, holds: bool) -> Level:
+    if not holds:
+        return Level.ERROR
+    return Level.NOTICE if report.decision.verdict in (Verdict.PASS, None) else Level.WARNING
+
+
+def _verdict_lines(report: Report) -> list[str]:
+    reasons = [*wording.reasons(report), *(f"suspect: {each}" for each in report.header.suspect)]
+    told = [one_line(reason, _LONGEST) for reason in reasons[:_MOST_REASONS]]
+    return [wording.verdict_meaning(report), f"pass rate {wording.pass_rate(report)}", *told]
+
+
+def _left_off(report: Report, found: Sequence[Trouble], shown: int) -> list[str]:
+    left_off = len(found) - shown
+    if left_off <= 0:
+        return []
+    at_least = "at least " if report.n_samples > len(report.details) else ""
+    return [f"{at_least}{figures.counted(len(found), 'case')} did not pass; {left_off:,} of them are not shown here"]
+
+
+def _case(report: Report, suite: str, trouble: Trouble, level: Level, place: Place | None) -> Annotation:
+    status = wording.status(trouble.worst)
+    what = f"passed in {trouble.since}, {status} now" if trouble.since else status
+    file, line = place or ("", None)
+    message = "\n".join(_case_lines(report, trouble))
+    return Annotation(level, f"{suite}: {clipped(trouble.case_id, 80)}: {what}", message, file, line)
+
+
+def _case_lines(report: Report, trouble: Trouble) -> list[str]:
+    detail = trouble.worst
+    several = [f"{trouble.n_bad:,} of {figures.counted(trouble.n, 'sample')} of this case; the worst:"]
+    told = outcome_sentence(report, detail, with_why=not detail.findings)
+    return [*(several if trouble.n > 1 else []), told, *_findings(detail)]
+
+
+def outcome_sentence(report: Report, detail: SampleDetail, *, with_why: bool = True) -> str:
+    """What came of a sample that did not pass, on one line, and what was found in it."""
+    line = detail.line
+    if not wording.is_conclusive(line):
+        return one_line(f"{wording.outcome_word(line.outcome)}: {line.why}", _LONGEST)
+    if wording.is_aside(detail):
+        return one_line(wording.aside_words(detail), _LONGEST)
+    reached = f"score {figures.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
+    return one_line(f"{reached}: {line.why}" if with_why and line.why else reached, _LONGEST)
+
+
+def _findings(detail: SampleDetail) -> list[str]:
+    lines = [
+        one_line(
+            f"{as_text(finding.get('code'))} {as_text(finding.get('place'))}: expected"
+            f" {clipped(as_text(finding.get('expected')), 120) or 'nothing'}, got"
+            f" {clipped(as_text(finding.get('got')), 120) or 'nothing'}",
+            _LONGEST,
+        )
+        for finding in detail.findings[:_MOST_FINDINGS]
+    ]
+    return [*lines, *filter(None, [wording.more_findings(detail, _MOST_FINDINGS)])]
+
+
+def mistake_annotations(error: SteelyardError, place: Callable[[Mistake], Place | None]) -> list[Annotation]:
+    """What was wrong before anything could be weighed, at its place where that is known."""
+    if not isinstance(error, SuiteError):
+        return [Annotation(Level.ERROR, "steelyard: nothing was weighed", str(error))]
+    shown = error.mistakes if len(error.mistakes) <= MOST else error.mistakes[: MOST - 1]
+    found = [
+        Annotation(Level.ERROR, "steelyard: a mistake in the suite", *_placed(mistake, place(mistake)))
+        for mistake in shown
+    ]
+    left_off = len(error.mistakes) - len(shown)
+    if left_off:
+        found.append(Annotation(Level.ERROR, "steelyard: nothing was weighed", f"{left_off:,} more mistakes"))
+    return found
+
+
+def _placed(mistake: Mistake, place: Place | None) -> tuple[str, str, int | None]:
+    return (str(mistake), "", None) if place is None else (mistake.message, *place)

@@ -1,0 +1,36 @@
+"""What stands behind a figure, in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, RenderableType
+
+from steelyard.analysis.explain_model import Explanation, PairExplanation
+from steelyard.report import explain_tables
+from steelyard.report.terminal_layout import Layout, print_parts, speaks_ascii_alone
+
+
+def print_explanations(
+    found: Sequence[Explanation | PairExplanation], console: Console, *, limit: int | None, title: str
+) -> None:
+    """Print each figure with its formula, what it leaves out and the samples behind it."""
+    layout = Layout(width=console.width, plain=speaks_ascii_alone(console))
+    print_parts(_parts(found, layout, limit, title), console)
+
+
+def _parts(
+    found: Sequence[Explanation | PairExplanation], layout: Layout, limit: int | None, title: str
+) -> Iterator[RenderableType]:
+    yield layout.text(title, "bold")
+    for each in found:
+        wrong = "" if each.agrees else "bold red"
+        rows = explain_tables.pair_facts(each) if isinstance(each, PairExplanation) else explain_tables.facts(each)
+        yield from layout.facts(explain_tables.headline(each), rows[:-1])
+        yield layout.bullet("check:", rows[-1][1], wrong)
+        yield from layout.table(explain_tables.reasons("Left out", each.excluded))
+        if isinstance(each, PairExplanation):
+            yield from layout.table(explain_tables.pairs_behind(each, limit))
+        else:
+            yield from layout.table(explain_tables.reasons("In it otherwise than as it stands", each.noted))
+            yield from layout.table(explain_tables.behind(each, limit))

@@ -1,0 +1,162 @@
+"""Alerts and what became of their notices. The database itself allows one open alert for each cause."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.store.database import Row, Session, in_pieces, placeholders
+from steelyard.store.text import from_stored, to_json, to_stored
+
+SENT, FAILED, SKIPPED = "sent", "failed", "skipped"
+"""What becomes of a notice on a channel."""
+
+_OPENED = ("suite_name", "cause", "opened_run", "opened_at", "seen_run", "content")
+_SELECT = """
+SELECT a.number, a.suite_name, a.cause, o.id, o.created_at, a.opened_at, s.id, s.created_at, c.id, a.closed_at,
+       a.content, a.ending
+FROM alerts a JOIN runs o ON o.number = a.opened_run JOIN runs s ON s.number = a.seen_run
+LEFT JOIN runs c ON c.number = a.closed_run
+"""
+_CLOSE = """
+UPDATE alerts SET closed_run = ?, closed_at = ?, ending = ?, seen_run = ? WHERE number = ? AND closed_at IS NULL
+"""
+_TOLD = """
+INSERT INTO deliveries (alert, notice, channel, state, tries, told_at, detail) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (alert, notice, channel) DO UPDATE SET
+    state = excluded.state, tries = deliveries.tries + excluded.tries, told_at = excluded.told_at,
+    detail = excluded.detail
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRecord:
+    """An alert as the store keeps it: which run raised it, which saw it last, and which found its cause gone."""
+
+    number: int
+    suite_name: str
+    cause: str
+    """What tells it from every other of its suite: the rule and what the rule found."""
+    opened_run: str
+    opened_run_at: float
+    """When that run was begun."""
+    opened_at: float
+    seen_run: str
+    """The newest run in which the cause was looked for and found; of a closed alert, in which it was gone."""
+    seen_run_at: float
+    closed_run: str | None
+    closed_at: float | None
+    content: dict[str, Any]
+    """What people were told when it was raised."""
+    ending: dict[str, Any] | None = None
+    """What they were told when it was closed."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its cause is there still, as far as anybody knows."""
+        return self.closed_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What became of one notice of an alert on one channel."""
+
+    alert: int
+    notice: str
+    """raised, or closed."""
+    channel: str
+    state: str
+    tries: int
+    told_at: float
+    detail: str = ""
+    """Why it failed; "" when it did not."""
+
+
+def open_alert(session: Session, suite: str, cause: str, run: int, content: dict[str, Any]) -> AlertRecord | None:
+    """Add an open alert; None when there is one for the same cause. `run` is the run's number."""
+    key = (to_stored(suite), to_stored(cause))
+    where = "WHERE a.suite_name = ? AND a.cause = ? AND a.closed_at IS NULL"
+    if session.execute(f"{_SELECT} {where}", key):
+        return None
+    session.insert("alerts", _OPENED, [(*key, run, time.time(), run, to_json(content))])
+    return _record(session.execute(f"{_SELECT} {where}", key)[0])
+
+
+def see_alerts(session: Session, numbers: Sequence[int], run: int) -> None:
+    """Note the run as the newest that found these causes."""
+    for piece in in_pieces(numbers):
+        sql = f"UPDATE alerts SET seen_run = ? WHERE closed_at IS NULL AND number IN ({placeholders(piece)})"  # noqa: S608
+        session.execute(sql, (run, *piece))
+
+
+def close_alert(session: Session, number: int, run: int, ending: dict[str, Any]) -> bool:
+    """Close an alert; False when somebody else has."""
+    if not session.execute("SELECT 1 FROM alerts WHERE number = ? AND closed_at IS NULL", (number,)):
+        return False
+    session.execute(_CLOSE, (run, time.time(), to_json(ending), run, number))
+    return True
+
+
+def alerts_of(session: Session, suite: str | None, *, closed: bool) -> list[AlertRecord]:
+    """The alerts of a suite, or of all, oldest first."""
+    asked = [] if closed else ["a.closed_at IS NULL"]
+    asked += [] if suite is None else ["a.suite_name = ?"]
+    where = f"WHERE {' AND '.join(asked)}" if asked else ""
+    rows = session.execute(f"{_SELECT} {where} ORDER BY a.number", [] if suite is None else [to_stored(suite)])
+    return [_record(row) for row in rows]
+
+
+def keep_deliveries(session: Session, deliveries: Sequence[Delivery]) -> None:
+    """Add what became of notices; tries of the same notice on the same channel add up."""
+    session.many(
+        _TOLD,
+        [
+            (
+                each.alert,
+                each.notice,
+                to_stored(each.channel),
+                each.state,
+                each.tries,
+                each.told_at,
+                to_stored(each.detail),
+            )
+            for each in deliveries
+        ],
+    )
+
+
+def deliveries_of(session: Session, alerts: Sequence[int]) -> list[Delivery]:
+    """What became of every notice of these alerts, by alert."""
+    found: list[Delivery] = []
+    for piece in in_pieces(alerts):
+        rows = session.execute(
+            "SELECT alert, notice, channel, state, tries, told_at, detail FROM deliveries"  # noqa: S608 - marks alone
+            f" WHERE alert IN ({placeholders(piece)}) ORDER BY alert, told_at, channel",
+            piece,
+        )
+        found += [
+            Delivery(alert, notice, from_stored(channel), state, tries, at, from_stored(detail))
+            for alert, notice, channel, state, tries, at, detail in rows
+        ]
+    return found
+
+
+def _record(row: Row) -> AlertRecord:
+    number, suite, cause, opened, opened_run_at, opened_at, seen, seen_at, closed, closed_at, content, ending = row
+    return AlertRecord(
+        number=number,
+        suite_name=from_stored(suite),
+        cause=from_stored(cause),
+        opened_run=from_stored(opened),
+        opened_run_at=opened_run_at,
+        opened_at=opened_at,
+        seen_run=from_stored(seen),
+        seen_run_at=seen_at,
+        closed_run=None if closed is None else from_stored(closed),
+        closed_at=closed_at,
+        content=json.loads(content),
+        ending=None if ending is None else json.loads(ending),
+    )

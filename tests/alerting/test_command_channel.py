@@ -1,0 +1,109 @@
+"""A program as a channel, and GitHub."""
+
+import json
+import sys
+
+import pytest
+
+from parts.alerts import QUICK, message, notice, place, reading, told_by
+from steelyard.alerting.channel import Patience
+from steelyard.alerting.deliver import deliver
+from steelyard.alerting.notices import Kind
+from steelyard.suite.alert_channels import Command, GitHub
+
+
+def send(channel, where, sent=None, patience=QUICK):
+    return deliver([(channel, sent or message())], where, patience)[0]
+
+
+def python(code, *more):
+    return Command(argv=[sys.executable, "-c", code, *more])
+
+
+def test_a_program_gets_the_alerts_on_its_standard_input(tmp_path):
+    code = "import sys, pathlib; pathlib.Path('got.json').write_bytes(sys.stdin.buffer.read())"
+    outcome = send(python(code), place(tmp_path))
+    assert (outcome.state, outcome.tries) == ("sent", 1)
+    data = json.loads((tmp_path / "got.json").read_text())
+    assert data["alerts"][0]["title"] == "pass_rate is worse than in release"
+
+
+def test_no_shell_is_between(tmp_path):
+    code = "import sys, pathlib; pathlib.Path('args').write_text(repr(sys.argv[1:]))"
+    assert send(python(code, "$HOME; touch pwned", "`id`"), place(tmp_path, HOME="/x")).state == "sent"
+    assert (tmp_path / "args").read_text() == "['$HOME; touch pwned', '`id`']"
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_program_that_fails_is_run_again_and_its_words_are_told(tmp_path):
+    code = "import pathlib; p = pathlib.Path('n'); p.write_text(p.read_text() + 'x' if p.exists() else 'x'); print('no luck'); raise SystemExit(3)"
+    outcome = send(python(code), place(tmp_path))
+    assert (outcome.state, outcome.tries, outcome.detail) == ("failed", 3, "exit code 3: no luck")
+    assert (tmp_path / "n").read_text() == "xxx"
+
+
+def test_a_program_that_reads_nothing_is_no_trouble(tmp_path):
+    assert send(python("pass"), place(tmp_path)).state == "sent"
+
+
+def test_a_program_that_is_not_there(tmp_path):
+    outcome = send(Command(argv=["no-such-program-here"]), place(tmp_path))
+    assert (outcome.state, outcome.tries) == ("failed", 1)
+    assert outcome.detail.startswith("no-such-program-here cannot be run")
+
+
+def test_a_program_that_never_ends_is_ended_with_what_it_started(tmp_path):
+    psutil = pytest.importorskip("psutil")
+    code = (
+        "import subprocess, sys, pathlib, time;"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        "pathlib.Path('child').write_text(str(child.pid)); time.sleep(60)"
+    )
+    outcome = send(python(code), place(tmp_path), patience=Patience(tries=1, each=1.5, in_all=5.0))
+    assert (outcome.state, outcome.detail) == ("failed", "no end after 1.5 s")
+    child = int((tmp_path / "child").read_text())
+    gone, alive = psutil.wait_procs([psutil.Process(child)], timeout=5) if psutil.pid_exists(child) else ([], [])
+    assert alive == []
+
+
+def test_github_gets_annotations_and_a_summary(tmp_path):
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    where = place(tmp_path, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    evil = notice(
+        reading=reading(what="100 % bad\n::error::owned", quotes=(("got", "</pre><script>x</script>\n\n# big"),))
+    )
+    over = notice(Kind.RECOVERED, now=reading(what="all is well"), alert=8)
+    assert send(GitHub(), where, message(evil, over)).state == "sent"
+    first, second = told_by(where)
+    assert first.startswith("::error title=demo%3A 100 %25 bad %3A%3Aerror%3A%3Aowned::How much: 78.0 %25 now")
+    assert "\n" not in first
+    assert second.startswith("::notice title=demo%3A RECOVERED%3A all is well::")
+    text = summary.read_text()
+    assert text.startswith("before\n### Alerts of demo\n")
+    assert "<script>" not in text
+    assert "\n# big" not in text
+
+
+def test_outside_of_github_nothing_is_said(tmp_path):
+    where = place(tmp_path)
+    outcome = send(GitHub(), where)
+    assert (outcome.state, outcome.detail, told_by(where)) == ("skipped", "", [])
+
+
+def test_a_summary_that_cannot_be_written_is_told(tmp_path):
+    where = place(tmp_path, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(tmp_path / "no" / "folder"))
+    outcome = send(GitHub(), where)
+    assert (outcome.state, outcome.tries) == ("failed", 1)
+    assert outcome.detail.startswith("the job summary cannot be written")
+
+
+def test_nothing_that_goes_wrong_in_a_channel_is_raised(tmp_path):
+    def breaks(_line):
+        raise RuntimeError("a defect")
+
+    from steelyard.alerting.channel import Place
+
+    where = Place({"GITHUB_ACTIONS": "true"}, tmp_path, breaks)
+    outcome = send(GitHub(), where)
+    assert (outcome.state, outcome.detail) == ("failed", "RuntimeError: a defect")

@@ -1,0 +1,362 @@
+"""Why the headline number moved, worked out by hand. Every portion is B minus A; all of them sum to the change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parts.columns import Made
+from parts.compared import compared
+from steelyard.analysis.attribution import attribute
+from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion, Reweighed
+from steelyard.analysis.attribution_wording import sentence
+from steelyard.analysis.compare import compare
+from steelyard.analysis.compared_cases import common_cases
+from steelyard.analysis.model import Estimate
+from steelyard.suite.case import Case
+
+BY_SCORE = {"passing": None}
+MODEL = {"passing": None, "judge": {"mode": "model"}}
+T_3 = 3.182446
+"""The 97.5 % point of Student's t with 3 degrees of freedom (printed tables)."""
+
+
+def samples(scores, **more):
+    """Case k has the k-th score; None is a call that failed."""
+    return [
+        Made(f"c{k:02d}", score, "scored" if score is not None else "target_failed", **more)
+        for k, score in enumerate(scores)
+    ]
+
+
+def run(scores, **more):
+    made = scores if scores and isinstance(scores[0], Made) else samples(scores)
+    return compared(made, **({"described": BY_SCORE} | more))
+
+
+def judged(scores, judge, **more):
+    """A run whose samples a model has read."""
+    made = run(scores, described=MODEL, signature={"judge": judge, "rules": "r"}, **more)
+    n = made.columns.n
+    return replace(made, columns=replace(made.columns, mode=np.zeros(n, dtype=int), modes=["model"]))
+
+
+def split(a, b, again=None, same=()):
+    """The attribution; `again` is what weighing again gives, `same` are positions of pairs with the same answer."""
+
+    def identical(first, second):
+        return np.isin(np.arange(len(first)), list(same))
+
+    return attribute(a, b, common_cases(a, b), None if again is None else lambda _: again, identical)
+
+
+def by_cause(found):
+    return {portion.causes: portion.change.value for portion in found.portions}
+
+
+def check_sum(found):
+    assert sum(portion.change.value for portion in found.portions) == pytest.approx(found.total, abs=1e-9)
+
+
+def test_without_any_other_change_all_of_it_is_the_systems():
+    a, b = run([0.2, 0.4, 0.6, 0.8]), run([0.3, 0.4, 0.9, 0.8])
+    found = split(a, b)
+    # 2.0 / 4 to 2.4 / 4
+    assert (found.total, by_cause(found)) == (pytest.approx(0.1), {(Cause.SYSTEM,): pytest.approx(0.1)})
+    assert found.only_the_system
+    assert found.sentence == "+10.0 points, all of it the system's (cannot tell)"
+
+
+def test_the_systems_part_is_the_difference_that_compare_tells_with_its_interval():
+    a, b = run([0.0] * 12 + [1.0] * 8, described={}), run([1.0] * 9 + [0.0] * 3 + [1.0] * 7 + [0.0], described={})
+    told = compare(a, b).metrics[0].difference
+    system = split(a, b).portions[-1].change
+    assert (system.value, system.low, system.high) == (told.value, told.low, told.high)
+    assert not split(a, b).portions[-1].cannot_tell
+
+
+def test_removed_cases_explain_a_rise_that_no_answer_made():
+    # Two hard prompts were removed: 2.0 / 4 became 2.0 / 2.
+    a, b = run([1.0, 1.0, 0.0, 0.0]), run([1.0, 1.0])
+    found = split(a, b)
+    assert by_cause(found) == {(Cause.CASES,): 0.5, (Cause.SYSTEM,): 0.0}
+    assert found.sentence == "+50.0 points; of these +50.0 other cases, 0.0 system"
+
+
+def test_added_and_removed_cases_are_taken_off_on_their_own_side():
+    a = run([Made("old", 0.0), Made("x", 0.4), Made("y", 0.8)])
+    b = run([Made("x", 0.5), Made("y", 0.9), Made("new", 1.0), Made("newer", 0.8)])
+    found = split(a, b)
+    # A: 1.2 / 3 = 0.4, common 0.6; B: 3.2 / 4 = 0.8, common 0.7. Cases (0.6 - 0.4) + (0.8 - 0.7), system 0.7 - 0.6.
+    assert by_cause(found) == {(Cause.CASES,): pytest.approx(0.3), (Cause.SYSTEM,): pytest.approx(0.1)}
+
+
+def test_another_question_under_the_same_id_is_another_case():
+    b = run([1.0, 0.5], cases={"c00": Case("c00", "another question", "c00")})
+    found = split(run([0.0, 0.5]), b)
+    # A: 0.25, common 0.5; B: 0.75, common 0.5.
+    assert by_cause(found) == {(Cause.CASES,): pytest.approx(0.5), (Cause.SYSTEM,): 0.0}
+
+
+def test_failed_calls_have_their_own_part_and_are_no_change_of_the_system():
+    # A: (0.2 + 0.6 + 1.0) / 3 = 0.6; B: (0.2 + 0.5) / 2 = 0.35. Both have c00 and c01: 0.4 and 0.35.
+    found = split(run([0.2, 0.6, 1.0]), run([0.2, 0.5, None]))
+    assert by_cause(found) == {(Cause.AVAILABILITY,): pytest.approx(-0.2), (Cause.SYSTEM,): pytest.approx(-0.05)}
+    assert found.portions[0].told == "1 readings of A and 0 of B alone"
+    assert found.portions[0].how is How.COUNTED
+
+
+def test_the_interval_of_removed_cases_is_that_of_what_each_case_adds():
+    # m(common) - m(all) = 1 - 0.5. Deviations: kept cases 0 / 2 - 0.5 / 4, removed ones 0.5 / 4: 4 squares of 1 / 64;
+    # error = sqrt(4 / 3 * 4 / 64), and t with 3 degrees of freedom.
+    change = split(run([1.0, 1.0, 0.0, 0.0]), run([1.0, 1.0])).portions[0].change
+    half = T_3 * (4 / 3 * 4 / 64) ** 0.5
+    assert (change.low, change.high) == (pytest.approx(0.5 - half, abs=1e-6), pytest.approx(1.0))  # cut at 100 points
+
+
+def test_scorers_then_truth_then_what_is_left():
+    a = run([0.0, 0.0, 1.0, 1.0], signature={"scorers": "s1"})
+    b = run([1.0, 0.5, 1.0, 0.5], signature={"scorers": "s2"}, cases={"c01": Case("c01", "c01", "edited")})
+    again = Reweighed(np.array([0.2, 0.0, 1.0, 0.6]), np.array([0.2, 0.8, 1.0, 0.6]))
+    found = split(a, b, again)
+    # Means 0.5, 0.45, 0.65, 0.75.
+    assert by_cause(found) == {
+        (Cause.SCORERS,): pytest.approx(-0.05),
+        (Cause.TRUTH,): pytest.approx(0.2),
+        (Cause.SYSTEM,): pytest.approx(0.1),
+    }
+    assert found.sentence.startswith("+25.0 points; of these +20.0 truth edits, -5.0 scorers and weights, +10.0 system")
+    check_sum(found)
+
+
+def test_edited_truths_are_listed_by_what_they_moved():
+    cases = {name: Case(name, name, "edited") for name in ("c00", "c01", "c02")}
+    a, b = run([0.0, 0.5, 0.3, 1.0]), run([1.0] * 4, cases=cases)
+    edits = split(a, b, Reweighed(truth=np.array([0.25, 1.0, 0.3, 1.0]))).truth_edits
+    assert (edits.n_cases, edits.n_moved) == (3, 2)
+    assert [(one.case_id, one.n, one.moved, one.part) for one in edits.listed] == [
+        ("c01", 1, 0.5, 0.125),
+        ("c00", 1, 0.25, 0.0625),
+    ]
+
+
+def test_answers_that_the_other_suite_cannot_read_count_as_missing():
+    # 1 of 40 has no reading by B's scorers; the others are worth what they were. A: 20 / 40, without it 20 / 39.
+    a, b = (run([0.0] * 20 + [1.0] * 20, signature={"scorers": name}) for name in "st")
+    values = np.array([np.nan] + [0.0] * 19 + [1.0] * 20)
+    found = split(a, b, Reweighed(scorers=values, truth=values))
+    # It is taken off on both sides, where it is worth the same.
+    assert by_cause(found)[(Cause.AVAILABILITY,)] == pytest.approx(0.0)
+    assert found.portions[0].told == "1 readings of A and 1 of B alone"
+    check_sum(found)
+
+
+def test_a_suite_that_cannot_read_many_answers_is_not_believed():
+    a, b = (run([0.5] * 10, signature={"scorers": name}) for name in "st")
+    values = np.array([np.nan] * 3 + [1.0] * 7)
+    found = split(a, b, Reweighed(scorers=values, truth=values))
+    assert [portion.causes for portion in found.portions] == [(Cause.SCORERS, Cause.SYSTEM)]
+    assert found.joined == ("B's suite gives no reading of 3 of 10 answers of A",)
+
+
+def test_truth_that_nobody_weighed_again_is_joined_with_the_system_in_its_cases_only():
+    b = run([0.5, 0.6, 0.7, 0.9], cases={"c00": Case("c00", "c00", "edited")})
+    found = split(run([0.1, 0.6, 0.7, 0.8]), b)
+    # 0.4 / 4 in the edited case, 0.1 / 4 in the others.
+    assert by_cause(found) == {(Cause.TRUTH, Cause.SYSTEM): pytest.approx(0.1), (Cause.SYSTEM,): pytest.approx(0.025)}
+    assert "truth edits and system together" in found.sentence
+
+
+def test_scorers_that_are_not_at_hand_are_joined_and_not_guessed():
+    a, b = run([0.2, 0.4], signature={"scorers": "s"}), run([0.4, 0.8], signature={"scorers": "t"})
+    found = split(a, b, Reweighed(untold={Cause.SCORERS: "the suite is gone"}))
+    assert by_cause(found) == {(Cause.SCORERS, Cause.SYSTEM): pytest.approx(0.3)}
+    assert found.joined == ("the suite is gone",)
+    assert found.sentence == "+30.0 points, all of it scorers and weights and system together (cannot tell)"
+
+
+SHIFTED = [0.1, 0.1, 0.2, 0.2]
+"""What another judge gives four identical answers above the first one: 0.15 in the mean."""
+
+
+def another_judge(*, same, bought=None):
+    """Ten texts at 0.4; B's judge gives identical answers more, and the six other ones are 0.3 better by it."""
+    a = judged([0.4] * 10, "j1")
+    b = judged([0.4 + shift for shift in SHIFTED] + [0.7] * 6, "j2")
+    return split(a, b, None if bought is None else Reweighed(judge=bought), same=same)
+
+
+def test_identical_answers_measure_another_judge():
+    found = another_judge(same=range(4))
+    # The judge's 0.15 is carried over to all 10; what is left of (0.6 + 6 * 0.3) / 10 = 0.24 is the system's.
+    assert by_cause(found) == {(Cause.JUDGE,): pytest.approx(0.15), (Cause.SYSTEM,): pytest.approx(0.09)}
+    judge = found.portions[0]
+    # The mean of 0.1, 0.1, 0.2, 0.2 with its t interval: s = 0.057735, s / sqrt(4) = 0.028868.
+    assert (judge.change.low, judge.change.high) == (
+        pytest.approx(0.15 - T_3 * 0.0288675, abs=1e-6),
+        pytest.approx(0.15 + T_3 * 0.0288675, abs=1e-6),
+    )
+    assert (judge.how, judge.cannot_tell, judge.change.n) == (How.ANCHORS, False, 4)
+    assert judge.told == "4 answers that are the same in both runs, of 10 judged pairs"
+
+
+def test_without_anchors_judge_and_system_cannot_be_told_apart():
+    found = another_judge(same=())
+    assert by_cause(found) == {(Cause.JUDGE, Cause.SYSTEM): pytest.approx(0.24)}
+    assert "judge and system together" in found.sentence
+    assert "--rejudge N" in found.joined[0]
+
+
+def test_identical_answers_do_not_stand_for_scorers_that_are_not_at_hand():
+    a, b = judged([0.4] * 10, "j1"), judged([0.5] * 10, "j2")
+    b.header.signature["scorers"] = "s2"
+    found = split(a, b, same=range(4))
+    assert by_cause(found) == {(Cause.SCORERS, Cause.JUDGE, Cause.SYSTEM): pytest.approx(0.1)}
+
+
+def test_one_anchor_is_none():
+    assert [portion.causes for portion in another_judge(same=[0]).portions] == [(Cause.JUDGE, Cause.SYSTEM)]
+
+
+def test_bought_anchors_stand_for_the_answers_that_are_not_identical():
+    bought = np.full(10, np.nan)
+    bought[[4, 6, 8]] = [0.6, 0.7, 0.8]  # by B's judge; A's gave 0.4
+    found = another_judge(same=range(4), bought=bought)
+    # Identical ones exactly 0.6 / 10; the six others by the mean of 0.2, 0.3, 0.4: 0.6 * 0.3.
+    assert by_cause(found) == {(Cause.JUDGE,): pytest.approx(0.24), (Cause.SYSTEM,): pytest.approx(0.0)}
+    assert (found.anchors.identical, found.anchors.bought, found.anchors.n_cases) == (4, 3, 7)
+    assert found.portions[1].cannot_tell
+
+
+def test_anchors_that_agree_are_no_certainty():
+    a, b = judged([0.5] * 10, "j1"), judged([0.5] * 4 + [0.9] * 6, "j2")
+    judge = split(a, b, same=range(4)).portions[0]
+    # None of 4 moved: at most as a rate would by Bonett and Price, 1.96 * sqrt(2) / 6.
+    assert (judge.change.value, judge.change.high) == (0.0, pytest.approx(0.461967, abs=1e-6))
+    assert judge.cannot_tell
+
+
+def test_the_same_judge_has_the_part_of_identical_answers_and_no_more_without_a_drift():
+    a, b = judged([0.5] * 10, "j"), judged([0.6, 0.4, 0.7, 0.5] + [0.8] * 6, "j")
+    found = split(a, b, same=range(4))
+    # 0.2 / 10 on answers that are the same, 1.8 / 10 on the others.
+    assert by_cause(found) == {(Cause.JUDGE,): pytest.approx(0.02), (Cause.SYSTEM,): pytest.approx(0.18)}
+    assert found.portions[0].cannot_tell
+
+
+def test_a_judge_that_drifts_beyond_noise_is_carried_over():
+    a = judged([0.5] * 20, "j")
+    b = judged([0.6 + 0.01 * (k % 2) for k in range(10)] + [0.6] * 10, "j")
+    found = split(a, b, same=range(10))
+    # 0.105 on every anchor; nothing is left: (1.05 + 1.0) / 20 - 0.105.
+    assert by_cause(found) == {(Cause.JUDGE,): pytest.approx(0.105), (Cause.SYSTEM,): pytest.approx(-0.0025)}
+
+
+def test_the_same_judge_that_reads_another_truth_moves_by_the_truth():
+    cases = {"c00": Case("c00", "c00", "edited")}
+    a, b = judged([0.5] * 4, "j"), judged([0.9, 0.5, 0.5, 0.5], "j", cases=cases)
+    found = split(a, b, Reweighed(truth=np.array([0.5] * 4)), same=range(4))
+    assert by_cause(found) == {(Cause.TRUTH,): pytest.approx(0.1), (Cause.SYSTEM,): 0.0}
+
+
+def test_a_judge_that_is_code_is_exact():
+    a, b = judged([0.5] * 4, "j1"), judged([0.9, 0.7, 0.8, 0.8], "j2")
+    found = split(a, b, Reweighed(judge=np.array([0.7, 0.7, 0.7, 0.7]), by_code=True))
+    assert by_cause(found) == {(Cause.JUDGE,): pytest.approx(0.2), (Cause.SYSTEM,): pytest.approx(0.1)}
+    assert found.portions[0].how is How.REWEIGHED
+
+
+def test_noise_is_told_with_the_share_of_repeats():
+    def repeated(*values):
+        return [Made(f"c{k}", value, repeat=r) for k, pair in enumerate(values) for r, value in enumerate(pair)]
+
+    a = run(repeated((0.0, 0.0), (0.0, 0.0)))
+    b = run(repeated((0.1, 0.3), (0.3, 0.5)))
+    noise = split(a, b).noise
+    # Variance in a case 0.02, so 2 * 0.02 * 2 / 16 = 0.005; over cases: means 0.2 and 0.4, error 0.1, squared 0.01.
+    assert noise.of_repeats == pytest.approx(0.5)
+    # 0.3 with t of one degree of freedom is -0.9706 to 1.5706, which no score reaches: half of -0.9706 to 1.
+    assert noise.half_width == pytest.approx((1 + 12.706205 * 0.1 - 0.3) / 2, abs=1e-6)
+
+
+def test_runs_that_share_nothing_have_one_part():
+    found = split(run([Made("x", 0.2)]), run([Made("y", 0.9)]))
+    assert by_cause(found) == {(Cause.CASES, Cause.SYSTEM): pytest.approx(0.7)}
+    assert found.joined == ("the two runs have no case in common: nothing can be told apart",)
+    only_failed = split(run([0.2, None]), run([None, 0.9]))
+    assert by_cause(only_failed) == {(Cause.AVAILABILITY, Cause.SYSTEM): pytest.approx(0.7)}
+
+
+def test_a_run_without_any_reading_has_no_change_to_explain():
+    found = split(run([0.2]), run([None]))
+    assert (found.total, found.portions) == (None, ())
+    assert found.sentence == "nobody can say why the number moved: run B has no reading at all"
+
+
+def test_the_sentence_names_the_largest_first_and_the_system_last():
+    portions = (
+        Portion((Cause.JUDGE,), Estimate(0.006, 9), How.ANCHORS),
+        Portion((Cause.TRUTH,), Estimate(0.014, 9), How.REWEIGHED),
+        Portion((Cause.SYSTEM,), Estimate(-0.001, 9), How.LEFT, cannot_tell=True),
+    )
+    made = Attribution("pass_rate", Estimate(0.5, 9), Estimate(0.519, 9), 0.019, portions)
+    assert sentence(made) == "+1.9 points; of these +1.4 truth edits, +0.6 judge, -0.1 system (cannot tell)"
+
+
+scores = st.one_of(st.none(), st.floats(0, 1).map(lambda one: round(one, 3)))
+kept = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 1), scores), unique_by=lambda one: one[:2], max_size=14)
+
+
+@settings(max_examples=120, deadline=None)
+@given(kept, kept, st.data())
+def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
+    def made(rows):
+        return [
+            Made(f"c{case}", score, "target_failed" if score is None else "scored", repeat=repeat)
+            for case, repeat, score in rows
+        ]
+
+    by_pass = data.draw(st.booleans())
+    described = {"passing": {"at_least": 0.75, "text": ""} if by_pass else None, "judge": {"mode": "model"}}
+    edited = data.draw(st.sets(st.integers(0, 7)))
+    cases = {f"c{k}": Case(f"c{k}", f"c{k}", "edited") for k in edited}
+    runs = []
+    for rows, more in ((before, {}), (after, {"cases": cases})):
+        parts = {part: data.draw(st.sampled_from("xy")) for part in ("scorers", "judge", "rules")}
+        one = compared(made(rows), described=described, signature=parts, **more)
+        runs.append(replace(one, columns=replace(one.columns, mode=np.zeros(len(rows), dtype=int), modes=["model"])))
+    marks = data.draw(st.lists(st.booleans(), min_size=16, max_size=16))
+    values = st.lists(st.one_of(st.just(float("nan")), st.sampled_from([0.0, 1.0])), min_size=16, max_size=16)
+    again = data.draw(st.one_of(st.none(), st.tuples(values, values, values, st.booleans())))
+
+    def reweigh(wanted):
+        arrays = [np.array(each[: len(wanted.first)]) for each in again[:3]]
+        return Reweighed(*arrays, by_code=again[3])
+
+    a, b = runs
+    found = attribute(
+        a,
+        b,
+        common_cases(a, b),
+        None if again is None else reweigh,
+        lambda first, _: np.array(marks[: len(first)], dtype=bool),
+    )
+    if found.total is None:
+        assert found.portions == ()
+        return
+    check_sum(found)
+    for portion in found.portions:
+        low, value, high = portion.change.low, portion.change.value, portion.change.high
+        assert low is None or low <= value <= high
+    assert found.portions[-1].causes[-1] is Cause.SYSTEM
+
+
+@given(st.permutations(range(6)))
+def test_the_order_of_samples_changes_nothing(order):
+    made = samples([0.1, 0.5, None, 0.7, 0.9, 0.3])
+    b = run(samples([0.4, 0.2, 0.8, None, 1.0]))
+    assert split(run([made[k] for k in order]), b) == split(run(made), b)

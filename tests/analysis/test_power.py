@@ -1,0 +1,220 @@
+"""What a suite can detect: against independent tools, and by simulation of the very tests that compare runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from parts.noisy_runs import add_run
+from steelyard.analysis.paired_tests import paired_rate, sign_flip_test, sign_test
+from steelyard.analysis.power import Design, cases_needed, designs, power, repeats_needed, smallest
+from steelyard.analysis.recorded_power import recorded_power
+from steelyard.analysis.variance import RunSpread, Spread, spread_of
+from steelyard.errors import UserMistake
+from steelyard.records import Verdict
+from steelyard.store.open import open_store
+
+SPREAD = Spread(
+    n_runs=3,
+    n_pairs=2,
+    n_cases=50,
+    repeats=1,
+    variants=1,
+    mean=0.7,
+    between=0.04,
+    within=0.02,
+    response=0.0025,
+    change=0.0425,
+)
+TIMES = 1500
+"""Two standard errors of a power of 80 % by so many simulations are 2.1 points."""
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "runs.db"))
+    yield opened
+    opened.close()
+
+
+def test_the_power_of_the_average_is_that_of_statsmodels():
+    # statsmodels 0.14, TTestPower().power(effect_size, nobs, 0.05): 0.4, 50 -> 0.791787; 1.0, 10 -> 0.803097
+    spread = replace(SPREAD, within=0.005, response=0.0)
+    # A case's change has a variance of 2 x 0.005, a standard deviation of 0.1.
+    assert power(spread, Design(50, 1), 0.04, rate=False) == pytest.approx(0.791787, abs=1e-6)
+    assert power(spread, Design(10, 1), 0.1, rate=False) == pytest.approx(0.803097, abs=1e-6)
+    # TTestPower().solve_power(effect_size=0.3, alpha=0.05, power=0.8) -> 89.15 cases; (nobs=30) -> effect 0.529236
+    assert cases_needed(spread, 1, 0.03, rate=False) == 90
+    assert smallest(spread, Design(30, 1), rate=False) == pytest.approx(0.0529236, abs=1e-6)
+
+
+@pytest.mark.parametrize(("noise", "n", "change"), [(0.1, 20, 0.3), (0.2, 50, 0.15), (0.0, 40, 0.2), (0.3, 12, 0.7)])
+def test_the_power_of_the_pass_rate_is_that_of_all_tables(noise, n, change):
+    changing = noise * (1 - change) + change
+    up = (changing + change) / 2 / changing
+    expected = 0.0
+    for moved in range(n + 1):
+        for gained in range(moved // 2 + 1, moved + 1):
+            if sign_test(gained, moved - gained) < 0.05:
+                expected += stats.binom.pmf(moved, n, changing) * stats.binom.pmf(gained, moved, up)
+    spread = replace(SPREAD, within=noise / 2, response=0.0)
+    assert power(spread, Design(n, 1), change, rate=True) == pytest.approx(expected, abs=1e-8)
+
+
+def shown(spread: Spread, design: Design, change: float, *, rate: bool) -> float:
+    """How often the comparison shows a true change, by simulation."""
+    rng = np.random.default_rng([design.cases, design.repeats, int(rate)])
+    n, found = design.cases, 0
+    for _ in range(TIMES):
+        if rate:
+            # Two answers of a case differ by noise with 2 x p x (1 - p); `change` of all cases turn for good.
+            odds = rng.choice([0.1, 0.9], n)
+            first, second = (rng.random((2, n, design.repeats)) < odds[:, None]).astype(float)
+            turned = np.flatnonzero(rng.random(n) < change)
+            first[turned], second[turned] = 0.0, 1.0
+            moves = second - first
+        else:
+            shift = rng.normal(change, spread.response**0.5, (n, 1))
+            moves = shift + np.subtract(*rng.normal(0, spread.within**0.5, (2, n, design.repeats)))
+        if rate and design.repeats == 1:
+            p = paired_rate(first[:, 0], second[:, 0]).p
+        else:
+            p = sign_flip_test(moves.sum(axis=1))[0]
+        found += p is not None and p < 0.05
+    return found / TIMES
+
+
+@pytest.mark.parametrize(("cases", "repeats"), [(15, 1), (40, 1), (40, 3)])
+def test_the_smallest_change_of_the_average_is_shown_4_times_of_5(cases, repeats):
+    design = Design(cases, repeats)
+    change = smallest(SPREAD, design, rate=False)
+    assert 0.76 <= shown(SPREAD, design, change, rate=False) <= 0.84
+
+
+@pytest.mark.parametrize(("cases", "repeats"), [(30, 1), (80, 1), (30, 3)])
+def test_the_smallest_change_of_the_pass_rate_is_shown_4_times_of_5(cases, repeats):
+    # Cases that pass 9 times of 10, or 1 of 10: p (1 - p) = 0.09. Those that turn for good are no longer noisy.
+    spread = replace(SPREAD, within=0.09, response=0.0)
+    design = Design(cases, repeats)
+    change = smallest(spread, design, rate=True)
+    assert 0.76 <= shown(spread, design, change, rate=True) <= 0.84
+
+
+def test_five_cases_show_nothing_and_what_is_asked_for_is_enough():
+    assert smallest(SPREAD, Design(5, 10), rate=False) is None
+    assert smallest(SPREAD, Design(5, 10), rate=True) is None
+    for rate in (False, True):
+        needed = cases_needed(SPREAD, 3, 0.05, rate=rate)
+        assert power(SPREAD, Design(needed, 3), 0.05, rate=rate) >= 0.8
+        assert power(SPREAD, Design(needed - 1, 3), 0.05, rate=rate) < 0.8
+
+
+def test_more_repeats_help_until_only_the_cases_differ():
+    changes = [smallest(SPREAD, Design(50, repeats), rate=False) for repeats in (1, 2, 5, 100)]
+    assert changes == sorted(changes, reverse=True)
+    # 50 cases whose changes vary by 0.05 show (2.0096 + 0.85) x 0.05 / 7.07 = 0.0202 with any number of repeats.
+    assert repeats_needed(SPREAD, 50, 0.019, rate=False) is None
+    enough = repeats_needed(SPREAD, 50, 0.03, rate=False)
+    assert power(SPREAD, Design(50, enough), 0.03, rate=False) >= 0.8
+    assert power(SPREAD, Design(50, enough - 1), 0.03, rate=False) < 0.8
+
+
+def test_parts_of_the_variance_by_hand():
+    # Two cases, two repeats: means 0.5 and 0.8 in the new run, 0.4 and 0.6 in the old one. Squares 0.02 + 0.02 of the
+    # new, 0.02 + 0 of the old over 4 degrees of freedom: within 0.06 / 4 = 0.015.
+    def run(means: tuple[float, float], squares: float) -> RunSpread:
+        return RunSpread(("a", "b"), np.array(means), np.array([2, 2]), squares, 2, 2, 1)
+
+    found = spread_of([run((0.5, 0.8), 0.04), run((0.4, 0.6), 0.02)])
+    assert found.within == pytest.approx(0.015)
+    # Changes 0.1 and 0.2: variance 0.005; noise of repeats in it 0.015 x (1/2 + 1/2) is more: nothing is left.
+    assert (found.change, found.response) == (pytest.approx(0.005), 0.0)
+    # Means 0.5 and 0.8: variance 0.045, of which 0.015 / 2 is the noise of repeats.
+    assert found.between == pytest.approx(0.0375)
+    assert found.of_difference(3) == pytest.approx(2 * 0.015 / 3)
+
+
+def test_the_noise_of_recorded_runs_is_found(store):
+    rng = np.random.default_rng(1)
+    truth = rng.uniform(0.4, 0.6, (300, 1))
+    for number in range(3):
+        shift = rng.normal(0, 0.05, (300, 1))
+        add_run(store, number, truth + shift + rng.normal(0, 0.1, (300, 4)))
+    found = recorded_power(store, "demo", "average").spread
+    assert (found.n_runs, found.n_pairs, found.n_cases, found.repeats) == (3, 2, 300, 4)
+    # 0.01 of repeats; of a case's change 2 x 0.0025 beyond it; 0.2^2 / 12 and the shift between cases.
+    assert found.within == pytest.approx(0.01, rel=0.05)
+    assert found.response == pytest.approx(0.005, rel=0.25)
+    assert found.between == pytest.approx(0.2**2 / 12 + 0.0025, rel=0.2)
+
+
+def test_the_metric_is_the_pass_rate_where_there_is_a_pass_rule(store):
+    scores = np.random.default_rng(2).random((20, 2))
+    add_run(store, 1, scores)
+    assert recorded_power(store, "demo").metric == "pass_rate"
+    add_run(store, 2, scores, suite={"passing": None})
+    assert recorded_power(store, "demo").metric == "average"
+
+
+def test_without_repeats_and_without_a_second_run_only_the_worst_is_known(store):
+    scores = np.random.default_rng(3).uniform(0.2, 0.8, (40, 1))
+    add_run(store, 1, scores)
+    found = recorded_power(store, "demo", "average", 0.03)
+    assert (found.spread.within, found.spread.change, found.at_worst) == (None, None, True)
+    assert (found.table, found.needed, found.repeats_needed) == ((), (), None)
+    # Two runs with nothing in common: variance 2 x that of the scores, (2.0227 + 0.851) standard errors.
+    assert found.now == pytest.approx(2.87 * (2 * scores.var(ddof=1) / 40) ** 0.5, rel=0.01)
+
+
+def test_two_runs_without_repeats_know_their_own_repeats_only(store):
+    rng = np.random.default_rng(4)
+    for number in range(2):
+        add_run(store, number, rng.uniform(0.2, 0.8, (40, 1)))
+    found = recorded_power(store, "demo", "average", 0.1)
+    assert not found.at_worst
+    assert {design.repeats for design, _ in found.table} == {1}
+    assert [each.repeats for each in found.needed] == [1]
+    assert found.repeats_needed is None
+
+
+def test_runs_that_are_no_readings_of_the_same_instrument_are_left_out(store):
+    rng = np.random.default_rng(5)
+
+    def scores() -> np.ndarray:
+        return rng.random((12, 2))
+
+    add_run(store, 1, scores(), signature={"truth": "another"})
+    add_run(store, 2, scores(), verdict=Verdict.INVALID)
+    add_run(store, 3, scores(), rescored_from="demo-1")
+    add_run(store, 4, scores())
+    add_run(store, 5, scores(), ended=False)
+    add_run(store, 6, scores())
+    found = recorded_power(store, "demo")
+    assert found.runs == ("demo-6", "demo-4")
+    assert sum(found.left_out.values()) == 4
+    assert recorded_power(store, "demo", most_runs=1).runs == ("demo-6",)
+
+
+def test_no_run_and_no_reading_are_said(store):
+    with pytest.raises(UserMistake, match=r"no run of a suite demo.*steelyard run demo --repeats 3"):
+        recorded_power(store, "demo")
+    add_run(store, 1, np.array([[0.5, 0.6]]))
+    with pytest.raises(UserMistake, match="1 with fewer than two cases"):
+        recorded_power(store, "demo")
+
+
+def test_a_system_that_always_answers_the_same_shows_what_the_test_itself_takes(store):
+    for number in range(2):
+        add_run(store, number, np.tile(np.linspace(0.1, 0.9, 60)[:, None], (1, 2)))
+    assert recorded_power(store, "demo", "average").now == pytest.approx(0.0, abs=1e-9)
+    # McNemar's test, or sign flips over cases, need six cases that turn.
+    assert recorded_power(store, "demo", "pass_rate").now > 6 / 60
+
+
+def test_the_table_has_todays_cases_and_repeats():
+    assert Design(50, 1) in designs(SPREAD)
+    assert Design(500, 10) in designs(SPREAD)
+    assert {each.repeats for each in designs(replace(SPREAD, within=None))} == {1}

@@ -1,0 +1,178 @@
+"""Alerts from the command line: after a run, by hand, and listed."""
+
+import json
+
+import pytest
+
+from parts.command import invoke, steelyard
+from parts.loopback import Loopback, error, json_answer
+from parts.small_suite import write_suite
+
+OK = json_answer({"ok": True})
+SYSTEM = """
+import os
+def answer(case):
+    bad = case.input["number"] < int(os.environ.get("BAD", "0"))
+    return {"word": ("<!channel> no %d" if bad else "word %d") % case.input["number"]}
+"""
+
+
+@pytest.fixture
+def server():
+    with Loopback() as running:
+        running.on("/hook", OK)
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path, server, monkeypatch):
+    alerts = {"rules": ["gate_failed", "run_invalid"], "channels": [{"webhook": "HOOK"}]}
+    write_suite(tmp_path, n=10, alerts=alerts)
+    (tmp_path / "system.py").write_text(SYSTEM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOOK", server.url("/hook"))
+    return tmp_path
+
+
+def run(monkeypatch, bad, code, *more):
+    monkeypatch.setenv("BAD", str(bad))
+    return invoke("run", ".", *more, code=code)
+
+
+def kinds(server):
+    return [[alert["kind"] for alert in seen.json["alerts"]] for seen in server.requests]
+
+
+def test_a_cause_is_told_once_and_its_end_once(folder, server, monkeypatch):
+    for bad, code in ((0, 0), (5, 1), (6, 1), (0, 0), (0, 0)):
+        run(monkeypatch, bad, code)
+    assert kinds(server) == [["raised"], ["recovered"]]
+    first, second = (seen.json["alerts"][0] for seen in server.requests)
+    assert first["title"] == "the gate pass_rate >= 90 % fails"
+    assert first["look"] == f"steelyard gate {first['run']}"
+    assert second["title"] == "RECOVERED: the gate pass_rate >= 90 % holds"
+    assert second["since"]["run"] == first["run"]
+    run(monkeypatch, 5, 1)
+    assert kinds(server)[-1] == ["raised"]
+
+
+def test_the_exit_code_is_the_verdict_whatever_becomes_of_the_alerts(folder, server):
+    done = steelyard("run", ".", cwd=folder, env={"BAD": "5", "HOOK": server.url("/secretsecret")})
+    assert done.returncode == 1
+    assert "ALERT: the gate pass_rate >= 90 % fails" in done.stderr
+    assert "alerts NOT DELIVERED by webhook $HOOK after 1 try" in done.stderr
+    assert "secretsecret" not in done.stderr + done.stdout
+    (listed,) = json.loads(invoke("alerts", "list", "--json"))
+    assert [(each["state"], each["tries"]) for each in listed["deliveries"]] == [("failed", 1)]
+    assert "NOT DELIVERED (raised) by webhook $HOOK" in invoke("alerts", "list")
+
+
+def test_what_was_not_delivered_is_sent_after_the_next_run(folder, server, monkeypatch):
+    server.on("/hook", error(400), OK)
+    run(monkeypatch, 5, 1)
+    run(monkeypatch, 5, 1)
+    run(monkeypatch, 5, 1)
+    assert kinds(server) == [["raised"], ["raised"]]
+
+
+def test_nobody_is_told_of_the_end_of_what_they_never_heard_of(folder, server, monkeypatch):
+    server.on("/hook", error(400), OK)
+    run(monkeypatch, 5, 1)
+    run(monkeypatch, 0, 0)
+    assert len(server.requests) == 1
+
+
+def test_json_stays_json(folder, monkeypatch):
+    assert json.loads(run(monkeypatch, 5, 1, "--json"))["verdict"] == "FAIL"
+
+
+def test_no_alerts_when_none_are_wanted(folder, server, monkeypatch):
+    run(monkeypatch, 5, 1, "--no-alerts")
+    assert server.requests == []
+    assert json.loads(invoke("alerts", "list", "--json")) == []
+
+
+def test_a_part_of_the_suite_raises_and_closes_nothing(folder, server, monkeypatch):
+    run(monkeypatch, 5, 1)
+    run(monkeypatch, 5, 1, "--limit", "4")
+    run(monkeypatch, 0, 0, "--limit", "4")
+    assert kinds(server) == [["raised"]]
+    assert len(json.loads(invoke("alerts", "list", "--json"))) == 1
+
+
+def test_a_dry_run_shows_the_message_and_keeps_nothing(folder, server, monkeypatch):
+    run(monkeypatch, 5, 1, "--no-alerts")
+    told = invoke("alerts", "check", "--dry-run")
+    assert "nothing is kept or sent: a dry run" in told
+    assert "would be sent by webhook $HOOK:" in told
+    assert "How much: 50.0 % is not >= 90.0 %" in told
+    assert server.requests == []
+    assert invoke("alerts", "list") == "no open alerts\n"
+    data = json.loads(invoke("alerts", "check", "--dry-run", "--json"))
+    assert data["not_kept"] == "a dry run"
+    assert [each["kind"] for each in data["notices"]] == ["raised"]
+
+
+def test_a_check_by_hand_sends_and_keeps(folder, server, monkeypatch):
+    run(monkeypatch, 5, 1, "--no-alerts")
+    invoke("alerts", "check")
+    assert kinds(server) == [["raised"]]
+    assert "alert still open" in invoke("alerts", "check")
+    assert len(server.requests) == 1
+
+
+def test_a_check_ends_with_one_when_something_is_not_delivered(folder, server, monkeypatch):
+    server.on("/hook", error(400))
+    run(monkeypatch, 5, 1, "--no-alerts")
+    invoke("alerts", "check", code=1)
+
+
+def test_an_old_run_changes_nothing(folder, server, monkeypatch):
+    run(monkeypatch, 5, 1)
+    old = server.requests[0].json["run"]
+    run(monkeypatch, 0, 0)
+    assert "is newer" in invoke("alerts", "check", old)
+    assert kinds(server) == [["raised"], ["recovered"]]
+
+
+def test_rules_of_today_can_be_tried_on_a_run_of_yesterday(folder, monkeypatch):
+    write_suite(folder, n=10)
+    (folder / "system.py").write_text(SYSTEM)
+    run(monkeypatch, 5, 1)
+    assert "has no rules to be held against" in invoke("alerts", "check", code=2)
+    write_suite(folder, n=10, alerts={"rules": ["gate_failed"]})
+    assert "ALERT: the gate" in invoke("alerts", "check", "--suite", ".", "--dry-run")
+
+
+def test_rules_and_channels_may_be_the_project_s(folder, server, monkeypatch):
+    write_suite(folder, n=10)
+    (folder / "system.py").write_text(SYSTEM)
+    (folder / "steelyard.yaml").write_text("alerts: {rules: [gate_failed], channels: [{slack: HOOK}]}")
+    run(monkeypatch, 5, 1)
+    (seen,) = server.requests
+    assert "*words*: the gate pass" in seen.json["text"]
+
+
+def test_a_mistake_in_the_project_file_costs_no_run(folder, server, monkeypatch):
+    (folder / "steelyard.yaml").write_text("alerts: {rules: [gate_fails]}")
+    assert "did you mean gate_failed?" in run(monkeypatch, 5, 2)
+    assert not (folder / ".steelyard").exists()
+
+
+def test_a_gate_that_is_declared_no_more_is_no_recovery(folder, server, monkeypatch):
+    run(monkeypatch, 5, 1)
+    alerts = {"rules": ["gate_failed"], "channels": [{"webhook": "HOOK"}]}
+    write_suite(folder, n=10, alerts=alerts, gates=["average >= 10 %"])
+    (folder / "system.py").write_text(SYSTEM)
+    run(monkeypatch, 5, 0)
+    assert kinds(server) == [["raised"], ["withdrawn"]]
+
+
+def test_a_defect_in_alerts_is_told_and_fails_no_run(folder, monkeypatch):
+    from steelyard.alerting import check
+
+    def broken(*_more, **_others):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(check, "check_run", broken)
+    run(monkeypatch, 0, 0)

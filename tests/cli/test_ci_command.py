@@ -1,0 +1,167 @@
+"""`steelyard ci` in any CI: one command that runs, compares, gates and writes files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from parts.command import invoke, steelyard
+from parts.small_suite import write_suite
+from steelyard.cli.ci_command import command as ci
+from steelyard.cli.run_command import command as run
+
+WRONG = "def answer(case):\n    return {'word': 'no word ##[error] %d' % case.input['number']}\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with a suite of twelve cases that all pass, outside of GitHub."""
+    write_suite(tmp_path / "words", n=12)
+    monkeypatch.chdir(tmp_path)
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def test_outside_of_github_there_are_files_and_an_exit_code_and_no_commands(folder):
+    done = steelyard("ci", "words", "--junit", "j.xml", "--markdown", "c.md", "--html", "r.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "::" not in done.stderr
+    assert "written: j.xml\nwritten: c.md\nwritten: r.html\n" in done.stdout
+    assert all((folder / name).stat().st_size for name in ("j.xml", "c.md", "r.html"))
+
+
+def test_a_suite_that_could_never_fail_is_refused_before_anything_is_run(folder):
+    write_suite(folder / "words", n=12, gates=[])
+    assert "this step could never fail: declare `gates`" in invoke("ci", "words", code=2)
+    assert not (folder / ".steelyard").exists()
+    invoke("ci", "words", "--fail-on", "invalid")
+
+
+def test_a_milder_verdict_than_the_job_fails_on_ends_with_0(folder):
+    write_suite(folder / "words", n=12, gates=["pass_rate >= 90 % with n >= 100"])
+    assert json.loads(invoke("ci", "words", "--json", code=4))["verdict"] == "AMBIGUOUS"
+    report = json.loads(invoke("ci", "words", "--json", "--fail-on", "fail"))
+    assert (report["verdict"], report["exit_code"]) == ("AMBIGUOUS", 0)
+    write_suite(folder / "words", n=12, gates=["average <= 10 %"])
+    invoke("ci", "words", "--fail-on", "fail", code=1)
+    invoke("ci", "words", "--fail-on", "invalid")
+
+
+def test_a_file_that_cannot_be_written_is_known_before_anything_is_run(folder):
+    assert "there is no folder nowhere" in invoke("ci", "words", "--junit", "nowhere/j.xml", code=2)
+    assert not (folder / ".steelyard").exists()
+
+
+@pytest.fixture
+def released(folder):
+    """The folder with its run saved as release.json and not in the store that is used after."""
+    invoke("ci", "words", "--save", "release.json", "--store", "before.db")
+    return folder
+
+
+def test_a_snapshot_file_is_held_against_and_not_put_into_the_store(released):
+    (released / "words/system.py").write_text(WRONG)
+    for command in ("ci", "run"):
+        # A process of its own: Python keeps the system that it has imported.
+        done = steelyard(command, "words", "--against", "release.json", cwd=released)
+        told = " ".join(done.stdout.split())
+        assert done.returncode == 1, done.stderr
+        assert "pass_rate >= @release: 100.0 % -> 0.0 %" in told
+        assert "Against release (A, run words-" in told
+    assert len(json.loads(invoke("runs", "--json"))) == 2
+    gated = json.loads(invoke("gate", "LAST", "--against", "release.json", "--json", code=1))
+    assert gated["against"]["headline"]["verdict"] == "worse"
+
+
+def test_gates_on_a_baseline_are_held_against_the_file_of_its_name(released):
+    write_suite(released / "words", n=12, gates=["category.*.pass_rate >= release - 3 points"])
+    report = json.loads(invoke("ci", "words", "--against", "release.json", "--json"))
+    # Two categories, and the pass rate of all that --against asks for by itself.
+    assert [gate["verdict"] for gate in report["gates"]] == ["PASS"] * 3
+    assert report["exit_code"] == 0
+
+
+def test_a_snapshot_of_another_suite_is_refused(released):
+    write_suite(released / "verbs", n=12, name="verbs")
+    assert "holds a run of suite words, not of verbs" in invoke("ci", "verbs", "--against", "release.json", code=2)
+    assert "there is no snapshot at none.json" in invoke("ci", "words", "--against", "none.json", code=2)
+
+
+def test_the_comment_says_how_much_of_a_change_is_truth_edits(released):
+    cases = released / "words/cases.jsonl"
+    lines = [json.loads(line) for line in cases.read_text().splitlines()]
+    for line in lines[:3]:
+        line["expected"]["word"] = "another word"
+    cases.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    invoke("ci", "words", "--against", "release.json", "--markdown", "c.md", "--fail-on", "invalid")
+    # 3 of 12 cases fail by their new truth: 25 points, and the system answers as it did.
+    comment = (released / "c.md").read_text()
+    assert "**Why** &#8203;-25.0 points; of these -25.0 truth edits, 0.0 system" in comment
+    assert "words/cases.jsonl:&#8203;1 |" in comment
+
+
+def test_cases_that_passed_in_the_baseline_come_first(folder):
+    (folder / "words/system.py").write_text(
+        "from pathlib import Path\n\n"
+        "def answer(case):\n"
+        "    wrong = Path(__file__).with_name('wrong.txt').read_text().split()\n"
+        "    return {'word': 'no' if case.id in wrong else 'word %d' % case.input['number']}\n"
+    )
+    (folder / "words/wrong.txt").write_text("c0 c1")
+    invoke("ci", "words", "--save", "release.json", code=1)
+    (folder / "words/wrong.txt").write_text("c0 c1 c11")
+    invoke("ci", "words", "--against", "release.json", "--markdown", "c.md", code=1)
+    table = (folder / "c.md").read_text().partition("Cases that did not pass")[2].partition("<details>")[0]
+    rows = [line.split(" | ")[:2] for line in table.splitlines() if line.startswith("| c")]
+    assert rows == [["| c11", "failed, passed in release"], ["| c0", "failed"], ["| c1", "failed"]]
+
+
+def test_a_comment_fits_however_long_the_answers_are(released):
+    # Every sign of the answers is written as six in Markdown.
+    (released / "words/system.py").write_text("def answer(case):\n    return {'word': '<' * 50_000}\n")
+    done = steelyard("ci", "words", "--against", "release.json", "--markdown", "c.md", cwd=released)
+    assert done.returncode == 1, done.stderr
+    comment = (released / "c.md").read_text()
+    assert len(comment) < 65_536
+    assert "everything that changed" in comment
+    assert "<summary>The whole report</summary>" in comment
+
+
+def test_json_stays_json_in_a_github_job_and_holds_no_command(folder):
+    (folder / "words/system.py").write_text(WRONG)
+    done = steelyard("ci", "words", "--json", "--github", cwd=folder)
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    assert (report["verdict"], report["exit_code"]) == ("FAIL", 1)
+    assert "##[" not in done.stdout
+    assert "no word ##[error] 1" in json.dumps(report)
+    # Without GITHUB_WORKSPACE the working folder is the repository.
+    assert "::error file=words/cases.jsonl,line=1,title=words%3A c0%3A failed::" in done.stderr
+
+
+def test_a_job_whose_summary_cannot_be_written_keeps_its_verdict(folder):
+    env = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "nowhere/s", "GITHUB_OUTPUT": "nowhere/o"}
+    done = steelyard("ci", "words", cwd=folder, env=env)
+    assert done.returncode == 0
+    assert "note: the step summary could not be written" in done.stderr
+    assert "note: the outputs of the step could not be written" in done.stderr
+
+
+def test_mistakes_of_cases_are_annotated_ten_at_most(folder):
+    cases = folder / "words/cases.jsonl"
+    cases.write_text("".join(json.dumps({"id": "", "input": n}) + "\n" for n in range(14)))
+    done = steelyard("ci", "words", "--github", cwd=folder)
+    assert done.returncode == 2
+    annotated = [line for line in done.stderr.splitlines() if line.startswith("::error")]
+    assert len(annotated) == 10
+    assert annotated[1].startswith("::error file=words/cases.jsonl,line=2,")
+    assert annotated[-1] == "::error title=steelyard%3A nothing was weighed::5 more mistakes"
+
+
+def test_ci_takes_every_option_of_run(folder):
+    report = json.loads(invoke("ci", "words", "--only", "category=odd", "-n", 2, "--concurrency", 1, "--json"))
+    # 6 of the 12 cases are odd, each asked twice.
+    assert (report["run"]["n_planned"], report["repeats"]) == (12, 2)
+    assert {option.name for option in run.params} < {option.name for option in ci.params}

@@ -1,0 +1,248 @@
+"""Two arms in one loop: the same cases in random order, side by side; whatever stops it, nothing is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from parts.loopback import Loopback, json_answer, text_answer
+from parts.small_suite import http_target, write_suite
+from parts.two_arms import bad, good
+from steelyard import weighing
+from steelyard.engine import drawn_plan
+from steelyard.engine.drawn_plan import DrawnPlan, asks_until
+from steelyard.engine.options import RunOptions, Selection
+from steelyard.engine.plan import Plan
+from steelyard.errors import UserMistake
+from steelyard.interleaving import find_ab, metric_of, run_ab
+from steelyard.records import Outcome, RunState, Verdict
+from steelyard.release.ab_model import AbPlan
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite, with_target
+
+
+@pytest.fixture
+def server():
+    with Loopback() as running:
+        yield running
+
+
+@pytest.fixture
+def sqlite(tmp_path):
+    opened = open_store(str(tmp_path / "runs.db"))
+    yield opened
+    opened.close()
+
+
+def arms_of(tmp_path, server, n, *, a=bad, b=good, **more):
+    server.on("/a", a)
+    server.on("/b", b)
+    suite = load_suite(write_suite(tmp_path / "s", n=n, target=http_target(server.base_url), gates=[], **more))
+    return tuple(with_target(suite, None, {"url": f"{server.base_url}/{arm}"}) for arm in "ab")
+
+
+def asked(server):
+    return [(seen.path[1:], seen.json["number"]) for seen in server.requests]
+
+
+def drawn(folder, *, n=12, seed=0, max_cases=None, repeats=1):
+    suite = load_suite(write_suite(folder / "s", n=n))
+    plans = tuple(Plan(suite, Selection(), repeats) for _ in "ab")
+    return DrawnPlan(plans, seed, max_cases)
+
+
+def order_of(plan):
+    return [turn.case.id for turn in plan.turns()]
+
+
+def test_both_arms_of_a_call_are_side_by_side_and_a_coin_says_which_is_first(server, tmp_path, sqlite):
+    suites = arms_of(tmp_path, server, 40)
+    run_ab(suites, sqlite, RunOptions(concurrency=1, repeats=2), AbPlan())
+    calls = asked(server)
+    assert len(calls) == 40 * 2 * 2
+    pairs = list(zip(calls[::2], calls[1::2], strict=True))
+    assert all(one[1] == other[1] and {one[0], other[0]} == {"a", "b"} for one, other in pairs)
+    first = Counter(one[0] for one, _ in pairs)
+    # 80 coins: fewer than 24 of one side in 3 of 10,000 (binomial).
+    assert min(first["a"], first["b"]) >= 24
+    numbers = [one[1] for one, _ in pairs]
+    assert numbers[::2] == numbers[1::2]
+    assert sorted(numbers[::2]) == list(range(40)) != numbers[::2]
+
+
+def test_the_order_is_the_same_for_a_seed_and_another_for_another(tmp_path):
+    one = order_of(drawn(tmp_path))
+    assert one == order_of(drawn(tmp_path))
+    assert one != order_of(drawn(tmp_path, seed=1))
+    assert sorted(one) == sorted(order_of(drawn(tmp_path, seed=1)))
+
+
+def test_a_part_of_the_cases_is_the_beginning_of_the_order(tmp_path):
+    assert order_of(drawn(tmp_path, max_cases=5)) == order_of(drawn(tmp_path))[:5]
+    assert drawn(tmp_path, max_cases=50).n_cases == 12
+
+
+def test_cases_that_do_not_fit_into_memory_at_once_come_in_the_same_order(tmp_path, monkeypatch):
+    whole = order_of(drawn(tmp_path))
+    monkeypatch.setattr(drawn_plan, "_AT_ONCE", 5)
+    monkeypatch.setattr(drawn_plan, "_CHUNK", 2)
+    assert order_of(drawn(tmp_path)) == whole
+
+
+def test_what_is_done_is_not_asked_again_and_what_is_begun_is_brought_to_its_end(tmp_path):
+    plan = drawn(tmp_path, n=4, repeats=2)
+    order = order_of(plan)
+    kept = {(order[0], "", 0), (order[0], "", 1)}
+    turns = list(plan.turns([lambda ids: kept & {(one, "", n) for one in ids for n in (0, 1)}, None]))
+    assert [len(turn.asks) for turn in turns] == [2, 4, 4, 4]
+    assert [turn.begun for turn in turns] == [True, False, False, False]
+    # Nothing more is to be begun: only the case that was is asked, and only in arm B.
+    asks = list(asks_until(iter(turns), lambda turn: turn.begun))
+    assert [arm for arm, _ in asks] == [1, 1]
+
+
+def test_each_arm_is_an_ordinary_run_that_knows_what_it_belongs_to(server, tmp_path, sqlite):
+    runs = run_ab(arms_of(tmp_path, server, 6), sqlite, RunOptions(), AbPlan(seed=3))
+    a, b = runs.headers
+    assert [header.state for header in runs.headers] == [RunState.ENDED] * 2
+    assert [header.options["ab"]["arm"] for header in runs.headers] == ["a", "b"]
+    assert a.options["ab"]["id"] == b.options["ab"]["id"] == runs.id
+    assert a.options["ab"] | {"arm": ""} == b.options["ab"] | {"arm": ""}
+    assert "owner" not in a.options
+    scores = [[sample.score for sample, _ in sqlite.samples(header.id)] for header in runs.headers]
+    assert scores == [[0.0] * 6, [1.0] * 6]
+    # The same positions as an ordinary run has: the order of the files, whatever was asked when.
+    positions = [sample.case_id for sample, _ in sqlite.samples(a.id)]
+    assert positions == [f"c{n}" for n in range(6)]
+
+
+def test_it_stops_as_soon_as_it_is_decided_and_what_was_begun_is_whole(server, tmp_path, sqlite):
+    plan = AbPlan(metric="pass_rate", stop_early=True)
+    runs = run_ab(arms_of(tmp_path, server, 100), sqlite, RunOptions(concurrency=4), plan)
+    a, b = runs.headers
+    # Eight cases that all agree decide; four calls at once begin at most a few more.
+    assert 8 <= a.n_planned == b.n_planned <= 12
+    assert len(server.requests) == 2 * a.n_planned
+    assert (runs.stopped, a.state, a.verdict) == (None, RunState.ENDED, None)
+    cases = [[sample.case_id for sample, _ in sqlite.samples(header.id)] for header in (a, b)]
+    assert cases[0] == cases[1]
+    order = order_of(drawn(tmp_path / "again", n=100))
+    assert sorted(cases[0]) == sorted(order[: a.n_planned])
+
+
+def test_without_being_asked_to_it_does_not_stop_early(server, tmp_path, sqlite):
+    runs = run_ab(arms_of(tmp_path, server, 30), sqlite, RunOptions(), AbPlan(metric="pass_rate"))
+    assert [header.n_planned for header in runs.headers] == [30, 30]
+
+
+def test_a_case_that_failed_in_one_arm_is_no_pair_and_does_not_hold_up_the_others(server, tmp_path, sqlite):
+    def moody(seen):
+        return text_answer("no", status=500) if seen.json["number"] % 10 == 0 else bad(seen)
+
+    suites = arms_of(tmp_path, server, 100, a=moody, limits={"retries": 0, "max_inconclusive": 0.9})
+    runs = run_ab(suites, sqlite, RunOptions(concurrency=1), AbPlan(metric="pass_rate", stop_early=True))
+    order = [int(one[1:]) for one in order_of(drawn(tmp_path / "again", n=100))]
+    eighth = [place for place, number in enumerate(order, 1) if number % 10][7]
+    assert runs.headers[0].n_planned == eighth
+
+
+def test_an_arm_that_is_no_reading_makes_its_run_invalid_and_leaves_the_other(server, tmp_path, sqlite):
+    def broken(seen):
+        return text_answer("no", status=500)
+
+    suites = arms_of(tmp_path, server, 10, b=broken, limits={"retries": 0})
+    runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
+    assert [header.verdict for header in runs.headers] == [None, Verdict.INVALID]
+    outcomes = {sample.outcome for sample, _ in sqlite.samples(runs.headers[1].id)}
+    assert outcomes == {Outcome.TARGET_FAILED}
+
+
+def test_both_arms_share_one_limit_of_requests_a_second(server, tmp_path, sqlite):
+    run_ab(arms_of(tmp_path, server, 5), sqlite, RunOptions(requests_per_second=40), AbPlan())
+    times = sorted(seen.at for seen in server.requests)
+    # 10 calls, 25 ms between the moments they start: 225 ms in all; with a limit for each arm it would be 100 ms.
+    assert times[-1] - times[0] > 0.15
+
+
+def test_an_open_load_makes_the_calls_of_both_arms_when_they_are_due(server, tmp_path, sqlite):
+    runs = run_ab(arms_of(tmp_path, server, 6, limits={"rate": "200/s"}), sqlite, RunOptions(), AbPlan())
+    assert len(server.requests) == 12
+    samples = [sample for header in runs.headers for sample, _ in sqlite.samples(header.id)]
+    assert all(sample.attempt.queued is not None for sample in samples)
+
+
+def test_a_spending_limit_is_for_both_arms_together_and_what_is_left_can_be_asked_later(server, tmp_path, sqlite):
+    def priced(word):
+        return lambda seen: json_answer({"answer": {"word": f"{word} {seen.json['number']}"}, "price": 1.0})
+
+    more = {"usage": {"cost": "price"}}
+    server.on("/a", priced("no"))
+    server.on("/b", priced("word"))
+    suite = load_suite(write_suite(tmp_path / "s", n=10, target=http_target(server.base_url, **more), gates=[]))
+    suites = tuple(with_target(suite, None, {"url": f"{server.base_url}/{arm}"}) for arm in "ab")
+    runs = run_ab(suites, sqlite, RunOptions(concurrency=1, max_cost=7.5), AbPlan())
+    assert len(server.requests) == 7
+    assert "spending limit" in str(runs.stopped)
+    assert [header.state for header in runs.headers] == [RunState.INTERRUPTED] * 2
+    again = run_ab(suites, sqlite, RunOptions(max_cost=100), AbPlan(), resumed=find_ab(sqlite, "words", ""))
+    assert again.id == runs.id
+    assert again.ended
+    assert Counter(asked(server)) == Counter((arm, n) for arm in "ab" for n in range(10))
+
+
+def test_an_arm_is_not_resumed_as_a_run_of_its_own(server, tmp_path, sqlite):
+    suites = arms_of(tmp_path, server, 4)
+    runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
+    reopened = [header_as(sqlite, header) for header in runs.headers]
+    with pytest.raises(UserMistake, match="no unfinished run"):
+        weighing.run(suites[0], sqlite, RunOptions(resume=""))
+    with pytest.raises(UserMistake, match="is an arm of an A/B"):
+        weighing.run(suites[0], sqlite, RunOptions(resume=reopened[0].id))
+
+
+def header_as(store, header):
+    """The same run as if the process had died before it ended."""
+    copy = replace(header, id=header.id + "x", state=RunState.RUNNING, ended_at=None, verdict=None)
+    store.create_run(copy)
+    return copy
+
+
+def test_what_died_between_closing_the_one_run_and_the_other_is_closed_without_a_call(server, tmp_path, sqlite):
+    suites = arms_of(tmp_path, server, 4)
+    runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
+    told = {"id": "words-ab-left"}
+    left = []
+    for header, state in zip(runs.headers, (RunState.ENDED, RunState.RUNNING), strict=True):
+        options = header.options | {"ab": header.options["ab"] | told}
+        copy = replace(header, id=header.id + "y", state=RunState.RUNNING, options=options, ended_at=None)
+        sqlite.create_run(copy)
+        pairs = list(sqlite.samples(header.id))
+        sqlite.add_samples(copy.id, [sample for sample, _ in pairs], [case for _, case in pairs])
+        if state is RunState.ENDED:
+            sqlite.update_run(replace(copy, state=state))
+        left.append(copy.id)
+    before = len(server.requests)
+    closed = run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=find_ab(sqlite, "words", "words-ab-left"))
+    assert len(server.requests) == before
+    assert closed.ended
+    assert [header.id for header in closed.headers] == left
+
+
+def test_there_is_no_pass_rate_without_a_pass_rule(tmp_path):
+    suite = load_suite(write_suite(tmp_path / "s"))
+    assert (metric_of(suite, None), metric_of(suite, "average")) == ("pass_rate", "average")
+    ruleless = replace(suite, passing=None)
+    assert metric_of(ruleless, None) == "average"
+    with pytest.raises(UserMistake, match="no pass rule"):
+        metric_of(ruleless, "pass_rate")
+
+
+def test_an_unknown_ab_is_told_with_those_there_are(server, tmp_path, sqlite):
+    runs = run_ab(arms_of(tmp_path, server, 2), sqlite, RunOptions(), AbPlan())
+    assert find_ab(sqlite, "words", runs.id[:-2]).id == runs.id
+    with pytest.raises(UserMistake, match=runs.id):
+        find_ab(sqlite, "words", "nothing")
+    with pytest.raises(UserMistake, match="no unfinished A/B"):
+        find_ab(sqlite, "words", "")

@@ -1,0 +1,93 @@
+"""Runs of a suite as a store keeps them, with figures and without samples, to make histories of."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.records import RunHeader, RunState, Verdict
+
+DAY = 86_400.0
+JAN_1 = 1_767_225_600.0
+"""2026-01-01 00:00 UTC."""
+SIGNATURE = {
+    "suite": "chairs",
+    "cases": "c1",
+    "truth": "t1",
+    "scorers": "s1",
+    "prompts": "p1",
+    "schema": "a1",
+    "judge": "",
+    "rules": "",
+    "target": "x1",
+    "model": "m1",
+}
+SUITE: dict[str, Any] = {
+    "name": "chairs",
+    "bands": [{"name": "Excellent", "at_least": 0.9}, {"name": "Poor", "at_least": 0.0}],
+    "gates": ["average >= 80 %", "category.*.average >= 70 %"],
+    "components": [],
+    "taxonomy": [{"code": "NAME"}],
+    "repeats": 1,
+    "variants": [""],
+    "n_cases": 50,
+}
+
+
+def share(value: float, n: int = 50, missing: int = 0, half: float = 0.08) -> Estimate:
+    return Estimate(value, n, missing, max(0.0, value - half), min(1.0, value + half))
+
+
+def summary(
+    average: float,
+    *,
+    median: float = 0.9,
+    pass_rate: float = 0.9,
+    best: float = 0.58,
+    n: int = 50,
+    missing: int = 0,
+    categories: dict[str, float] | None = None,
+    codes: dict[str, float] | None = None,
+) -> dict[str, Any]:
+    """The figures of a run as its header keeps them."""
+
+    def part(factor: str, name: str, mean: float) -> Slice:
+        rates = {code: share(rate, n) for code, rate in (codes or {}).items()}
+        return Slice(
+            factor=factor,
+            name=name,
+            n_planned=n + missing,
+            outcomes={"scored": n},
+            average=share(mean, n, missing),
+            median=share(median, n),
+            pass_rate=share(pass_rate, n, missing),
+            bands={"Excellent": share(best, n), "Poor": share(1 - best, n)},
+            findings={code: round(rate * n) for code, rate in (codes or {}).items() if rate},
+            finding_rates=rates,
+        )
+
+    slices = {"category": [part("category", name, mean) for name, mean in (categories or {}).items()]}
+    return asdict(Summary("score >= 75 %", part("", "", average), slices if categories else {}))
+
+
+def made_run(number: int, average: float = 0.85, **changes: Any) -> RunHeader:
+    """The run of day `number` of 2026, ended, with figures; `figures` are more arguments of `summary`."""
+    signature, suite, figures = changes.pop("signature", {}), changes.pop("suite", {}), changes.pop("figures", {})
+    told: dict[str, Any] = {
+        "id": f"chairs-{number:03d}",
+        "suite_name": "chairs",
+        "suite_path": "",
+        "created_at": JAN_1 + number * DAY,
+        "signature": SIGNATURE | signature,
+        "target": {"kind": "http"},
+        "suite": SUITE | suite,
+        "options": {"only": [], "limit": None},
+        "n_planned": 50,
+        "state": RunState.ENDED,
+        "ended_at": JAN_1 + number * DAY + 60,
+        "verdict": Verdict.PASS,
+        "summary": summary(average, **figures),
+        "version": "1",
+    }
+    return RunHeader(**(told | changes))

@@ -1,0 +1,184 @@
+"""A stored run in which everything occurs that a figure may have to leave out or count otherwise."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from steelyard.records import (
+    Attempt,
+    Ballot,
+    Check,
+    CheckState,
+    Failure,
+    Finding,
+    Item,
+    Judgement,
+    Mode,
+    Outcome,
+    RunHeader,
+    RunState,
+    Sample,
+    Score,
+)
+from steelyard.store.base import Store
+from steelyard.suite.case import Case
+
+REPEATS, CASES, VARIANTS = 4, 24, ("plain", "long")
+NEVER_CAME = 8
+"""Planned samples of which nothing came: one whole case under both variants."""
+_RATIO = {"about": "", "better": "higher"}
+SUITE: dict[str, Any] = {
+    "name": "mixed",
+    "components": [
+        {"name": "name", "weight": 2.0, "code": "NAME", "scale": [0.0, 1.0], "kind": "dimension"},
+        {"name": "tone", "weight": 1.0, "code": "TONE", "scale": [1.0, 5.0], "when_unknown": "skip"},
+        {
+            "name": "items",
+            "weight": 1.0,
+            "code": "ITEMS",
+            "scale": [0.0, 1.0],
+            "measures": {
+                "recall": {"numerator": "hit", "denominator": "all", **_RATIO},
+                "precision": {"numerator": "hit", "denominator": "said", **_RATIO},
+            },
+            "means": {"both": {"of": ["recall", "precision"], "about": "", "better": "higher"}},
+        },
+        {
+            "name": "harm",
+            "weight": 0.0,
+            "code": "HARM",
+            "scale": [0.0, 1.0],
+            "kind": "flag",
+            "measures": {"rate": {"numerator": "flagged", "denominator": "judged", "about": "", "better": "lower"}},
+        },
+    ],
+    "bands": [
+        {"name": "Good", "at_least": 0.75},
+        {"name": "Fair", "at_least": 0.5},
+        {"name": "Poor", "at_least": 0.0},
+    ],
+    "passing": {"at_least": 0.6, "text": "score >= 60 %"},
+    "taxonomy": [
+        {"code": code, "about": "", "severity": "error"} for code in ("NAME", "TONE", "ITEMS", "HARM", "FORMAT")
+    ],
+    "judge": {
+        "mode": "model",
+        "rubric": {"scale": [0, 1], "neutral": 0.5, "dimensions": [{"name": "name", "weight": 2.0}], "flags": []},
+    },
+    "expect": {
+        "hold": "all",
+        "checks": [
+            {"name": "count", "code": "COUNT", "hold": "majority"},
+            {"name": "colour", "code": "COLOUR", "hold": "all"},
+            {"name": "opening", "code": "OPENING", "hold": "first"},
+        ],
+    },
+    "stability": {"items": "items[]", "key": "id", "fields": {"kind": "equal", "where": "overlap"}},
+    "variants": list(VARIANTS),
+    "repeats": REPEATS,
+    "n_planned": CASES * len(VARIANTS) * REPEATS + NEVER_CAME,
+    "max_inconclusive": 0.5,
+    "gates": [],
+}
+
+
+def put_mixed(store: Store, name: str, seed: int, **changes: Any) -> RunHeader:
+    """An ended run of mixed samples; the same seed gives the same."""
+    chance = random.Random(seed)
+    suite = SUITE | changes
+    header = RunHeader(name, "mixed", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=suite)
+    header.n_planned = suite["n_planned"]
+    store.create_run(header)
+    cases = [_case(number) for number in range(CASES)]
+    samples = [
+        _sample(case, variant, repeat, chance) for case in cases for variant in VARIANTS for repeat in range(REPEATS)
+    ]
+    for position, sample in enumerate(samples):
+        sample.position = position
+    store.add_samples(name, samples, cases)
+    header.state = RunState.ENDED
+    store.update_run(header)
+    return header
+
+
+def _case(number: int) -> Case:
+    return Case(
+        f"case-{number:02d}",
+        {"n": number},
+        {"n": number},
+        category=("chairs", "tables", None)[number % 3],
+        difficulty=("easy", "hard")[number % 2],
+        tags=(("old",), ("old", "odd"), ())[number % 3],
+    )
+
+
+def _sample(case: Case, variant: str, repeat: int, chance: random.Random) -> Sample:
+    outcome = chance.choices(list(Outcome), (12, 2, 1, 1))[0]
+    failed, readable = outcome is Outcome.TARGET_FAILED, outcome is Outcome.SCORED
+    mode = chance.choices((Mode.MODEL, Mode.BASIC), (6, 1))[0] if readable else None
+    score = chance.choice((0.0, 0.25, 0.55, 0.7, 1.0, chance.random())) if readable else None
+    return Sample(
+        case_id=case.id,
+        variant=variant,
+        repeat=repeat,
+        attempt=_attempt(chance, failed=failed),
+        outcome=outcome,
+        score=score,
+        passed=None if score is None else score >= 0.6,
+        band=None if score is None else "Good" if score >= 0.75 else "Fair" if score >= 0.5 else "Poor",
+        scores=_scores(chance) if readable else (),
+        findings=_findings(chance, outcome),
+        checks=_checks(chance, failed=failed),
+        items=_items(chance) if readable and case.id != "case-05" else None,
+        judgement=None if mode is None else Judgement(mode, (Ballot("one", 0, mode, "strict"),)),
+        category=case.category,
+        difficulty=case.difficulty,
+        tags=case.tags,
+    )
+
+
+def _attempt(chance: random.Random, *, failed: bool) -> Attempt:
+    return Attempt(
+        text=None if failed else "{}",
+        latency=chance.choice((0.0, chance.random(), chance.random() * 3)),
+        tokens_in=chance.choice((None, 100, 120)),
+        tokens_out=chance.choice((None, 7, 9)),
+        cost=chance.choice((None, 0.001, chance.random() / 100)),
+        cached=chance.random() < 0.1,
+        failure=Failure("timeout", "no answer in 3 s") if failed else None,
+    )
+
+
+def _scores(chance: random.Random) -> tuple[Score, ...]:
+    hit, said = chance.randint(0, 3), chance.randint(0, 2)
+    counted = {"hit": hit, "all": 3, "said": hit + said}
+    flagged = int(chance.random() < 0.2)
+    return (
+        Score("name", chance.choice((None, chance.random())), 2.0),
+        Score("tone", chance.choice((None, 1.0, 3.5, 5.0)), 1.0),
+        Score("items", hit / 3, 1.0, counts=chance.choice((counted, counted, {"hit": hit, "all": 3}, {}))),
+        Score("harm", float(flagged), 0.0, counts={"flagged": flagged, "judged": 1}),
+    )
+
+
+def _findings(chance: random.Random, outcome: Outcome) -> tuple[Finding, ...]:
+    if outcome is Outcome.MALFORMED:
+        return (Finding("FORMAT", "", "an object", "text"),)
+    return tuple(Finding(chance.choice(("NAME", "TONE")), "x", 1, 2) for _ in range(chance.randint(0, 3)))
+
+
+def _checks(chance: random.Random, *, failed: bool) -> tuple[Check, ...]:
+    names = ("count", "colour:red", "colour:blue", "opening")
+    states = tuple(CheckState)
+    found = [Check(name, CheckState.NOT_RUN if failed else chance.choices(states, (12, 2, 1))[0]) for name in names]
+    if chance.random() < 0.2:
+        found.append(Check("count", chance.choice(states)))
+    return tuple(found[: chance.choice((4, 5, 5, 3))])
+
+
+def _items(chance: random.Random) -> tuple[Item, ...]:
+    return tuple(
+        Item(chance.choice(("a", "b", "c")), (chance.choice((1, 2)), [0, chance.randint(2, 6)]))
+        for _ in range(chance.randint(0, 4))
+    )

@@ -1,0 +1,95 @@
+"""Latency and cost held against earlier runs, by their kept figures alone."""
+
+from dataclasses import asdict
+
+from parts.histories import made_run
+from parts.nightly import settings
+from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.release.alert_causes import State
+from steelyard.release.alert_evidence import Evidence
+from steelyard.release.alert_readings import readings_of
+
+LOAD = {"concurrency": 8}
+
+
+class Runs:
+    """A store of headers alone."""
+
+    def __init__(self, *headers):
+        self._headers = sorted(headers, key=lambda each: each.created_at, reverse=True)
+
+    def runs(self, suite=None, limit=None):
+        return self._headers[:limit]
+
+
+def run(number, p95, n=50, cost=None, load=LOAD):
+    half = 0.05
+    part = Slice(
+        factor="",
+        name="",
+        n_planned=n,
+        outcomes={"scored": n},
+        average=Estimate(0.9, n),
+        median=Estimate(0.9, n),
+        pass_rate=Estimate(0.9, n),
+        latency={"p95": Estimate(p95, n, 0, p95 - half, p95 + half)},
+        totals={} if cost is None else {"cost": Estimate(cost, n)},
+    )
+    options = {"only": [], "limit": None, "load": load}
+    return made_run(number, options=options, summary=asdict(Summary("", part)))
+
+
+def reading(rule, *runs, **window):
+    now = runs[-1]
+    (found,) = readings_of(Evidence(Runs(*runs), now, settings(rule, **window), []))
+    return found
+
+
+def test_answers_that_take_longer_than_ever_are_told():
+    runs = [run(1, 1.00), run(2, 1.04), run(3, 0.96), run(4, 1.00), run(5, 2.0)]
+    found = reading("latency_rise", *runs)
+    assert found.state is State.THERE
+    assert found.how_much == "2.000 s now, 1.000 s before (+100 %) (n 50 now, 200 before)"
+    assert found.cause == "latency_rise of latency.p95"
+
+
+def test_a_rise_that_is_too_small_to_matter_is_none():
+    # + 19 %, and the rule asks for 20 %, however sure it is.
+    found = reading("latency_rise", run(1, 1.0), run(2, 1.001), run(3, 0.999), run(4, 1.0), run(5, 1.19))
+    assert found.state is State.GONE
+
+
+def test_a_rise_among_runs_that_lie_far_apart_is_noise():
+    found = reading("latency_rise", run(1, 0.6), run(2, 1.4), run(3, 0.8), run(4, 1.2), run(5, 1.8))
+    assert found.state is State.GONE
+
+
+def test_a_fall_is_none():
+    found = reading("latency_rise", run(1, 1.0), run(2, 1.01), run(3, 0.99), run(4, 1.0), run(5, 0.2))
+    assert found.state is State.GONE
+
+
+def test_another_load_is_another_latency():
+    heavy = {"concurrency": 64}
+    runs = [run(1, 1.0, load=heavy), run(2, 1.0, load=heavy), run(3, 1.0, load=heavy), run(4, 3.0)]
+    found = reading("latency_rise", *runs)
+    assert found.state is State.UNKNOWN
+    assert "0 earlier runs" in found.what
+
+
+def test_what_a_call_costs_is_weighted_by_calls():
+    # 0.10 for 10 calls and 3 x 1.00 for 100 each: 3.10 / 310 = 0.01 a call. Now 2.00 for 100: 0.02.
+    runs = [run(1, 1.0, n=10, cost=0.10), *(run(k, 1.0, n=100, cost=1.0) for k in (2, 3, 4))]
+    found = reading("cost_rise", *runs, run(5, 1.0, n=100, cost=2.0))
+    assert found.state is State.THERE
+    assert found.how_much == "0.02 now, 0.01 before (+100 %) (n 100 now, 310 before)"
+
+
+def test_more_calls_are_no_rise_of_cost():
+    runs = [run(k, 1.0, n=50, cost=0.5) for k in (1, 2, 3)]
+    assert reading("cost_rise", *runs, run(4, 1.0, n=500, cost=5.0)).state is State.GONE
+
+
+def test_runs_that_do_not_tell_what_they_cost_tell_nothing():
+    found = reading("cost_rise", *(run(k, 1.0) for k in (1, 2, 3)), run(4, 1.0, cost=1.0))
+    assert found.state is State.UNKNOWN

@@ -1,0 +1,232 @@
+"""The history of a suite: what its runs keep, what changed between them, and where levels changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from parts.histories import DAY, JAN_1, made_run
+from parts.small_suite import write_suite
+from steelyard import weighing
+from steelyard.errors import UserMistake
+from steelyard.records import RunState, Verdict
+from steelyard.release.history import Wanted, asked_metric, read_history
+from steelyard.store.baselines import BaselineEntry
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+
+JITTER = [0.0, 0.004, -0.003, 0.002, -0.004, 0.003, 0.001, -0.002]
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "steelyard.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def history(store):
+    def read(runs, **wanted):
+        for run in runs:
+            store.create_run(run)
+        return read_history(store, "chairs", Wanted(**wanted))
+
+    return read
+
+
+def steady(n, level=0.85, start=0, **more):
+    return [made_run(start + i, level + JITTER[i % 8], **more) for i in range(n)]
+
+
+def test_every_run_is_a_row_with_what_was_kept_of_it(history):
+    seed = [(9, 0.821, 0.87, 0.86, 25), (16, 0.853, 0.90, 0.90, 30), (17, 0.854, 0.91, 0.90, 29)]
+    runs = [
+        made_run(number, average, figures={"median": median, "pass_rate": passed, "best": best / 50})
+        for number, average, median, passed, best in seed
+    ]
+    found = history(runs)
+    assert [run.answered_at for run in found.runs] == [JAN_1 + number * DAY for number, *_ in seed]
+    newest = found.runs[-1]
+    figures = {name: newest.figures[name].value for name in ("average", "median", "pass_rate")}
+    assert figures == {"average": 0.854, "median": 0.91, "pass_rate": 0.90}
+    assert (newest.n, newest.verdict, round(newest.best_band.value * newest.best_band.n)) == (50, "PASS", 29)
+    assert (found.best_band, found.passing) == ("Excellent", "score >= 75 %")
+
+
+def test_what_is_no_reading_is_listed_and_has_no_part_in_the_trends(history):
+    runs = [
+        made_run(0),
+        made_run(1, verdict=Verdict.INVALID),
+        made_run(2, state=RunState.INTERRUPTED),
+        made_run(3, suspect=("all answers are alike",)),
+        made_run(4, options={"only": ["category=art"], "limit": None}, n_planned=5),
+        made_run(5, options={"only": [], "limit": 50}),
+        made_run(6, verdict=Verdict.AMBIGUOUS),
+        made_run(7, verdict=Verdict.FAIL),
+    ]
+    found = history(runs)
+    assert [run.left_out for run in found.runs] == [
+        "",
+        "INVALID",
+        "not finished (interrupted)",
+        "suspect: all answers are alike",
+        "a part of the suite alone",
+        "",
+        "",
+        "",
+    ]
+    assert all(len(trend.values) == 4 for trend in found.trends)
+
+
+def test_answers_that_were_weighed_again_stand_at_their_own_day_once(history):
+    runs = [made_run(0), made_run(1, 0.7), made_run(2, 0.85), made_run(9, 0.86, rescored_from="chairs-001")]
+    found = history(runs)
+    assert [(run.run_id, run.left_out) for run in found.runs] == [
+        ("chairs-000", ""),
+        ("chairs-001", "weighed again as chairs-009"),
+        ("chairs-009", ""),
+        ("chairs-002", ""),
+    ]
+    assert found.runs[2].answered_at == JAN_1 + DAY
+    assert [value.value for value in found.trends[0].values] == [0.85, 0.86, 0.85]
+
+
+def test_the_newest_runs_alone_when_asked(history):
+    found = history(steady(10), last=3)
+    assert ([run.run_id for run in found.runs], found.n_all) == (["chairs-007", "chairs-008", "chairs-009"], 10)
+
+
+def test_a_change_of_level_is_put_down_to_what_changed_in_the_same_run(history):
+    runs = [*steady(8), *steady(8, 0.75, 8, signature={"model": "m2", "target": "x2"})]
+    (change,) = history(runs).trends[0].changes
+    assert (change.run_id, change.instrument, change.n_before, change.n_after) == ("chairs-008", False, 8, 8)
+    assert change.sentence.startswith(
+        "average fell on 2026-01-09 from 85.0 % to 75.0 % (mean of 8 runs before, 8 after"
+    )
+    assert change.sentence.endswith("when the model (m1 -> m2) changed")
+
+
+def test_a_change_of_level_with_nothing_else_changed_says_so(history):
+    (change,) = history([*steady(8), *steady(8, 0.75, 8)]).trends[0].changes
+    assert change.sentence.endswith("with the same instrument, target and prompts as before")
+
+
+def test_another_instrument_is_never_blamed_on_the_system(history):
+    judged = {"judge": {"members": [{"model": "large"}]}}
+    runs = [*steady(8), *steady(8, 0.95, 8, signature={"judge": "j2"}, suite=judged)]
+    found = history(runs)
+    (change,) = found.trends[0].changes
+    assert change.instrument
+    assert "2026-01-09" in change.sentence
+    assert "when the judge (none -> large) changed: it may be the instrument" in change.sentence
+    (mark,) = found.marks
+    assert (mark.at, mark.instrument, mark.parts) == (8, True, ("judge",))
+
+
+def test_instrument_and_system_at_once_cannot_be_told_apart(history):
+    runs = [*steady(8), *steady(8, 0.75, 8, signature={"truth": "t2", "model": "m2"})]
+    (change,) = history(runs).trends[0].changes
+    assert change.instrument
+    assert "when the truth changed; the model (m1 -> m2) changed, too: nobody can tell" in change.sentence
+
+
+def test_a_mark_falls_on_the_first_run_that_counts_after_it(history):
+    runs = [made_run(0), made_run(1, verdict=Verdict.INVALID, signature={"scorers": "s2"})]
+    runs += [made_run(2, signature={"scorers": "s2"})]
+    (mark,) = history(runs).marks
+    assert (mark.at, mark.run_id, mark.sentence) == (1, "chairs-002", "the scorers changed")
+
+
+def test_gates_on_the_figure_come_with_its_trend(history):
+    found = history([made_run(i, figures={"categories": {"art": 0.9, "toys": 0.7}}) for i in range(3)], by="category")
+    assert found.trends[0].gates == ((">=", 0.8),)
+    assert found.trends[1].gates == ()
+    assert {trend.title: trend.gates for trend in found.grouped} == {"art": ((">=", 0.7),), "toys": ((">=", 0.7),)}
+
+
+def test_one_figure_by_slice_what_moved_most_first(history):
+    runs = [
+        made_run(i, figures={"categories": {"art": 0.9, "toys": 0.9 - 0.01 * i} | ({"new": 0.5} if i == 9 else {})})
+        for i in range(10)
+    ]
+    found = history(runs, by="category")
+    assert [trend.title for trend in found.grouped] == ["toys", "art", "new"]
+    assert found.grouped[0].metric == "category.toys.average"
+    assert found.grouped[2].values[0].value is None
+    assert (found.n_groups, found.by) == (3, "category")
+
+
+def test_finding_codes_by_how_many_samples_have_them(history):
+    runs = [made_run(i, figures={"codes": {"NAME": 0.1, "VALUE.X": 0.3 if i < 8 else 0.5}}) for i in range(16)]
+    found = history(runs, by="code")
+    assert [trend.title for trend in found.grouped] == ["VALUE.X", "NAME"]
+    assert found.grouped[0].metric == "findings.VALUE.X.rate"
+    (change,) = found.grouped[0].changes
+    assert "findings.VALUE.X.rate rose on 2026-01-09 from 30.0 % to 50.0 %" in change.sentence
+
+
+def test_slices_do_not_blur_what_is_found_in_the_whole(history):
+    noise = {f"g{i}": 0.5 for i in range(14)}
+    runs = [*steady(8, figures={"categories": noise}), *steady(8, 0.75, 8, figures={"categories": noise})]
+    found = history(runs, by="category")
+    alone = read_again(runs)
+    assert found.trends[0].changes == alone.trends[0].changes != ()
+
+
+def read_again(runs):
+    store = open_store(":memory:")
+    for run in runs:
+        store.create_run(run)
+    return read_history(store, "chairs")
+
+
+def test_any_figure_that_gates_know_can_be_followed(history):
+    runs = [made_run(i, figures={"categories": {"art": 0.9}}) for i in range(3)]
+    found = history(runs, metrics=("category.art.average", "band.Excellent"))
+    assert [trend.metric for trend in found.trends] == ["category.art.average", "band.Excellent"]
+    assert [value.value for value in found.trends[1].values] == [0.58] * 3
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        ("averag", "--metric averag: there is no metric 'averag': did you mean average?"),
+        ("category.*.average", "see all of them with --by category"),
+        ("latency.p95", "no run of chairs that counts has latency.p95"),
+    ],
+)
+def test_a_figure_that_is_none_is_a_mistake(history, metric, told):
+    with pytest.raises(UserMistake) as caught:
+        history([made_run(0)], metrics=(metric,))
+    assert told in str(caught.value)
+
+
+def test_a_suite_without_runs_is_told_with_those_that_have_some(store):
+    with pytest.raises(UserMistake, match=r"no runs of a suite 'chairs'\. Make one"):
+        read_history(store, "chairs")
+    store.create_run(made_run(0, suite_name="tables"))
+    with pytest.raises(UserMistake, match="there are runs of: tables"):
+        read_history(store, "chairs")
+
+
+def test_baselines_are_named_at_their_runs(store):
+    for run in steady(2):
+        store.create_run(run)
+    store.log_baseline(BaselineEntry("chairs", "release", "chairs-001", 1.0, "ada"))
+    assert [run.baselines for run in read_history(store, "chairs").runs] == [(), ("release",)]
+
+
+def test_a_run_that_keeps_no_figures_is_summed_up_again(store, tmp_path):
+    suite = load_suite(write_suite(tmp_path / "words", n=6))
+    weighing.run(suite, store)
+    kept = read_history(store, "words")
+    with store.database.writing() as session:
+        session.execute("DROP TRIGGER runs_update_guard")
+        session.execute("UPDATE runs SET summary = NULL")
+    again = read_history(store, "words")
+    assert again.runs == kept.runs
+    assert again.runs[0].figures["average"].n == 6
+
+
+def test_a_metric_is_read_as_gates_read_it():
+    assert asked_metric('category."a.b".pass_rate').slice == "a.b"

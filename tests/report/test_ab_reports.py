@@ -1,0 +1,111 @@
+"""An A/B in every view: the same decision everywhere, and nothing foreign rendered."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from steelyard.release.ab_model import AbCheck, AbReport, ArmFacts, Decided, Effect
+from steelyard.report import ab_tables
+from steelyard.report.ab_views import ab_to_html, ab_to_json, ab_to_markdown, print_ab
+
+EVIL = "<script>alert(1)</script>|`*x*`\x1b[31m"
+
+
+def report(decided=Decided.B, **changes):
+    plain = AbReport(
+        title="words: A/B words-ab-1",
+        kind="offline",
+        arms=(ArmFacts("A", "A", (("run", "words-1"),)), ArmFacts("B", "B", (("run", "words-2"), ("model", "m2")))),
+        decided=decided,
+        why=(),
+        quality=Effect("pass rate", "share", 0.64, 0.92, 0.28, 0.137, 0.401, 50, 1, "fixed: exact McNemar", 0.0003),
+        beside=(Effect("latency", "s", 7.33, 10.05, 2.72, None, None, 50, 0, "", None, "lower"),),
+        checks=(AbCheck("arm A is a reading", "50 of 50 samples have a reading"),),
+        test="fixed",
+        method="paired by case; seed 0",
+        signatures=("A: words | truth 1", "B: words | truth 1"),
+        notes=("a note",),
+        plan={"seed": 0},
+    )
+    return replace(plain, **changes)
+
+
+def terminal(found, width=80):
+    out = io.StringIO()
+    print_ab(found, Console(file=out, width=width, force_terminal=False))
+    return out.getvalue()
+
+
+VIEWS = [terminal, ab_to_markdown, ab_to_html, lambda found: json.dumps(ab_to_json(found))]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_gives_the_decision_its_figure_n_and_seed(view):
+    told = " ".join(view(report()).split())
+    for part in ("B is better", "64.0 %", "92.0 %", "+28.0 points", "+13.7 to +40.1", "n = 50", "seed 0", "a note"):
+        assert part in told.replace("&#8203;", "").replace("&#43;", "+"), part
+
+
+@pytest.mark.parametrize(
+    ("decided", "word"),
+    [
+        (Decided.B, "B is better"),
+        (Decided.A, "A is better"),
+        (Decided.SAME, "the same"),
+        (Decided.CANNOT_TELL, "cannot tell"),
+    ],
+)
+def test_each_decision_has_its_words(decided, word):
+    assert word in ab_tables.answer(report(decided))
+    assert word.removeprefix("the ") in ab_tables.word(report(decided))
+
+
+def test_an_arm_with_a_name_is_called_by_it():
+    arms = (ArmFacts("A", "control", ()), ArmFacts("B", "treatment", ()))
+    assert ab_tables.answer(report(arms=arms)).startswith("B (treatment) is better")
+
+
+def test_an_invalid_one_says_why_and_shows_what_is_broken():
+    broken = AbCheck("sample ratio", "219 and 0 units", fine=False, invalidates=True)
+    found = report(Decided.INVALID, why=("the assignment is broken", "sample ratio: 219 and 0"), checks=(broken,))
+    told = terminal(found)
+    assert "the assignment is broken" in told
+    assert "is better" not in told
+    assert "BROKEN" in told
+    assert ab_to_json(found)["exit_code"] == 3
+
+
+def test_what_is_undefined_is_said_and_is_no_number():
+    told = terminal(report())
+    latency = next(line for line in told.splitlines() if "latency" in line)
+    assert "undefined" in latency
+    nothing = replace(report().quality, a=None, b=None, difference=None, low=None, high=None, n=0)
+    assert "cannot tell: there is no pass rate of both arms" in terminal(report(Decided.CANNOT_TELL, quality=nothing))
+
+
+@pytest.mark.parametrize("view", VIEWS[:3])
+def test_nothing_foreign_is_rendered(view):
+    arms = (ArmFacts("A", EVIL, (("model", EVIL),)), ArmFacts("B", "B", ()))
+    checks = (AbCheck("units", EVIL),)
+    told = view(report(title=EVIL, arms=arms, checks=checks, notes=(EVIL,)))
+    assert "\x1b" not in told
+    if view is not terminal:
+        assert "<script>alert" not in told
+
+
+def test_a_narrow_terminal_keeps_every_figure():
+    told = terminal(report(), width=60)
+    assert max(len(line) for line in told.splitlines()) <= 60
+    assert "+13.7 to +40.1" in told
+
+
+def test_the_page_fetches_nothing():
+    page = ab_to_html(report())
+    assert "default-src &#39;none&#39;" in page
+    assert "http://" not in page
+    assert "https://" not in page

@@ -1,0 +1,97 @@
+"""Every figure of a comparison that has a metric's name can be traced to its pairs, and is what they come to."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from parts.command import invoke
+from parts.mixed_run import SUITE, put_mixed
+from steelyard.analysis.compare import compare
+from steelyard.analysis.compared_run import read_run
+from steelyard.errors import UserMistake
+from steelyard.report.explained_pairs import explain_comparison
+from steelyard.store.open import open_store
+
+NOT_OF_GATES = ("target_failed_rate", "judge_failed_rate", "count.", "section.")
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    path = tmp_path_factory.mktemp("compared") / "runs.db"
+    store = open_store(str(path))
+    put_mixed(store, "mixed-1", 1)
+    put_mixed(store, "mixed-2", 2)
+    a, b = read_run(store, "mixed-1"), read_run(store, "mixed-2")
+    yield (store, a), (store, b), compare(a, b), path
+    store.close()
+
+
+def explained(compared, metric):
+    a, b, comparison, _ = compared
+    return explain_comparison(a, b, comparison, metric, anyway=False)
+
+
+def test_every_figure_of_a_comparison_is_what_its_pairs_come_to(compared):
+    names = [each.name for each in compared[2].metrics if not each.name.startswith(NOT_OF_GATES)]
+    assert {"pass_rate", "malformed_rate", "score.items.recall", "findings.total", "latency.p95", "cost"} <= {*names}
+    for name in names:
+        (found,) = explained(compared, {"cost": "cost.total"}.get(name, name))
+        assert found.agrees, (name, found.change.a, found.a, found.change.b, found.b, found.change.difference)
+        assert len(found.behind) == found.change.a.n
+
+
+def test_every_figure_of_a_slice_of_pairs_is_what_they_come_to(compared):
+    for factor in ("category", "difficulty", "variant", "tag"):
+        for metric in ("pass_rate", "average", "score.tone.points"):
+            found = explained(compared, f"{factor}.*.{metric}")
+            assert len(found) == len(compared[2].slices[factor])
+            assert all(each.agrees for each in found), factor
+
+
+def test_what_was_not_compared_is_named_with_how_many(compared):
+    (found,) = explained(compared, "average")
+    pairs = compared[2].pairs
+    told = {each.why: each.count for each in found.excluded}
+    assert told == {why.value: each.count for why, each in pairs.not_comparable.items()}
+    assert sum(told.values()) + len(found.behind) == SUITE["n_planned"] - 8
+
+
+def test_what_moved_most_against_the_system_comes_first(compared):
+    (score,), (latency,) = explained(compared, "average"), explained(compared, "latency.mean")
+    moved = [each.moved for each in score.behind]
+    assert moved == sorted(moved)
+    assert moved[0] < 0
+    moved = [each.moved for each in latency.behind]
+    assert moved == sorted(moved, reverse=True)
+    assert moved[0] > 0
+
+
+def test_what_pairs_bring_to_a_measure_adds_up_to_its_change(compared):
+    (found,) = explained(compared, "score.items.recall")
+    total = dict(found.b.inputs)["denominator"]
+    assert sum(each.moved for each in found.behind) / total == pytest.approx(found.change.difference.value)
+
+
+def test_a_figure_that_the_comparison_lacks_is_told_with_those_it_has(compared):
+    with pytest.raises(UserMistake, match=r"has no such figure.*it has: pass_rate, average"):
+        explained(compared, "median")
+    with pytest.raises(UserMistake, match="did you mean average"):
+        explained(compared, "averag")
+    with pytest.raises(UserMistake, match="no pair has category 'chair'; there are: "):
+        explained(compared, "category.chair.average")
+
+
+def test_the_command_prints_both_sides_and_ends_as_the_comparison_does(compared):
+    *_, path = compared
+    plain = invoke("compare", "mixed-1", "mixed-2", "--store", path, "--no-attribution", "--json", code=4)
+    asked = ("compare", "mixed-1", "mixed-2", "--explain", "pass_rate", "--store", path)
+    said = " ".join(invoke(*asked, code=4).split())
+    for words in ("with A", "with B", "no reading in A", "what fell most first", "seed"):
+        assert words in said
+    (found,) = json.loads(invoke(*asked, "--json", code=4))["explained"]
+    (metric,) = [each for each in json.loads(plain)["metrics"] if each["name"] == "pass_rate"]
+    assert found["agrees"]
+    assert found["difference"]["value"] == metric["difference"]["value"]
+    assert len(found["behind"]) == found["n_behind"] == found["a"]["reported"]["n"]

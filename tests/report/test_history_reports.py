@@ -1,0 +1,187 @@
+"""A history as table, page, data and charts: every number with its n, nothing foreign rendered."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from parts.histories import made_run
+from steelyard.records import Verdict
+from steelyard.release.history import Wanted, read_history
+from steelyard.report.charts.render import can_draw, to_png, to_svg
+from steelyard.report.charts.trend import trend_charts
+from steelyard.report.history_tables import left_out, marks, runs
+from steelyard.report.history_views import history_to_html, history_to_json, history_to_markdown, print_history
+from steelyard.store.baselines import BaselineEntry
+from steelyard.store.open import open_store
+
+JITTER = [0.0, 0.004, -0.003, 0.002, -0.004, 0.003, 0.001, -0.002]
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "steelyard.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def seeded(store):
+    """The seed's three runs, then one that is INVALID, with samples missing."""
+    for number, average, median, passed, best in ((9, 0.821, 0.87, 0.86, 25), (16, 0.853, 0.90, 0.90, 30)):
+        store.create_run(made_run(number, average, figures={"median": median, "pass_rate": passed, "best": best / 50}))
+    figures = {"median": 0.91, "pass_rate": 0.90, "best": 29 / 50}
+    store.create_run(made_run(17, 0.854, figures=figures, signature={"judge": "j2"}))
+    store.create_run(made_run(18, 0.5, verdict=Verdict.INVALID, figures={"n": 40, "missing": 10}))
+    store.log_baseline(BaselineEntry("chairs", "release", "chairs-017", 1.0, "ada"))
+    return read_history(store, "chairs")
+
+
+@pytest.fixture
+def long(store):
+    """Sixteen runs: the judge changes at the fifth, the level falls at the twelfth; categories and codes."""
+    for i in range(24):
+        level = (0.85 if i < 14 else 0.75) + JITTER[i % 8]
+        figures = {"categories": {"art": level, "<b>toys</b>": 0.7}, "codes": {"NAME": 0.1 + JITTER[i % 8]}}
+        told = {"verdict": Verdict.INVALID} if i == 7 else {}
+        store.create_run(made_run(i, level, figures=figures, signature={"judge": "j1" if i < 5 else "j2"}, **told))
+    return read_history(store, "chairs", Wanted(by="category"))
+
+
+def printed(history, width=80):
+    console = Console(file=io.StringIO(), width=width)
+    print_history(history, console)
+    return console.file.getvalue()
+
+
+def test_the_table_is_the_seed_s_with_n_and_verdict(seeded):
+    table = runs(seeded)
+    assert [column.title for column in table.columns] == [
+        *("Date", "Average", "Median", "Pass rate", "Excellent", "n", "Verdict")
+    ]
+    assert list(table.rows) == [
+        ("2026-01-19*", "50.0 %", "90.0 %", "90.0 %", "23/40", "40 (-10)", "INVALID"),
+        ("2026-01-18", "85.4 %", "91.0 %", "90.0 %", "29/50", "50", "PASS"),
+        ("2026-01-17", "85.3 %", "90.0 %", "90.0 %", "30/50", "50", "PASS"),
+        ("2026-01-10", "82.1 %", "87.0 %", "86.0 %", "25/50", "50", "PASS"),
+    ]
+    assert "* has no part in the trends" in table.note
+
+
+def test_what_changed_and_what_is_left_out_is_told(seeded):
+    assert marks(seeded) == ["2026-01-18 the judge changed (chairs-017)"]
+    assert left_out(seeded) == ["2026-01-19 chairs-018: INVALID"]
+
+
+def test_it_fits_a_terminal_of_eighty_columns(seeded):
+    text = printed(seeded)
+    assert max(map(len, text.splitlines())) <= 80
+    for part in ("29/50", "too few to look for a change of level, 8 are the fewest", "release: chairs-017", "Method:"):
+        assert part in " ".join(text.split())
+
+
+def test_a_wide_terminal_shows_intervals_and_names(seeded):
+    assert "chairs-017" in printed(seeded, 150)
+    assert "[77.4, 93.4]" in printed(seeded, 150)
+
+
+def test_two_runs_of_one_day_are_told_apart_by_the_hour(store):
+    store.create_run(made_run(3))
+    store.create_run(made_run(3, id="b", created_at=made_run(3).created_at + 3600))
+    rows = runs(read_history(store, "chairs")).rows
+    assert [row[0] for row in rows] == ["2026-01-04 01:00", "2026-01-04 00:00"]
+
+
+def test_a_long_history_is_cut_in_the_terminal_and_says_so(store):
+    for i in range(45):
+        store.create_run(made_run(i))
+    assert "the newest 40 of 45 runs" in printed(read_history(store, "chairs"))
+
+
+def test_data_can_be_written_and_holds_every_figure(long):
+    data = json.loads(json.dumps(history_to_json(long), allow_nan=False))
+    assert (data["format"], data["suite"], len(data["runs"])) == ("steelyard.history/1", "chairs", 24)
+    assert data["runs"][7]["left_out"] == "INVALID"
+    assert len(data["trends"][0]["values"]) == 23
+    assert [mark["parts"] for mark in data["marks"]] == [["judge"]]
+    assert {chart["name"] for chart in data["charts"]} == {"trend_average", "trend_pass_rate", "trend_by_category"}
+
+
+def test_foreign_names_are_never_rendered(long):
+    assert "<b>toys</b>" not in history_to_html(long)
+    assert "&lt;b&gt;toys&lt;/b&gt;" in history_to_html(long)
+    assert "<b>toys</b>" not in history_to_markdown(long)
+
+
+def test_markdown_has_the_table_and_the_changes(long):
+    text = history_to_markdown(long)
+    assert "| Date | Average |" in text
+    assert "average fell on 2026&#45;01&#45;15" in text or "average fell on 2026-01-15" in text
+
+
+def layers(chart):
+    return chart.spec["layer"]
+
+
+def named(chart, mark):
+    return [layer for layer in layers(chart) if layer["mark"]["type"] == mark]
+
+
+def test_a_trend_is_a_line_in_its_interval_with_gates_and_changes(long):
+    chart = trend_charts(long)[0]
+    (line,), (band,) = named(chart, "line"), named(chart, "area")
+    values = line["data"]["values"]
+    assert len(values) == len(band["data"]["values"]) == 23
+    assert (values[0]["value"], values[0]["low"], values[0]["high"]) == (0.85, 0.85 - 0.08, 0.85 + 0.08)
+    rules = named(chart, "rule")
+    assert [one for rule in rules for one in rule["data"]["values"] if "value" in one] == [
+        {"value": 0.8, "told": "gate >= 80.0 %"}
+    ]
+    standing = {one["told"]: one["run"] for rule in rules for one in rule["data"]["values"] if "run" in one}
+    assert standing == {"judge changed": "2026-01-06", "level fell": "2026-01-15"}
+
+
+def test_no_line_joins_the_readings_of_two_instruments(long):
+    (line,) = named(trend_charts(long)[0], "line")
+    by_stretch = {}
+    for one in line["data"]["values"]:
+        by_stretch.setdefault(one["stretch"], []).append(one["run"])
+    assert line["encoding"]["detail"]["field"] == "stretch"
+    assert {stretch: runs[0] for stretch, runs in by_stretch.items()} == {0: "2026-01-01", 1: "2026-01-06"}
+
+
+def test_a_run_without_a_part_in_the_trend_stands_on_the_axis_alone(long):
+    chart = trend_charts(long)[0]
+    crosses = [layer for layer in named(chart, "text") if layer["mark"].get("text") == "x"]
+    assert [one["run"] for layer in crosses for one in layer["data"]["values"]] == ["2026-01-08"]
+    (line,) = named(chart, "line")
+    assert "2026-01-08" not in {one["run"] for one in line["data"]["values"]}
+    assert "2026-01-08" in line["encoding"]["x"]["scale"]["domain"]
+
+
+def test_slices_have_a_panel_each(long):
+    chart = trend_charts(long)[-1]
+    assert [panel["title"]["text"] for panel in chart.spec["vconcat"]] == ["art", "<b>toys</b>"]
+
+
+def test_fewer_than_two_runs_make_no_chart(store):
+    store.create_run(made_run(0))
+    assert trend_charts(read_history(store, "chairs")) == []
+
+
+@pytest.mark.skipif(not can_draw(), reason="the extra that draws is not installed")
+def test_every_chart_can_be_drawn(long):
+    for chart in trend_charts(long):
+        assert to_png(chart).startswith(b"\x89PNG")
+        assert "2026-01-" in to_svg(chart)
+
+
+@pytest.mark.skipif(not can_draw(), reason="the extra that draws is not installed")
+def test_the_page_holds_the_charts_and_fetches_nothing(long):
+    page = history_to_html(long)
+    assert page.count("<svg") == 3
+    assert "default-src &#39;none&#39;" in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
