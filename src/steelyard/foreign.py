@@ -88,6 +88,13 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
         n_of = f"{len(unjudged)} of {len(samples)}"
         yield f"{n_of} records hold no reading of the judge: judge_failed, in no figure ({why})"
+    older = sum(one.only_scores and one.reply is not None for one in samples)
+    if older:
+        n_of = f"{older} of {len(samples)}"
+        yield f"{n_of} records lack what the judge is asked for now: of its answers only the scores are read"
+    untimed = sum(one.answer is not None and one.latency is None for one in samples)
+    if untimed:
+        yield f"{untimed} of {len(samples)} records do not say how long they took: no figure of latency"
     if recorded.created_at is None:
         moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         yield f"it does not say when it was written: dated by its file, {moment:%Y-%m-%d %H:%M} UTC"
@@ -199,6 +206,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     asked = digest([where, "imported"])
     judged = digest([where, recorded.judge]) if suite.judge is not None else None
     n = len(recorded.samples)
+    untimed = any(sample.answer is not None and sample.latency is None for sample in recorded.samples)
     kept = {"document": recorded.kept, "samples": [sample.kept for sample in recorded.samples]}
     imported: dict[str, Any] = {
         "file": path.name,
@@ -216,7 +224,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signature(suite, target, prompts=asked, judge=judged),
         target=target,
-        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n},
+        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n} | ({"untimed": True} if untimed else {}),
         options=RunOptions().as_data() | {"imported": imported, "kept": kept},
         n_planned=n,
         version=__version__,
@@ -249,7 +257,7 @@ def _sample(
     weigher: Weigher, reader: JudgeReader | None, one: RecordedSample, repeat: int, created_at: float
 ) -> Sample:
     failure = None if one.answer is not None else Failure("recorded", one.failure or "no answer was recorded")
-    attempt = Attempt(text=one.answer, latency=one.latency, started_at=created_at, failure=failure)
+    attempt = Attempt(text=one.answer, latency=one.latency or 0.0, started_at=created_at, failure=failure)
     weighing = Weighing(weigher, one.case, "", repeat, attempt)
     if reader is not None and weighing.to_judge is not None:
         told = one.judge_failure or "no judgement was recorded"

@@ -18,8 +18,8 @@ class RecordedSample:
     answer: str | None = None
     """The answer as the suite reads it; None when there was none, and `failure` says why."""
     failure: str = ""
-    latency: float = 0.0
-    """Seconds."""
+    latency: float | None = None
+    """Seconds; None when the recording does not say."""
     reply: Mapping[str, Any] | None = None
     """What the judge said, dimensions and flags at the top; None when it gave nothing, and `judge_failure` says why."""
     judge_failure: str = ""

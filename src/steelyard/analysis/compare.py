@@ -6,11 +6,11 @@ from itertools import chain
 
 import numpy as np
 
-from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Pairs, SectionChange, Why
+from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Moved, Pairs, SectionChange, Why
 from steelyard.analysis.compare_wording import headline
 from steelyard.analysis.compared_cases import common_cases
 from steelyard.analysis.compared_failures import failure_changes
-from steelyard.analysis.compared_figures import BESIDE, Cut, judged
+from steelyard.analysis.compared_figures import BESIDE, UNTOUCHED, Cut, judged
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts, slices
@@ -52,12 +52,15 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparis
     metrics += judged([each for each in changes if each.group in BESIDE], hindered=hindered)
     weighed = [figure for figure in components if figure.group not in BESIDE]
     sections = _sections(figures, findings, everything, hindered=hindered)
+    rates = [section.rate for section in sections]
     moves = _moves(a, b, pairing)
     return Comparison(
         a=a.header,
         b=b.header,
         instruments=instruments,
-        headline=headline(_of_headline(metrics), lists, reasons, anyway=anyway),
+        headline=headline(
+            _of_headline(metrics), lists, reasons, moved_beside=_moved_beside([*metrics, *rates]), anyway=anyway
+        ),
         pairs=lists,
         metrics=tuple(metrics),
         slices={
@@ -75,6 +78,15 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparis
 
 def _of_headline(metrics: list[MetricChange]) -> list[MetricChange]:
     return [change for change in metrics if change.group == "headline"]
+
+
+def _moved_beside(metrics: list[MetricChange]) -> int:
+    """Figures that moved beyond noise and are no part of the headline; how fast or dear an answer was is another
+    question than how good."""
+    return sum(
+        each.verdict in (Moved.BETTER, Moved.WORSE, Moved.CHANGED) and each.group not in {"headline", *UNTOUCHED}
+        for each in metrics
+    )
 
 
 def _sections(

@@ -22,6 +22,7 @@ _SCALES = {
 }
 _MOST_NAMED = 5
 _READINGS = "readings"
+_NOT_NAMED = "a model that is not named"
 
 
 def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> Instruments:
@@ -52,8 +53,8 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
         before, after = (_signed(run, part) for run in (a, b))
         if before == after:
             continue
-        if before is None or after is None:
-            silent = "A" if before is None else "B"
+        if before is None or after is None or (part == "judge" and before and after and _one_is_not_named(a, b)):
+            silent = "A" if before is None or (after is not None and _NOT_NAMED in _members(a)) else "B"
             told = f"run {silent} does not say which {part} it was weighed with: nobody can tell whether it is the same"
         elif part in ("judge", "rules") and not (before and after):
             told = f"only {'A' if before else 'B'} has a judge: readings of A and B are not on one scale"
@@ -69,7 +70,7 @@ def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     if a.only_scores == b.only_scores or Mode.RULES in (a.mode, b.mode):
         return
     side = "A" if a.only_scores else "B"
-    told = f"{side} has only the scores of its judge's answers: scores are compared, what else the judge says is not"
+    told = f"of {side}'s judge only the scores could be read: scores are compared, what else a judge says is not"
     yield InstrumentChange(_READINGS, Part.NOTED, told, a.mode or "", b.mode or "")
 
 
@@ -91,7 +92,15 @@ def _judges(part: str, a: ComparedRun, b: ComparedRun, before: str | None, after
 
 def _members(run: ComparedRun) -> str:
     members = (run.suite.get("judge") or {}).get("members") or ()
-    return ", ".join(str(each.get("model") or each.get("function") or each.get("name")) for each in members)
+    unnamed = {"chat": _NOT_NAMED}
+    return ", ".join(
+        str(each.get("model") or each.get("function") or unnamed.get(each.get("kind"), each.get("name")))
+        for each in members
+    )
+
+
+def _one_is_not_named(a: ComparedRun, b: ComparedRun) -> bool:
+    return (_NOT_NAMED in _members(a)) is not (_NOT_NAMED in _members(b))
 
 
 def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:

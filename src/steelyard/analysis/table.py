@@ -34,6 +34,7 @@ class Table:
         self._declared = {component["name"]: component for component in suite.get("components") or ()}
         self._bands = suite.get("bands") or ()
         self._has_threshold = bool(suite.get("passing"))
+        self._untimed = bool(suite.get("untimed"))
         self.measures = {name: each["measures"] for name, each in self._declared.items() if each.get("measures")}
         """By component, what its scorer measures beside the value."""
         self.means = {name: each["means"] for name, each in self._declared.items() if each.get("means")}
@@ -147,8 +148,10 @@ class Table:
         return believed
 
     def latency(self) -> Array:
-        """Seconds of the calls that were answered."""
+        """Seconds of the calls that were answered; of a recording that does not say them for all, of none."""
         latency = self.reported("latency")
+        if self._untimed:
+            latency[:] = np.nan
         latency[self._is(Outcome.TARGET_FAILED)] = np.nan
         return latency
 

@@ -43,12 +43,13 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
     decision = decide(summary, header.suite, state=header.state, suspect=header.suspect)
     flags = failing_flags(header)
     details = _details(store, header, columns.n, max_details)
-    slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
+    timed = _is_timed(header)
+    slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True) if timed else []
     return Report(
         header=header,
         summary=summary,
         decision=decision,
-        worst=[sample_line(sample, flags) for sample in _worst(store, header, summary)],
+        worst=[sample_line(sample, flags, timed=timed) for sample in _worst(store, header, summary)],
         slowest=[sample_line(sample, flags) for sample, _ in slowest],
         details=details,
         n_samples=columns.n,
@@ -59,6 +60,11 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
         why_inconclusive=_why_inconclusive(summary, details),
         spending=store.judge_spending(header.id) if judged else None,
     )
+
+
+def _is_timed(header: RunHeader) -> bool:
+    """False for a recording that does not say how long its answers took."""
+    return not header.suite.get("untimed")
 
 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
@@ -126,6 +132,7 @@ class _Reader:
     def __init__(self, header: RunHeader) -> None:
         self._read, self._judged = _found_in_text(header), judgement_reader(header)
         self._flags = failing_flags(header)
+        self._timed = _is_timed(header)
 
     def worst_first(self, pairs: Iterable[tuple[Sample, Case]]) -> list[SampleDetail]:
         """Inconclusive samples first, so that they are never out of sight, then flagged ones, then the lowest scores.
@@ -133,7 +140,7 @@ class _Reader:
         What fails comes before what passes, whatever the score.
         """
         details = [
-            sample_detail(sample, case, self._read(sample), self._judged(sample, case), self._flags)
+            sample_detail(sample, case, self._read(sample), self._judged(sample, case), self._flags, timed=self._timed)
             for sample, case in pairs
         ]
         return sorted(details, key=lambda detail: (badness(detail), detail.line.score or 0.0))

@@ -37,7 +37,7 @@ _MOST_SLICES = 2
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
 _BEYOND_NOISE = (Moved.WORSE, Moved.BETTER, Moved.CHANGED)
-_LAST_GROUPS = ("findings", "bands", "beside", "counts", "latency", "spending")
+_LAST_GROUPS = ("sections", "findings", "bands", "beside", "counts", "latency", "spending")
 """Groups of figures that are named after all others: they follow from them, or are no figures of quality."""
 
 
@@ -128,6 +128,7 @@ def _figures(comparison: Comparison) -> Iterator[str]:
     if comparison.headline.hindered_by and comparison.pairs.comparable:
         yield f"neither better nor worse: {compare_figures.sentence(comparison.metrics[0])}"
     others = [change for change in comparison.metrics if not change.primary and change.a.n]
+    others += [each.rate for each in comparison.sections if each.rate.a.n]
     told = comparison.headline.sentence
     moved = sorted((each for each in others if each.verdict in _BEYOND_NOISE), key=_worst_first)
     said = [each for each in moved if each.group == "headline" and compare_figures.change_of(each) in told]

@@ -22,8 +22,9 @@ _MOST_MARKS = 200
 _LONGEST_MARK = 200
 
 
-def sample_line(sample: Sample, flags: Collection[str] = ()) -> SampleLine:
-    """The sample in one line, with what went wrong in a few words; `flags` are those that fail a sample."""
+def sample_line(sample: Sample, flags: Collection[str] = (), *, timed: bool = True) -> SampleLine:
+    """The sample in one line, with what went wrong in a few words; `flags` are those that fail a sample, and `timed`
+    says whether it is known how long it took."""
     return SampleLine(
         case_id=sample.case_id,
         variant=sample.variant,
@@ -31,7 +32,7 @@ def sample_line(sample: Sample, flags: Collection[str] = ()) -> SampleLine:
         outcome=sample.outcome.value,
         score=sample.score,
         band=sample.band,
-        latency=sample.attempt.latency if sample.attempt.failure is None else None,
+        latency=sample.attempt.latency if timed and sample.attempt.failure is None else None,
         why=_why(sample, flags),
     )
 
@@ -47,11 +48,13 @@ def sample_detail(
     read: Any = None,
     judgement: JudgementDetail | None = None,
     flags: Collection[str] = (),
+    *,
+    timed: bool = True,
 ) -> SampleDetail:
     """The sample with question, truth, answer, scores and findings; `read` is what was read out of other text."""
     findings = [asdict(finding) for finding in sample.findings[:_MOST_FINDINGS]]
     return SampleDetail(
-        line=sample_line(sample, flags),
+        line=sample_line(sample, flags, timed=timed),
         input=_bounded(case.input),
         expected=_bounded(case.expected),
         answer=None if sample.attempt.text is None else shortened(sample.attempt.text, LONGEST_TEXT),
