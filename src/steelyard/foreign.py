@@ -187,7 +187,8 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     judged = digest([where, recorded.judge]) if suite.judge is not None else None
     n = len(recorded.samples)
     kept = {"document": recorded.kept, "samples": [sample.kept for sample in recorded.samples]}
-    told = {"differences": list(recorded.differences), "notes": list(recorded.notes)}
+    stated = {case: {name: dict(values) for name, values in parts.items()} for case, parts in recorded.stated.items()}
+    told = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
     imported = {"file": path.name, "format": where, "digest": document, **told}
     return RunHeader(
         id=_run_id(suite.name, recorded.created_at, document),

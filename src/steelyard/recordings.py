@@ -48,6 +48,9 @@ class RecordedRun:
     """Where its own summary does not fit its records, a sentence each."""
     notes: tuple[str, ...] = ()
     """What it says and nobody can compute again, a line each."""
+    stated: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    """By case, figures that it states and does not hold the calls or answers of: `latency` in seconds (mean, p95, n,
+    timeouts, failures) and `stability` as shares by name. They are drawn as stated, and decide nothing."""
 
 
 class SnapshotFormat(Protocol):

@@ -103,7 +103,7 @@ def _answers(values: list[dict[str, Any]], rows: Sequence[str], x: dict[str, Any
                 "field": "answers",
                 "type": "quantitative",
                 "title": "answers",
-                "scale": {"domain": [0, sizes[-1]], "range": [20, 150]},
+                "scale": {"domain": [0, max(sizes, default=1)], "range": [20, 150]},
                 "legend": {"values": _some(sizes), "format": "d"} if len(sizes) > 1 else None,
             },
             "shape": {**where, "scale": {"domain": places, "range": ["circle", "cross"]}},

@@ -26,7 +26,17 @@ def recorded(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) 
         kept=dict(document),
         differences=tuple(differences(document, results)),
         notes=tuple(notes(document, results)),
+        stated={result["case_id"]: _stated(result) for result in results},
     )
+
+
+def _stated(result: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """The figures of a case for charts: times in seconds, and shares unless nothing was compared."""
+    figures = _figures(result.get("latency"))
+    times = {name.removesuffix("_ms"): value / 1000 for name, value in figures.items() if name.endswith("_ms")}
+    times |= {name: value for name, value in figures.items() if name in ("n", "timeouts", "failures")}
+    shares = {} if list(_nothing_compared(result)) else _stabilities(result)
+    return {"latency": times, "stability": shares}
 
 
 def _samples(results: Sequence[Mapping[str, Any]]) -> list[RecordedSample]:
