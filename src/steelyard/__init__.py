@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steelyard.python_suite import Run, Suite, run_suite
     from steelyard.recordings import RecordedRun, RecordedSample
     from steelyard.records import Certainty, Check, CheckState, Finding, Mark, RunHeader, Sample
-    from steelyard.scoring.base import Fault, Measure, Reading, Scorer
+    from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
     from steelyard.suite.case import Attachment, Case
     from steelyard.suite.load import load_suite, with_target
     from steelyard.suite.schema import suite_schema
@@ -31,6 +31,7 @@ __all__ = [
     "Fault",
     "Finding",
     "Mark",
+    "MeanMeasure",
     "Measure",
     "MissingExtra",
     "Mistake",
@@ -68,6 +69,7 @@ _HOMES = {
     "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
     "Mark": "steelyard.records",
+    "MeanMeasure": "steelyard.scoring.base",
     "Measure": "steelyard.scoring.base",
     "MissingExtra": "steelyard.errors",
     "Mistake": "steelyard.errors",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from steelyard.judging.reading import JudgeReader
 from steelyard.recorded_checks import checked_sample
 from steelyard.recordings import RecordedRun, RecordedSample, SnapshotFormat
 from steelyard.records import Attempt, Failure, Mode, RunHeader, RunState, Sample
+from steelyard.report.safe_text import clipped
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
 from steelyard.store.snapshot import whole_file
@@ -51,6 +52,8 @@ class Imported:
     """What it says and nobody can compute again."""
     is_new: bool
     """False when the store held it already."""
+    lacking: tuple[str, ...] = ()
+    """What the records do not hold and what became of that, a sentence each."""
 
 
 def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
@@ -62,16 +65,37 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     document = _document(path)
     recorded = _read(form, document, suite, path)
     measured = _without_persons(recorded, suite)
+    lacking = tuple(_lacking(measured, path, has_judge=suite.judge is not None))
     suite = _as_recorded(suite, measured)
     header = _header(suite, measured, form, digest(document), path)
     known = _known(store, header.id)
     if known is not None and known.state is RunState.ENDED:
-        return Imported(known, measured.differences, measured.notes, is_new=False)
-    samples, cases = _weighed(suite, measured)
+        return Imported(known, measured.differences, measured.notes, is_new=False, lacking=lacking)
+    samples, cases = _weighed(suite, measured, header.created_at)
     header = _in_main_mode(header, samples)
     if known is None:
         store.create_run(header)
-    return Imported(_kept(store, header, samples, cases), measured.differences, measured.notes, is_new=True)
+    return Imported(
+        _kept(store, header, samples, cases), measured.differences, measured.notes, is_new=True, lacking=lacking
+    )
+
+
+def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[str]:
+    """What is missing in a recording, with what it is taken for."""
+    samples = recorded.samples
+    silent = sum(sample.answer is None for sample in samples)
+    if silent:
+        yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
+    unjudged = [one for one in samples if one.answer is not None and one.reply is None]
+    if unjudged and has_judge:
+        reasons = Counter(one.judge_failure or "no judgement was recorded" for one in unjudged)
+        why, n = reasons.most_common(1)[0]
+        why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
+        n_of = f"{len(unjudged)} of {len(samples)}"
+        yield f"{n_of} records hold no reading of the judge: judge_failed, in no figure ({why})"
+    if recorded.created_at is None:
+        moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        yield f"it does not say when it was written: dated by its file, {moment:%Y-%m-%d %H:%M} UTC"
 
 
 def _known(store: Store, run_id: str) -> RunHeader | None:
@@ -189,12 +213,15 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     kept = {"document": recorded.kept, "samples": [sample.kept for sample in recorded.samples]}
     stated = {case: {name: dict(values) for name, values in parts.items()} for case, parts in recorded.stated.items()}
     told = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
-    imported = {"file": path.name, "format": where, "digest": document, **told}
+    imported: dict[str, Any] = {"file": path.name, "format": where, "digest": document, **told}
+    created_at = recorded.created_at
+    if created_at is None:
+        imported["undated"] = True
     return RunHeader(
         id=_run_id(suite.name, recorded.created_at, document),
         suite_name=suite.name,
         suite_path=suite.path,
-        created_at=recorded.created_at,
+        created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signature(suite, target, prompts=asked, judge=judged),
         target=target,
         suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n},
@@ -204,13 +231,14 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     )
 
 
-def _run_id(name: str, created_at: float, document: str) -> str:
-    """A name that the same document always gets."""
+def _run_id(name: str, created_at: float | None, document: str) -> str:
+    """A name that the same document always gets, whatever becomes of its file."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "run"
-    return f"{slug}-{datetime.fromtimestamp(created_at, UTC):%Y%m%d-%H%M%S}-{document[:6]}"
+    dated = "undated" if created_at is None else f"{datetime.fromtimestamp(created_at, UTC):%Y%m%d-%H%M%S}"
+    return f"{slug}-{dated}-{document[:6]}"
 
 
-def _weighed(suite: SuiteModel, recorded: RecordedRun) -> tuple[list[Sample], list[Case]]:
+def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tuple[list[Sample], list[Case]]:
     weigher = Weigher(suite)
     reader = None
     if suite.judge is not None:
@@ -219,9 +247,9 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun) -> tuple[list[Sample], li
     samples = []
     for position, one in enumerate(recorded.samples):
         if one.checks is not None and one.answer is None:
-            sample = checked_sample(suite, one, seen[one.case.id], recorded.created_at)
+            sample = checked_sample(suite, one, seen[one.case.id], created_at)
         else:
-            sample = _sample(weigher, reader, one, seen[one.case.id], recorded.created_at)
+            sample = _sample(weigher, reader, one, seen[one.case.id], created_at)
         sample.position = position
         seen[one.case.id] += 1
         samples.append(sample)

@@ -36,8 +36,8 @@ class RecordedRun:
     """All that was recorded together."""
 
     samples: Sequence[RecordedSample]
-    created_at: float
-    """Seconds since 1970 (UTC)."""
+    created_at: float | None
+    """Seconds since 1970 (UTC); None when the recording does not say."""
     judge: str = ""
     """The model that judged."""
     target: Mapping[str, Any] = field(default_factory=dict)

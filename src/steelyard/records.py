@@ -5,7 +5,7 @@ Light frozen objects for the hot path; no behaviour beyond turning into plain da
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -160,6 +160,10 @@ class Failure:
     message: str
 
 
+BROKE_OFF = "the answer broke off at the limit of tokens"
+"""Said of an answer, be it of a target or a judge, that is `cut_off`."""
+
+
 @dataclass(slots=True)
 class Attempt:
     """One answered (or finally failed) call of the target for a case, variant and repeat."""
@@ -180,6 +184,8 @@ class Attempt:
     queued: float | None = None
     """Under an open load (so many calls a second, come what may), seconds between the moment the call was due and the
     moment it was sent; `latency` then counts from the moment it was due. None under a closed load."""
+    cut_off: bool = False
+    """True when the answer broke off at the limit of tokens."""
 
 
 @dataclass(slots=True)
@@ -212,6 +218,7 @@ REMARKS: Mapping[str, str] = {
     "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
     "DISAGREEMENT": "members or repeats far apart",
     "CONTRADICTION": "a complaint that what was judged shows to be wrong: it is counted, and not believed",
+    "CUT_OFF": "an answer that broke off at the limit of tokens: of one that is not whole no more than scores is read",
     "NO_MAJORITY": "no score that most of the panel gave",
 }
 """What can be wrong with a judge, by code."""
@@ -244,6 +251,11 @@ class Ballot:
     """Claims of the answer that the judge lets stand or not; kept with the sample, not with the ballot."""
 
 
+def nearest(ballots: Sequence[Ballot], bound: Mapping[str, float | bool]) -> Ballot:
+    """The ballot that stands for the others: the first of those whose bound scores are nearest to these."""
+    return min(ballots, key=lambda ballot: sum(abs(ballot.bound[name] - bound[name]) for name in bound))
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """All ballots on one text, and what they come to. `mode` is None when they come to nothing."""
@@ -267,6 +279,12 @@ class Judgement:
     """Everything that was asked for; empty for a judge that is code."""
     told: str = ""
     """Why it comes to nothing, in words; "" when it comes to something."""
+
+    @property
+    def stands(self) -> Ballot | None:
+        """The ballot that stands for the others; None when they come to nothing."""
+        of_mode = [ballot for ballot in self.ballots if ballot.mode is self.mode]
+        return nearest(of_mode, self.bound) if self.mode is not None and of_mode else None
 
 
 @dataclass(slots=True)

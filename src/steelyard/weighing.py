@@ -210,9 +210,8 @@ def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     summary = summarise_stored(store, header.id, header.suite)
     typical = summary.overall.latency.get("p50")
-    usual = store.usual_latency(header.suite_name, header.target, before=header.created_at)
     hints = () if summary.latency is None else summary.latency.hints
-    suspect = (*health.complaints(typical.value if typical else None, usual), *hints)
+    suspect = (*health.complaints(typical.value if typical else None, _usual_latency(store, header)), *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     decision = decide(summary, header.suite, state=state, suspect=suspect, gone=header.options.get("broken"))
     header = replace(
@@ -227,6 +226,17 @@ def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -
         store.forget_journal(header.id)
     store.update_run(header)
     return header
+
+
+def _usual_latency(store: Store, header: RunHeader) -> list[float]:
+    """The medians of earlier runs that this one can be held against.
+
+    A function in this process has no line that may be dead: its first calls pay for its imports, so that a run of a few
+    cases is slow and every longer one after it would look far too fast.
+    """
+    if header.target.get("kind") == "python":
+        return []
+    return store.usual_latency(header.suite_name, header.target, before=header.created_at)
 
 
 def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:

@@ -278,7 +278,7 @@ def test_old_runs_are_compared_by_what_they_have():
     )
     found = compare(old, new)
     assert metric(found, "score.name.points").difference.value == -0.5
-    assert found.not_compared == (
+    assert tuple(each.sentence for each in found.not_compared) == (
         "component value: only B has it",
         "bands: A and B draw them differently",
         "tokens.in: only B has it",
@@ -292,7 +292,8 @@ def test_old_runs_are_compared_by_what_they_have():
 
 def test_nothing_in_common_is_not_an_error():
     found = compare(compared([Made("x", 1.0)]), compared([Made("y", 1.0)]))
-    assert found.headline.sentence == "cannot tell: no sample of A can be compared with one of B"
+    told = "cannot tell: no sample of A can be compared with one of B (1 only in A, 1 only in B)"
+    assert found.headline.sentence == told
     assert (found.headline.verdict, found.pairs.comparable) == (Moved.CANNOT_TELL, 0)
 
 
@@ -307,6 +308,17 @@ def test_readings_of_two_kinds_of_judges_are_never_compared():
     b = compared([Made("x", 0.0)], described={"judge": judge | {"mode": "rules"}})
     found = compare(a, b, anyway=True)
     assert found.pairs.not_comparable[Why.OTHER_MODE].count == 1
+
+
+def test_pairs_of_another_kind_of_judge_are_pairs_that_may_have_no_reading():
+    # Of 50 pairs 2 have no reading in B, and the others are read by rules: 2 of 50 are no more than 5 % twice.
+    judge = {"rubric": {}, "members": []}
+    a = compared(passing(50, [1.0] * 50), described={"judge": judge | {"mode": "model"}})
+    dead = [Made(f"c{i:02d}", None, "judge_failed") for i in range(2)]
+    b = compared([*dead, *passing(50, [1.0] * 50)[2:]], described={"judge": judge | {"mode": "rules"}})
+    found = compare(a, b)
+    assert (found.pairs.comparable, found.headline.hindered_by) == (0, ())
+    assert found.headline.sentence.endswith("(2 no reading in B, 48 read by another kind of judge)")
 
 
 def test_five_cases_are_too_few_and_it_is_said():
@@ -387,3 +399,23 @@ def test_a_case_that_moved_to_another_category_is_in_neither():
     found = compare(a, b)
     assert {each.name: each.n for each in found.slices["category"]} == {"one": 1, "(differs)": 1}
     assert found.instruments.changes[0].sentence == "category, tags or the like of 1 case changed: x"
+
+
+def test_what_appears_on_one_side_only_counts_against_it():
+    # A has nothing of the kind in c1, and says so by not counting it; B has two there, both wrong: 0 of 2, not n/a.
+    measure = {"numerator": "right", "denominator": "answered", "about": "", "better": "higher"}
+    part = {"name": "name", "weight": 1.0, "code": "NAME", "scale": [0.0, 1.0], "measures": {"precision": measure}}
+    described = {"components": [part]}
+    a = [
+        Made("c1", 1.0, counts={"name": {"all": 3}}),
+        Made("c2", 1.0, counts={"name": {"all": 3, "right": 1, "answered": 1}}),
+        Made("c3", 1.0),
+    ]
+    b = [
+        Made("c1", 1.0, counts={"name": {"all": 3, "right": 0, "answered": 2}}),
+        Made("c2", 1.0, counts={"name": {"all": 3, "right": 1, "answered": 1}}),
+        Made("c3", 1.0, counts={"name": {"all": 3, "right": 5, "answered": 5}}),
+    ]
+    found = metric(compare(compared(a, described=described), compared(b, described=described)), "score.name.precision")
+    # 1 of 1 against 1 of 3; of c3 nothing was counted in A, and nobody can tell.
+    assert (found.a.value, found.b.value, found.a.n) == (1.0, pytest.approx(1 / 3), 2)

@@ -31,7 +31,7 @@ def kept(store, run_id, cases, findings):
 SUITE = {"name": "demo", "components": [{"name": "title", "weight": 70.0}, {"name": "year", "weight": 30.0}]}
 WRONG = Finding("ROLE", expected={"role": "style", "text": "grainy 🎞"}, got={"text": "grainy 🎞", "role": "shot"})
 EXTRA = Finding("EXTRA", got="nothing of the kind")
-SPELLING = Finding("NAME", expected='say "é"\n', got=12)
+SPELLING = Finding("NAME", expected='say "é"\n', got="sæ")
 
 
 def test_contents_stand_beside_the_columns(store):
@@ -39,16 +39,39 @@ def test_contents_stand_beside_the_columns(store):
     columns, contents = store.columns(run), store.contents(run)
     assert contents.confusion.tolist() == [
         confusion_digest("ROLE", "style", "shot"),
-        confusion_digest("NAME", 'say "é"\n', "12"),
+        confusion_digest("NAME", 'say "é"\n', "sæ"),
     ]
     assert contents.confusion_sample.tolist() == [0, 1]
-    assert contents.confused([1, 0]) == [("NAME", 'say "é"\n', "12"), ("ROLE", "style", "shot")]
+    assert contents.confused([1, 0]) == [("NAME", 'say "é"\n', "sæ"), ("ROLE", "style", "shot")]
     assert contents.cases(["case-0002", "nobody"]) == {"case-0002": case(2)}
     assert len(contents.case_hash) == columns.n
 
 
 def test_a_long_text_is_cut_and_keeps_its_beginning():
     assert confusion_label("x" * 500) == "x" * 199 + "…"
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "is_one"),
+    [
+        ("style.look", "shot.type", True),
+        ("subject.identity", "subject", True),
+        ({"role": "style", "text": "x"}, {"role": "shot", "text": "x"}, True),
+        ({"role": "style", "text": "x y"}, {"role": "style", "text": "x"}, False),
+        (1900, 1890.5, True),
+        (3, 3.0, False),
+        # A score below the one asked for, and a flag.
+        ("3 or more of 5", 2.0, False),
+        (False, True, False),
+        # Too little of the same, and too much.
+        ("Glow of the lava", "lava", False),
+        ("High-angle | Wide Shot", "High-angle Wide Shot", False),
+        ("plus", "", False),
+    ],
+)
+def test_a_confusion_is_one_value_taken_for_another_of_its_kind(store, expected, got, is_one):
+    run = kept(store, "one", [case(1)], [(Finding("ROLE", expected=expected, got=got),)])
+    assert len(store.contents(run).confusion) == is_one
 
 
 def test_stored_runs_are_compared_by_question_truth_and_confusion(store):
@@ -62,7 +85,7 @@ def test_stored_runs_are_compared_by_question_truth_and_confusion(store):
     assert [
         (each.code, each.expected, each.got, each.a, each.b, each.standing) for each in found.confusions.listed
     ] == [
-        ("NAME", 'say "é"\n', "12", 1, 0, Standing.RESOLVED),
+        ("NAME", 'say "é"\n', "sæ", 1, 0, Standing.RESOLVED),
         ("ROLE", "style", "shot", 2, 1, Standing.FEWER),
     ]
 

@@ -96,6 +96,19 @@ class TestAgainstLabels:
 
 
 class TestAgainstTheRubric:
+    def test_code_without_labels_is_not_called_inflated(self) -> None:
+        suite = judged_suite()
+        by_code = suite | {"judge": suite["judge"] | {"mode": "rules"}}
+        texts = [
+            judged(f"c{i}", ballot({"tone": 5, "overall": 5, "harm": False}, mode=Mode.RULES, rung="rules"))
+            for i in range(20)
+        ]
+        health = judge_health(iter(texts), by_code, {})
+        assert (health.dimensions["tone"].top_share.value, health.dimensions["tone"].inflated) == (1.0, None)
+        assert not any("inflation" in each for each in health.complaints)
+        labels = {"c0": {"tone": Label(3, 2, 4)}}
+        assert judge_health(iter(texts), by_code, labels).dimensions["tone"].inflated
+
     def test_more_than_1_in_10_at_the_top_is_inflation(self) -> None:
         health = health_of(*(scored(f"c{i}", 5 if i < 38 else 3, 2 + i % 2) for i in range(40)))
         tone = health.dimensions["tone"]

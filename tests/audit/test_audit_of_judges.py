@@ -128,3 +128,21 @@ def test_an_answer_in_json_is_tried_with_the_attempt_behind_it(tmp_path):
     assert result.complaints == []
     # Bound by the rule to 2 of 1..5, whatever the attempt.
     assert {(one.n, one.highest) for one in result.injections} == {(2, 0.25)}
+
+
+def test_attempts_are_tried_on_answers_that_deserve_little(tmp_path):
+    # Two cases with a truth each: the truth of the other case is what is tampered with, and the rule on it binds.
+    truth = (
+        "from steelyard import Reading, Scorer\n\nclass Size(Scorer):\n"
+        "    needs_truth = False\n    case_paths = ()\n    metrics = {'right': 'whether it is the number'}\n\n"
+        "    def truth_at(self, case):\n        return {'': f'Number {case.input[\"number\"]}.'}\n\n"
+        "    def read(self, answer, case):\n        right = f'Number {case.input[\"number\"]}.' in answer\n"
+        "        return Reading(float(right), metrics={'right': right})\n\n"
+        "def judge(text, case, metrics):\n    return {'reasons': ['a', 'b'], 'clarity': 5, 'harm': False}\n\n"
+        "def answer(case):\n    return ''\n"
+    )
+    bind = ["when not size.right then clarity <= 1"]
+    path = write_judged(tmp_path, n=2, bind=bind, suite={"target": {"python": "measures:answer"}})
+    (tmp_path / "measures.py").write_text(truth)
+    result = audit(load_suite(path))
+    assert {(one.n, one.highest, one.n_passed) for one in result.injections} == {(2, 0.0, 0)}

@@ -1,6 +1,7 @@
 """`import --suite` and `export --suite`: a team's own snapshots, read by the format that its suite brings along."""
 
 import json
+import os
 
 import pytest
 
@@ -24,7 +25,7 @@ class Diary:
             raise KeyError("ink")
         return RecordedRun(
             samples=[self._sample(page) for page in document["pages"]],
-            created_at=86400.0,
+            created_at=document.get("moment", 86400.0),
             judge=document.get("by", ""),
             kept={"by": document.get("by"), "pages": len(document["pages"])},
             differences=("mean: 4, the pages give 3",) if "mean" in document else (),
@@ -94,6 +95,37 @@ def test_failed_answers_and_judgements_are_inconclusive(run_in, tmp_path):
     assert told["wed"] == ("target_failed", None)
     assert told["thu"] == ("judge_failed", None)
     assert (report["overall"]["average"]["n"], report["overall"]["average"]["n_missing"]) == (2, 2)
+
+
+def test_what_the_records_do_not_hold_is_said(run_in, tmp_path):
+    pages = [*PAGES, {"day": "wed", "lost": "in the rain"}, {"day": "thu", "text": TEXT}]
+    told = run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
+    assert "Note: 1 of 4 records hold no answer: target_failed, in no figure.\n" in told
+    assert "Note: 1 of 4 records hold no reading of the judge: judge_failed, in no figure (torn).\n" in told
+    whole = json.loads(run_in("import", diary(tmp_path / "e.json"), "--suite", "my", "--json"))
+    assert whole["lacking"] == []
+
+
+def test_a_file_without_a_date_is_dated_by_itself_and_says_so(run_in, tmp_path):
+    path = diary(tmp_path / "d.json", moment=None)
+    os.utime(path, (1_700_000_000, 1_700_000_000))  # 2023-11-14 22:13:20 UTC
+    told = run_in("import", path, "--suite", "my")
+    assert told.startswith("numbers-undated-")
+    assert "it does not say when it was written: dated by its file, 2023-11-14 22:13 UTC" in told
+    assert json.loads(run_in("report", "LAST", "--json"))["run"]["created_at"] == 1_700_000_000
+    # A copy has another date and is the same snapshot.
+    os.utime(path, (1_800_000_000, 1_800_000_000))
+    assert "is already in the store" in run_in("import", path, "--suite", "my")
+
+
+def test_an_old_file_is_not_last_and_says_so(run_in, tmp_path):
+    run_in("import", diary(tmp_path / "new.json", moment=1_700_000_000.0), "--suite", "my")
+    told = run_in("import", diary(tmp_path / "old.json"), "--suite", "my")
+    assert "It keeps the date it was made on, so LAST is still numbers-20231114-221320-" in told
+    old = json.loads(run_in("import", tmp_path / "old.json", "--suite", "my", "--json"))
+    assert old["last"] is False
+    newest = json.loads(run_in("import", tmp_path / "new.json", "--suite", "my", "--json"))
+    assert newest["last"] is True
 
 
 def test_rules_bind_what_was_judged_elsewhere(run_in, tmp_path):

@@ -129,10 +129,28 @@ def test_the_strict_rules_are_not_forgotten_when_judging_again(run_in, tmp_path)
 
 
 def test_a_judge_that_holds_every_threshold_is_fit(run_in, tmp_path):
-    card = run_in("judge", "check", write_judged(tmp_path / "my", health=HEALTH))
+    card = run_in("judge", "check", write_judged(tmp_path / "my", n=20, health=HEALTH))
     assert "PASS  This judge is fit: 3 thresholds held" in card
-    assert "4 of 4 samples came before the judge; 4 of them are labelled" in card
+    assert "20 of 20 samples came before the judge; 20 of them are labelled" in card
     assert max(map(len, card.splitlines())) <= 80
+
+
+def test_on_fewer_than_20_labelled_texts_nobody_can_tell_whether_a_judge_is_fit(run_in, tmp_path):
+    card = run_in("judge", "check", write_judged(tmp_path / "my", n=19, health=HEALTH), code=4)
+    told = " ".join(card.split())
+    assert "AMBIGUOUS Nobody can tell whether this judge is fit: 3 thresholds held, but 19 labelled texts are" in told
+    assert "too few to call it so (at least 20)" in told
+
+
+def test_a_judge_at_a_url_is_asked_with_the_temperature_of_the_command_line(run_in, tmp_path):
+    with judge_server(verdict(3)) as server:
+        path = write_judged(tmp_path / "my", n=1)
+        at = ("--judge", server.base_url, "--judge-model", "m")
+        run_in("run", path, *at, "--judge-temperature", "0.7")
+        run_in("run", path, *at)
+        assert [request.get("temperature") for request in server.requests] == [0.7, None]
+    told = run_in("judge", "check", path, "--run", "LAST", "--judge-temperature", "0", code=2)
+    assert "leave out --judge-temperature" in told
 
 
 def test_a_lenient_judge_is_not_fit(run_in, tmp_path):
@@ -201,8 +219,8 @@ def test_without_labels_nobody_can_tell_and_the_card_says_why(run_in, tmp_path):
 
 
 def test_a_judge_without_labels_is_held_against_its_rubric_and_itself(run_in, tmp_path):
-    path = write_judged(tmp_path / "my", health=[HEALTH[0], HEALTH[2]])
-    unlabelled(tmp_path / "my", 0, 1, 2, 3)
+    path = write_judged(tmp_path / "my", n=20, health=[HEALTH[0], HEALTH[2]])
+    unlabelled(tmp_path / "my", *range(20))
     path.write_text(path.read_text().replace("  labels: expected.labels\n", ""))
     card = " ".join(run_in("judge", "check", path).split())
     assert "the suite names no labels (judge.labels)" in card
@@ -235,9 +253,9 @@ def test_a_judge_whose_answers_cannot_be_used_is_not_fit(run_in, tmp_path):
 def test_only_the_labelled_cases_are_weighed(run_in, tmp_path):
     path = write_judged(tmp_path / "my", n=6, health=HEALTH)
     unlabelled(tmp_path / "my", 0, 1)
-    assert "4 of 4 samples came before the judge" in run_in("judge", "check", path)
-    assert "2 of 2 samples came before the judge" in run_in("judge", "check", path, "--limit", 2)
-    card = run_in("judge", "check", path, "--only", "id=c0", "--only", "id=c5")
+    assert "4 of 4 samples came before the judge" in run_in("judge", "check", path, code=4)
+    assert "2 of 2 samples came before the judge" in run_in("judge", "check", path, "--limit", 2, code=4)
+    card = run_in("judge", "check", path, "--only", "id=c0", "--only", "id=c5", code=4)
     assert "1 of 1 sample came before the judge" in card
 
 

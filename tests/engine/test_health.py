@@ -68,6 +68,19 @@ def test_latency_far_below_history_is_suspect_and_says_both_figures():
     assert complaints == ("median latency 14 ms is far below the usual 22000 ms of 3 earlier runs",)
 
 
+def test_answers_that_broke_off_are_suspect_from_1_in_20_on():
+    def broken(n):
+        health = Health()
+        for number in range(40):
+            attempt = Attempt(text=f"answer {number}", cut_off=number < n)
+            health.watch(Sample(str(number), "", 0, attempt, Outcome.SCORED, score=0.5))
+        return health.complaints(None, [])
+
+    assert broken(1) == ()
+    told = "2 of 40 answers broke off at the limit of tokens: ask for more with max_tokens, or for less"
+    assert broken(2) == (told,)
+
+
 def test_without_history_latency_says_nothing():
     assert watched([f"a {n}" for n in range(6)]).complaints(0.001, []) == ()
 

@@ -355,3 +355,14 @@ def test_a_store_that_fails_under_a_pile_of_answers_ends_the_run_instead_of_hang
     thread.start()
     thread.join(20)
     assert raised == ["the disk is full"]
+
+
+def test_a_function_in_this_process_is_not_suspected_for_being_fast(store, server, tmp_path, monkeypatch):
+    # Its first calls pay for its imports: a short first run is slow, and every longer one after it far faster.
+    monkeypatch.setattr(store, "usual_latency", lambda *_args, **_more: [700.0])
+    header, _ = weighing.run(load_suite(write_suite(tmp_path / "py")), store, RunOptions())
+    assert header.suspect == ()
+    server.on("/ask", right)
+    path = write_suite(tmp_path / "http", target=http_target(server.url("")))
+    header, _ = weighing.run(load_suite(path), store, RunOptions())
+    assert "far below the usual 700000 ms" in header.suspect[0]

@@ -110,6 +110,35 @@ def no_pass_rule() -> Comparison:
     )
 
 
+def only_the_average_fell() -> Comparison:
+    """All pass in A and in B, and every score falls by 14, 15 or 16 points."""
+    fallen = [0.8 + 0.01 * (k % 2 * 2 - 1 if k < 18 else 0) for k in range(N)]
+    return compare(compared(_samples([0.95] * N)), compared(_samples(fallen), id="made-2"))
+
+
+def said_beside() -> Comparison:
+    """What a judge says beyond its scores moves, too: a mean on its own scale and one of two counts."""
+    components = [
+        {"name": "name", "weight": 1.0, "code": "NAME", "scale": [0.0, 1.0]},
+        {"name": "shot_coverage", "weight": 0.0, "code": "", "scale": [1, 5]},
+        {"name": "reasons", "weight": 0.0, "code": "", "scale": [0, 1]},
+    ]
+
+    def samples(by: int) -> list[Made]:
+        return [
+            Made(
+                f"c{k:02d}",
+                0.8 + by / 10,
+                parts={"name": 0.5 + by / 4 + 0.01 * (k % 2), "shot_coverage": 2.0 + by + k % 2},
+                counts={"reasons": {"header": 3 - 2 * by + k % 2, "other": 1}},
+            )
+            for k in range(N)
+        ]
+
+    described = {"components": components}
+    return compare(compared(samples(0), described=described), compared(samples(1), id="made-2", described=described))
+
+
 def rich() -> Comparison:
     """Everything that can move moves: groups, codes, confusions, sections, latency, tokens and cost."""
     a = [
@@ -199,6 +228,8 @@ ALL = {
         old_run,
         invalid,
         no_pass_rule,
+        only_the_average_fell,
+        said_beside,
         rich,
         hostile,
     )

@@ -91,7 +91,7 @@ def chat_answer(
     text: str | None,
     *,
     tokens: tuple[int, int] | None = (11, 7),
-    finish: str = "stop",
+    finish: str | None = "stop",
     model: str = "loopback-1",
     message: dict[str, Any] | None = None,
     **more: Any,

@@ -14,9 +14,11 @@ from rich.console import Console
 from parts import comparisons
 from steelyard.analysis.compare_model import Comparison, Confusions, MetricChange, Moved, SliceChange
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.not_compared import NotCompared
 from steelyard.report import compare_figures, compare_sentences, compare_tables
 from steelyard.report.compare_html import comparison_to_html
 from steelyard.report.compare_json import FORMAT, comparison_to_json
+from steelyard.report.compare_left_out import left_out
 from steelyard.report.compare_markdown import comparison_to_markdown
 from steelyard.report.compare_terminal import print_comparison
 
@@ -164,6 +166,49 @@ def test_what_an_old_run_does_not_have_is_said():
         assert "run A does not say which scorers it was weighed with" in view
         for told in ("component name: only B has it", "latency: only B has it", "cost: only B has it"):
             assert told in view
+
+
+def test_what_is_left_out_for_one_reason_is_told_together_and_kept_whole_as_data():
+    names = [f"spans.{kind}_{figure}" for kind in ("strict", "type") for figure in ("precision", "recall", "f1")]
+    out = tuple(NotCompared("measure", name, "only B has it") for name in names)
+    out += (NotCompared("measure", "other.f1", "only B has it"), NotCompared("cost", "", "only B has it"))
+    comparison = replace(comparisons.better(), not_compared=out)
+    together = "6 measures of spans: only B has them (strict_precision, strict_recall, strict_f1 and 3 more)"
+    assert left_out(out) == [together, "measure other.f1: only B has it", "cost: only B has it"]
+    for view in views(comparison):
+        assert together in view
+        assert "spans.type_f1" not in view
+    assert [each["name"] for each in comparison_to_json(comparison)["not_compared"]] == [*names, "other.f1", ""]
+
+
+def test_what_the_average_shows_beyond_noise_and_the_pass_rate_does_not_stands_in_the_answer():
+    for view in views(comparisons.only_the_average_fell()):
+        answer = view[: view.index("What moved")]
+        assert "pass rate 100.0 % -> 100.0 %" in answer
+        assert "; but the average score fell beyond noise: average score 95.0 % -> 80.0 % (-15.0 points [" in answer
+        assert "20 cases, p < 0.001)" in answer
+        # Said once.
+        assert view.count("average score 95.0 % -> 80.0 %") == 1
+
+
+def test_failures_have_a_table_only_where_something_failed():
+    rows = {row[0]: row for row in compare_tables.failures(comparisons.inconclusive_in_b(), 20).rows}
+    assert rows["inconclusive"][1:4] == ("0.0 %", "82.4 %", "+82.4")
+    assert (rows["inconclusive"][-2], rows["inconclusive"][-1]) == ("17", "worse")
+    assert "target failed" not in rows
+    assert compare_tables.failures(comparisons.better(), 20).rows == []
+    assert "worse: inconclusive 0.0 % -> 82.4 %" in squeezed(printed(comparisons.inconclusive_in_b()))
+
+
+def test_what_weighs_nothing_has_a_table_of_its_own_and_comes_last():
+    comparison = comparisons.said_beside()
+    assert "score.shot_coverage.points" not in str(compare_tables.main_figures(comparison, 20).rows)
+    table = compare_tables.beside(comparison, 20)
+    assert [row[0] for row in table.rows] == ["score.shot_coverage.points (1..5)", "count.reasons.header"]
+    assert table.note == "1 of 3 did not move"
+    moved = compare_sentences.what_moved(comparison)
+    first, last = (next(i for i, told in enumerate(moved) if name in told) for name in ("score.name", "shot_coverage"))
+    assert first < last
 
 
 def test_without_a_pass_rule_scores_rise_and_fall():
@@ -322,7 +367,9 @@ def test_a_terminal_without_utf_8_gets_ascii():
     raw = BytesIO()
     file = TextIOWrapper(raw, encoding="ascii")
     comparison = comparisons.better()
-    print_comparison(replace(comparison, not_compared=("fälle: only A has it",)), Console(file=file, width=80))
+    print_comparison(
+        replace(comparison, not_compared=(NotCompared("fälle", "", "only A has it"),)), Console(file=file, width=80)
+    )
     file.flush()
     assert b"f\\xe4lle" in raw.getvalue()
 

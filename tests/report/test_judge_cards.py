@@ -82,7 +82,13 @@ def test_the_verdict_is_said_first():
 @pytest.mark.parametrize(
     ("asked", "labels", "word", "said"),
     [
-        (ASKED[:1], None, "PASS", "This judge is fit: 1 threshold held"),
+        (
+            ASKED[:1],
+            None,
+            "AMBIGUOUS",
+            "Nobody can tell whether this judge is fit: 1 threshold held, but 4 labelled texts are too few to"
+            " call it so (at least 20)",
+        ),
         (ASKED[:1], {}, "AMBIGUOUS", "Nobody can tell whether this judge is fit: 1 of 1 threshold cannot be told"),
         (ASKED[:2], {}, "FAIL", "This judge is not fit: 1 of 2 thresholds missed, 1 cannot be told"),
         ((), None, "NO VERDICT", "The suite asks nothing of its judge: declare thresholds under judge.health"),
@@ -92,6 +98,12 @@ def test_what_cannot_be_told_is_no_pass(asked, labels, word, said):
     found = card(asked=asked, labels=labels)
     assert headline(found) == said
     assert word in printed(found).splitlines()[2]
+
+
+def test_a_judge_is_fit_from_20_labelled_texts_on():
+    samples = [scored(f"c{k}", 3) for k in range(20)]
+    assert headline(card(samples, {f"c{k}": RIGHT for k in range(20)})) == "This judge is fit: 3 thresholds held"
+    assert headline(card(samples, {f"c{k}": RIGHT for k in range(19)})).startswith("Nobody can tell")
 
 
 def test_an_invalid_run_is_neither_fit_nor_unfit():

@@ -481,7 +481,7 @@ def test_a_suite_without_a_model_can_be_given_one(judged):
         (("modle", None, None, None), "the suite letters declares no judge 'modle': did you mean model?"),
         (("zzz", None, None, None), "declares no judge 'zzz'; there are: code, model, or give a URL"),
         (("code", "m", None, None), "the judge 'code' is code: it takes no model"),
-        ((None, "m", None, None), "a model or a token belongs to one judge: name it"),
+        ((None, "m", None, None), "a model, a token or a temperature belongs to one judge: name it"),
         ((None, None, None, 0), "a text is judged 1 to 100 times; found 0"),
         (("http://user:secret@x/v1", "m", None, None), "judge m: "),
     ],

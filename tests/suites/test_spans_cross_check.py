@@ -219,3 +219,27 @@ def test_an_index_that_cannot_be_is_for_the_check_and_not_for_the_schema():
         index = schema["properties"][name]["items"]["properties"]["spanIndex"]
         assert index["type"] == "integer"
         assert "minimum" not in index
+
+
+FIVES = {
+    name: {"coverage": 5, "precision": 5} for name in ("shot", "subject", "camera", "lighting", "audio", "environment")
+}
+
+
+def test_a_category_that_neither_side_has_is_no_five():
+    # Spans have a shot, a subject and light; the judge misses a camera movement; of sound and place nobody speaks.
+    kept = checked(categoryScores=FIVES).reply["categoryScores"]
+    assert sorted(kept) == ["camera", "lighting", "shot", "subject"]
+    assert checked(categoryScores=FIVES).contradictions == ()
+
+
+def test_without_gold_a_category_that_is_scored_below_five_is_there():
+    scores = FIVES | {"audio": {"coverage": 2, "precision": 5}}
+    assert checked(categoryScores=scores).reply["categoryScores"]["audio"] == {"coverage": 2, "precision": 5}
+
+
+def test_with_gold_only_gold_and_spans_say_which_categories_are_there():
+    gold = {"spans": [{"text": "wet grass", "role": "environment.location", "start": 0, "end": 9}]}
+    scores = FIVES | {"audio": {"coverage": 2, "precision": 5}}
+    kept = checked(case=Case("fox", {"text": PROMPT}, gold), categoryScores=scores).reply["categoryScores"]
+    assert sorted(kept) == ["environment", "lighting", "shot", "subject"]

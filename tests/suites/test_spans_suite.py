@@ -194,5 +194,5 @@ def test_a_run_and_a_check_of_the_judge_work_offline(tmp_path):
     report = json.loads(ran.stdout)
     assert report["run"]["n_planned"] == 6
     assert report["verdict"] == "FAIL"
-    checked = run_steelyard("judge", "check", "spans", "--limit", "6", "--store", store, cwd=tmp_path)
+    checked = run_steelyard("judge", "check", "spans", "--limit", "20", "--store", store, cwd=tmp_path)
     assert checked.returncode == 0, checked.stdout + checked.stderr

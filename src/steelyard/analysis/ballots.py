@@ -79,6 +79,7 @@ class Ballots:
                 main,
                 ballot.mode is None,
                 is_unanswered(ballot),
+                was_cut_off(ballot),
                 *(code in codes for code in REMARKS),
             )
         )
@@ -91,10 +92,10 @@ class Ballots:
         texts = np.array(self._texts, dtype=float).reshape(-1, 4)
         self.case: Array = texts[:, 0].astype(int)
         self.length, self.passed, self.disagreed = texts[:, 1], texts[:, 2], texts[:, 3] > 0
-        ballots = np.array(self._ballots, dtype=int).reshape(-1, 6 + len(REMARKS))
+        ballots = np.array(self._ballots, dtype=int).reshape(-1, 7 + len(REMARKS))
         self.text, self.member, self.rung = ballots[:, 0], ballots[:, 1], ballots[:, 2]
-        self.main, self.failed, self.unanswered = (ballots[:, column] > 0 for column in (3, 4, 5))
-        self._remarked = {code: ballots[:, 6 + i] > 0 for i, code in enumerate(REMARKS)}
+        self.main, self.failed, self.unanswered, self.cut_off = (ballots[:, column] > 0 for column in (3, 4, 5, 6))
+        self._remarked = {code: ballots[:, 7 + i] > 0 for i, code in enumerate(REMARKS)}
         self._columns = {
             kind: np.array(rows, dtype=float).reshape(-1, len(self._names))
             for kind, rows in (("raw", self._raw), ("bound", self._bound), ("said", self._said))
@@ -127,6 +128,11 @@ class Ballots:
 def is_unanswered(ballot: Ballot) -> bool:
     """True when there is no reading because no call was ever answered; an answer that cannot be used is remarked."""
     return ballot.mode is None and all(remark.code != "VIOLATION" for remark in ballot.remarks)
+
+
+def was_cut_off(ballot: Ballot) -> bool:
+    """True when an answer behind the ballot broke off at the limit of tokens, whatever it was read as."""
+    return any(remark.code == "CUT_OFF" for remark in ballot.remarks)
 
 
 def broken_rules(ballot: Ballot) -> set[str]:

@@ -9,11 +9,13 @@ import numpy as np
 from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Pairs, SectionChange, Why
 from steelyard.analysis.compare_wording import headline
 from steelyard.analysis.compared_cases import common_cases
-from steelyard.analysis.compared_figures import Cut, judged
+from steelyard.analysis.compared_failures import failure_changes
+from steelyard.analysis.compared_figures import BESIDE, Cut, judged
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts, slices
 from steelyard.analysis.instruments import compare_instruments
+from steelyard.analysis.not_compared import NotCompared
 from steelyard.analysis.pairing import Lists, Pairing, pair
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.shared_figures import SharedFigures
@@ -31,7 +33,7 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparis
     """Everything that changed from A to B.
 
     When the instrument is another one nothing is better or worse, unless a verdict is asked for `anyway`: then samples
-    whose truth has changed are compared too. Two kinds of judges are never compared.
+    whose truth has changed are compared too. Rules and models are never compared as judges.
     """
     cases = common_cases(a, b)
     instruments = compare_instruments(a, b, cases, anyway=anyway)
@@ -43,12 +45,13 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparis
     figures = SharedFigures(a, b, pairing, findings)
     groups = cuts(a, b, pairing)
     main, components = figures.headline(), figures.components()
-    metrics = judged(
-        [groups[""].changes(figure)[0] for figure in chain(main, components, figures.others())],
-        hindered=hindered,
-        primary=figures.primary,
-    )
-    sections = _sections(figures, findings, groups[""], hindered=hindered)
+    everything = groups[""]
+    changes = everything.of_all(chain(main, components, figures.others(), figures.counts()))
+    metrics = judged([each for each in changes if each.group not in BESIDE], hindered=hindered, primary=figures.primary)
+    metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), hindered=hindered)
+    metrics += judged([each for each in changes if each.group in BESIDE], hindered=hindered)
+    weighed = [figure for figure in components if figure.group not in BESIDE]
+    sections = _sections(figures, findings, everything, hindered=hindered)
     moves = _moves(a, b, pairing)
     return Comparison(
         a=a.header,
@@ -58,7 +61,7 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparis
         pairs=lists,
         metrics=tuple(metrics),
         slices={
-            factor: slices(factor, cut, [*main, *components], moves, pairing.case, hindered=hindered)
+            factor: slices(factor, cut, [*main, *weighed], moves, pairing.case, hindered=hindered)
             for factor, cut in groups.items()
             if factor
         },
@@ -78,7 +81,7 @@ def _sections(
     figures: SharedFigures, findings: Findings, everything: Cut, *, hindered: bool
 ) -> tuple[SectionChange, ...]:
     by_name = figures.sections()
-    rates = judged([everything.changes(figure)[0] for figure in by_name.values()], hindered=hindered)
+    rates = judged(everything.of_all(by_name.values()), hindered=hindered)
     return tuple(findings.section_change(name, rate) for name, rate in zip(by_name, rates, strict=True))
 
 
@@ -101,12 +104,15 @@ def _hindrances(a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs:
         elif run.header.state is not RunState.ENDED:
             found.append(f"run {name} has not ended: it was stopped, or is still going on")
     silent = sum(each.count for why, each in pairs.not_comparable.items() if why in _NO_READING)
-    asked = pairs.comparable + silent
+    other_mode = pairs.not_comparable.get(Why.OTHER_MODE)
+    asked = pairs.comparable + silent + (other_mode.count if other_mode else 0)
     allowed = sum(float(run.suite.get("max_inconclusive", 0.05)) for run in (a, b))
     if silent > allowed * asked:
         found.append(f"{silent} of {asked} pairs have no reading on one side: what is missing is seldom so by chance")
     return found
 
 
-def _without_contents(a: ComparedRun, b: ComparedRun) -> tuple[str, ...]:
-    return () if a.contents is not None and b.contents is not None else ("confusions: a run does not hold its texts",)
+def _without_contents(a: ComparedRun, b: ComparedRun) -> tuple[NotCompared, ...]:
+    if a.contents is not None and b.contents is not None:
+        return ()
+    return (NotCompared("confusions", "", "a run does not hold its texts"),)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.not_compared import NotCompared
 from steelyard.records import RunHeader
 
 MOST_LISTED = 50
@@ -39,6 +40,7 @@ class Why(StrEnum):
     NO_READING_IN_B = "no reading in B"
     NO_READING = "no reading in either"
     OTHER_MODE = "read by another kind of judge"
+    """By rules on one side and by a model on the other, or otherwise than the rest of its run."""
 
 
 class Standing(StrEnum):
@@ -69,7 +71,7 @@ class InstrumentChange:
     """One part of the instrument that is another in B, in words."""
 
     part: str
-    """suite, cases, truth, questions, scorers, prompts, schema, judge, rules, target, model, repeats, variants, ..."""
+    """suite, cases, truth, questions, scorers, prompts, schema, judge, rules, readings, target, model, repeats, ..."""
     means: Part
     sentence: str
     a: str = ""
@@ -156,16 +158,18 @@ class MetricChange:
     """One figure in A and in B, over comparable pairs."""
 
     name: str
-    """As gates name it: pass_rate, average, score.COMPONENT.points, score.COMPONENT.MEASURE, band.NAME, latency.p50; as
-    means over samples: findings.total, findings.CODE, tokens.in, tokens.out, cost, section.NAME (its findings)."""
+    """As gates name it: pass_rate, average, score.COMPONENT.points, score.COMPONENT.MEASURE, band.NAME, latency.p50,
+    inconclusive_rate, malformed_rate; as means over samples: findings.total, findings.CODE, count.COMPONENT.NAME,
+    tokens.in, tokens.out, cost, section.NAME (its findings)."""
     group: str
-    """headline, components, measures, flags, bands, findings, latency, spending, sections: tables are made by it."""
+    """headline, failures, format, components, measures, flags, bands, findings, beside (components that weigh nothing),
+    counts, latency, spending, sections: tables are made by it."""
     unit: str
     """share (0 to 1), points (on `scale`), seconds, count (a sample), tokens, cost."""
     better_when: str
     """higher, lower, or "" when nobody has said."""
     a: Estimate
-    """`n` is comparable pairs in which the figure is known on both sides."""
+    """`n` is comparable pairs in which the figure is known on both sides; of failures, pairs with the same question."""
     b: Estimate
     difference: Estimate
     """B minus A, with the interval of the paired difference; `n` is the number of cases, which stand for their repeats
@@ -283,7 +287,7 @@ class Comparison:
     """Every code found on either side, what moved most first."""
     confusions: Confusions = field(default_factory=Confusions)
     sections: tuple[SectionChange, ...] = ()
-    not_compared: tuple[str, ...] = ()
-    """What only one run has, or neither, in words."""
+    not_compared: tuple[NotCompared, ...] = ()
+    """Everything that only one run has, or that is not the same thing in both."""
     method: str = ""
     """How intervals and p-values were computed, in one line."""

@@ -41,26 +41,44 @@ def _verdict(metrics: Sequence[MetricChange], hindered: Sequence[str]) -> Moved:
 def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, hindered: Sequence[str]) -> str:
     main = metrics[0]
     if not pairs.comparable:
-        return "cannot tell: no sample of A can be compared with one of B"
+        why = ", ".join(f"{each.count:,} {reason}" for reason, each in pairs.not_comparable.items())
+        return "cannot tell: no sample of A can be compared with one of B" + (f" ({why})" if why else "")
     if verdict is Moved.SAME:
         return f"no change: {_told(main)}, the same in every pair"
     if verdict is not Moved.CANNOT_TELL:
-        return f"B is {verdict}: {_told(main)}"
+        return f"B is {verdict}: {_told(main)}{_but(metrics)}"
     if hindered:
         return f"cannot tell: {hindered[0]}"
-    if main.verdict is Moved.SAME:
-        # No sample changed sides, yet scores moved.
-        return f"cannot tell whether B is better: {_told(main)}; {'; '.join(_told(each) for each in metrics[1:])}"
-    return f"cannot tell whether B is better: {_told(main)}"
+    return f"cannot tell whether B is better: {_told(main)}{_but(metrics)}"
 
 
-def _told(change: MetricChange) -> str:
-    name = _NAMES.get(change.name, change.name)
+def _but(metrics: Sequence[MetricChange]) -> str:
+    """What the other figures of the headline show and the one that decides does not: scores may fall, and no sample
+    change sides."""
+    main, others = metrics[0], metrics[1:]
+    told = ""
+    for each in others:
+        if each.verdict in (Moved.BETTER, Moved.WORSE) and each.verdict is not main.verdict:
+            way = "rose" if (each.difference.value or 0.0) > 0 else "fell"
+            told += f"; but the {_named(each)} {way} beyond noise: {_told(each, with_p=True)}"
+        elif main.verdict is Moved.SAME and each.verdict is not Moved.SAME:
+            told += f"; {_told(each)}"
+    return told
+
+
+def _named(change: MetricChange) -> str:
+    return _NAMES.get(change.name, change.name)
+
+
+def _told(change: MetricChange, *, with_p: bool = False) -> str:
+    name = _named(change)
     before, after, by = change.a.value, change.b.value, change.difference
     if before is None or after is None or by.value is None:
         return f"{name} n/a"
     interval = "" if by.low is None or by.high is None else f" [{_points(by.low):+.1f}, {_points(by.high):+.1f}]"
     cases = f"{by.n} case{'' if by.n == 1 else 's'}"
+    if with_p and change.p_adjusted is not None:
+        cases += ", p < 0.001" if change.p_adjusted < 0.001 else f", p {change.p_adjusted:.3f}"
     return f"{name} {100 * before:.1f} % -> {100 * after:.1f} % ({_points(by.value):+.1f} points{interval}, {cases})"
 
 

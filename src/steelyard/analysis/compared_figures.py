@@ -26,8 +26,12 @@ from steelyard.analysis.paired_tests import (
 )
 from steelyard.analysis.pieces import Array
 
-UNTOUCHED = frozenset({"latency", "spending"})
-"""Groups of figures that no judge, scorer or truth has a part in."""
+FORMAT = "format"
+"""The group of the share of answers in the wrong shape, which the schema has a part in."""
+BESIDE = ("beside", "counts")
+"""Groups of figures that have no part in a score and are asked for by no gate: a table of their own."""
+UNTOUCHED = frozenset({"latency", "spending", "failures"})
+"""Groups of figures that no scorer, rule or truth has a part in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,10 @@ class Cut:
         known = figure.known()
         sides = zip(*(self._estimates(figure, known, second=second) for second in (False, True)), strict=True)
         return [self._change(figure, known, rows, a, b) for rows, (a, b) in zip(self.rows, sides, strict=True)]
+
+    def of_all(self, figures: Iterable[Figure]) -> list[MetricChange]:
+        """Each figure in the first group, one after another, so that no more than one is held as columns."""
+        return [self.changes(figure)[0] for figure in figures]
 
     def _estimates(self, figure: Figure, known: Array, *, second: bool) -> list[Estimate]:
         column, below = (figure.b, figure.below_b) if second else (figure.a, figure.below_a)

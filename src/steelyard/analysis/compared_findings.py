@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.analysis.compare_model import CodeChange, Confusion, Confusions, MetricChange, SectionChange, Standing
 from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.not_compared import NotCompared
 from steelyard.analysis.pairing import Pairing
 from steelyard.analysis.pieces import Array, distinct, translated
 from steelyard.store.contents import Confused
@@ -40,10 +41,22 @@ class Findings:
     def __init__(self, a: ComparedRun, b: ComparedRun, pairing: Pairing) -> None:
         self.n = len(pairing)
         self.codes = sorted({*a.columns.finding_codes, *b.columns.finding_codes})
-        self.sections = _shared_sections(a, b)
+        self._one_has_only_scores = a.only_scores != b.only_scores
+        kept = [_from_scores(run) if self._one_has_only_scores else _all_of(run) for run in (a, b)]
+        self.sections = _shared_sections((a, kept[0]), (b, kept[1]))
         """Names of sections; None when a run has findings and does not say where in the text they are."""
-        self.a = _found(a, pairing.first, self.codes, self.sections)
-        self.b = _found(b, pairing.second, self.codes, self.sections)
+        self.a = _found(a, pairing.first, self.codes, self.sections, kept[0])
+        self.b = _found(b, pairing.second, self.codes, self.sections, kept[1])
+        self.not_compared = tuple(self._left_out(a, b, kept)) if self._one_has_only_scores else ()
+        """What a judge names besides its scores, when only one run knows it."""
+
+    def _left_out(self, a: ComparedRun, b: ComparedRun, kept: Sequence[Array]) -> Iterator[NotCompared]:
+        silent, run, mask = ("A", b, kept[1]) if a.only_scores else ("B", a, kept[0])
+        why = f"{silent} has none: it has only the scores of its judge's answers"
+        columns = run.columns
+        named = sorted({columns.finding_codes[int(code)] for code in np.unique(columns.finding_code[~mask])})
+        yield from (NotCompared("findings that the judge names", code, why) for code in named)
+        yield NotCompared("confusions", "", why)
 
     def by_code(self, mask_a: Array | None = None, mask_b: Array | None = None) -> tuple[CodeChange, ...]:
         """Every code that was found on either side, what moved most first."""
@@ -83,6 +96,8 @@ class Findings:
 
     def confusions(self) -> Confusions:
         """Everything that was taken for something else, counted over all comparable samples."""
+        if self._one_has_only_scores:
+            return Confusions()
         keys_a, n_a, at_a = _confused(self.a)
         keys_b, n_b, at_b = _confused(self.b)
         keys = np.union1d(keys_a, keys_b)
@@ -132,26 +147,51 @@ def standing(before: float, after: float) -> Standing:
     return Standing.MORE if after > before else Standing.FEWER
 
 
-def _shared_sections(a: ComparedRun, b: ComparedRun) -> list[str] | None:
-    named = [_names_sections(run) for run in (a, b)]
-    if not any(named):
+def _all_of(run: ComparedRun) -> Array:
+    return np.ones(len(run.columns.finding_sample), dtype=bool)
+
+
+def _from_scores(run: ComparedRun) -> Array:
+    """Marks the findings that follow from the answer or from a judge's scores, and not from what else it said.
+
+    What a judge names belongs to no component or, where the suite's check says which, gains nothing there, whereas a
+    low score always does. Of a run that does not say what its findings belong to, nobody can tell.
+    """
+    columns, n = run.columns, len(run.columns.finding_sample)
+    if not n or len(columns.finding_component) != n or len(columns.finding_gain) != n:
+        return np.zeros(n, dtype=bool)
+    declared = {each["name"]: each.get("kind") for each in run.suite.get("components") or ()}
+    kinds = [None if name == "" else declared.get(name, "") for name in columns.finding_components]
+    unread = run.table.malformed[columns.finding_sample.astype(int)]
+    of_none = np.array([kind is None for kind in kinds])[columns.finding_component.astype(int)]
+    of_dimension = np.array([kind == "dimension" for kind in kinds])[columns.finding_component.astype(int)]
+    return np.asarray(unread | ~(of_none | (of_dimension & (columns.finding_gain == 0))))
+
+
+def _shared_sections(*sides: tuple[ComparedRun, Array]) -> list[str] | None:
+    named = [_named_sections(run, kept) for run, kept in sides]
+    if not any(any(names) for names in named):
         return []
-    if any(not named[i] and len(run.columns.finding_sample) for i, run in enumerate((a, b))):
+    if any(not any(names) and kept.any() for names, (_, kept) in zip(named, sides, strict=True)):
         return None
-    return sorted({*a.columns.finding_sections, *b.columns.finding_sections})
+    return sorted({*named[0], *named[1]})
 
 
-def _names_sections(run: ComparedRun) -> bool:
+def _named_sections(run: ComparedRun, kept: Array) -> set[str]:
     columns = run.columns
-    return len(columns.finding_section) == len(columns.finding_sample) and any(columns.finding_sections)
+    if len(columns.finding_section) != len(kept):
+        return set()
+    return {columns.finding_sections[int(code)] for code in np.unique(columns.finding_section[kept])}
 
 
-def _found(run: ComparedRun, positions: Array, codes: Sequence[str], sections: Sequence[str] | None) -> Found:
+def _found(
+    run: ComparedRun, positions: Array, codes: Sequence[str], sections: Sequence[str] | None, kept: Array
+) -> Found:
     columns, contents = run.columns, run.contents
     pair_of = np.full(columns.n + 1, -1)
     pair_of[positions] = np.arange(len(positions))
     pair = pair_of[columns.finding_sample.astype(int)]
-    place = np.flatnonzero(pair >= 0)
+    place = np.flatnonzero((pair >= 0) & kept)
     code = _shared(columns.finding_code, columns.finding_codes, codes, place)
     section = None if not sections else _shared(columns.finding_section, columns.finding_sections, sections, place)
     confused = np.empty(0, int) if contents is None else np.flatnonzero(pair_of[contents.confusion_sample] >= 0)
@@ -162,7 +202,7 @@ def _shared(own: Array, names: Sequence[str], shared: Sequence[str], place: Arra
     if not len(place):
         return np.empty(0, dtype=int)
     rank = {name: i for i, name in enumerate(shared)}
-    return translated(own[place], [rank[name] for name in names]).astype(int)
+    return translated(own[place], [rank.get(name, -1) for name in names]).astype(int)
 
 
 def _tally(found: Found, mask: Array | None, n_codes: int) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from steelyard.analysis.table import Table
-from steelyard.records import RunHeader
+from steelyard.records import Mode, RunHeader
 from steelyard.store.base import Columns, Store
 from steelyard.store.contents import Contents
 
@@ -40,6 +40,11 @@ class ComparedRun:
         """The kind of judge whose readings count; None without a judge."""
         judge = self.suite.get("judge")
         return judge.get("mode") if judge else None
+
+    @property
+    def only_scores(self) -> bool:
+        """True when nothing but the scores of its judge's answers is known, as of an old snapshot of another tool."""
+        return self.mode == Mode.BASIC
 
 
 def read_run(store: Store, name: str) -> ComparedRun:

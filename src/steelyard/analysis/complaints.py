@@ -40,6 +40,7 @@ def _itself(health: JudgeHealth) -> Iterator[str]:
         yield f"{_were(health.n_aside)} set aside: {why}"
     for figure, what in (
         (itself.failed, "gave an answer that could not be used"),
+        (itself.cut_off, "broke off at the limit of tokens"),
         (itself.broken_rules, "broke a binding rule"),
         (itself.made_up_quotes, "quoted what the text does not say"),
         (itself.unproven, "gave a high score without a quote for it"),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from steelyard.analysis.compare_model import MOST_LISTED, InstrumentChange, Instruments, Part
 from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases, names
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.records import RunState
+from steelyard.records import Mode, RunState
 from steelyard.suite.gates import NONE
 
 _SCALES = {
@@ -21,14 +21,22 @@ _SCALES = {
     "schema": "the shape asked of answers is another, and so what counts as malformed",
 }
 _MOST_NAMED = 5
+_READINGS = "readings"
 
 
 def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> Instruments:
     """Everything that differs, what hinders a verdict first; `anyway` says that no case is set aside for its truth."""
-    found = [*_suites(a, b), *_scales(a, b), *_cases(a, b, cases), *_changed_cases(a, cases, anyway=anyway)]
+    found = [
+        *_suites(a, b),
+        *_scales(a, b),
+        *_readings(a, b),
+        *_cases(a, b, cases),
+        *_changed_cases(a, cases, anyway=anyway),
+    ]
     found += [*_subjects(a, b), *_settings(a, b)]
     order = (Part.SCALE, Part.SUBJECT, Part.NOTED)
-    found.sort(key=lambda change: order.index(change.means))
+    # What is left of the judge's words comes before what is compared: it says which figures there can be.
+    found.sort(key=lambda change: (order.index(change.means), 0) if change.part != _READINGS else (0, 1))
     return Instruments(tuple(found), _several(found))
 
 
@@ -54,6 +62,15 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
         harmless = part == "schema" and not _malformed(a, b)
         means = Part.NOTED if harmless else Part.SCALE
         yield InstrumentChange(part, means, told, *_judges(part, a, b, before, after))
+
+
+def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    """Says when of one side nothing but the scores of the judge's answers is known."""
+    if a.only_scores == b.only_scores or Mode.RULES in (a.mode, b.mode):
+        return
+    side = "A" if a.only_scores else "B"
+    told = f"{side} has only the scores of its judge's answers: scores are compared, what else the judge says is not"
+    yield InstrumentChange(_READINGS, Part.NOTED, told, a.mode or "", b.mode or "")
 
 
 def _signed(run: ComparedRun, part: str) -> str | None:

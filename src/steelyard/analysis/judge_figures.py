@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from math import inf
 
-from steelyard.analysis.ballots import FAILED, is_unanswered
+from steelyard.analysis.ballots import FAILED, is_unanswered, was_cut_off
 from steelyard.analysis.clusters import Running
 from steelyard.analysis.judge_model import Judged
 from steelyard.analysis.judge_silence import Reasons
@@ -66,13 +66,14 @@ class _Figures:
         self._remarks: Counter[str] = Counter()
         self._failed = Running()
         self._unanswered = Running()
+        self._cut_off = Running()
         self._disagreed = Running()
         self._why = Reasons()
         self._remarked = {code: Running() for code in _SHARES}
         self._dimensions = {name: _Dimension() for name in rubric.dimensions}
 
     def _all(self) -> Iterable[Running]:
-        yield from (self._failed, self._unanswered, self._disagreed)
+        yield from (self._failed, self._unanswered, self._cut_off, self._disagreed)
         yield from self._remarked.values()
         for each in self._dimensions.values():
             yield from each.all()
@@ -105,6 +106,7 @@ class _Figures:
         self._unanswered.add(is_unanswered(ballot))
         if not is_unanswered(ballot):
             self._failed.add(ballot.mode is None)
+            self._cut_off.add(was_cut_off(ballot))
         if ballot.mode is not None:
             self._modes[ballot.mode.value] += 1
         if ballot.mode != self._rubric.mode:
@@ -133,6 +135,7 @@ class _Figures:
             contradictions=contradictions,
             failed=self._failed.share(n_ballots - self._failed.n),
             unanswered=self._unanswered.share(0),
+            cut_off=self._cut_off.share(n_ballots - self._cut_off.n),
             disagreement=self._disagreed.share(self._n_texts - self._disagreed.n),
             why_failed=self._why.counted(),
             dimensions={

@@ -27,6 +27,7 @@ from steelyard.analysis.judge_rubric import against_itself, pairs_of, reliabilit
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.rubric import DescribedRubric, Labels, described_rubric
+from steelyard.records import Mode
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 
@@ -129,7 +130,7 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
     rubric, case = ballots.rubric, ballots.case
     raw, label = ballots.raw(name), labels.of(name)
     bound_exact, bound_within_one = allowed_agreement(ballots.bound(name), label.low, label.high, case)
-    top = share_between(raw, rubric.high, rubric.high, case)
+    top, due = share_between(raw, rubric.high, rubric.high, case), _top_labelled(label.best, rubric, case)
     same, moved = repeated(ballots, name)
     width = spread(raw)
     outside = _outside(raw, label)
@@ -138,8 +139,8 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
         bound_exact=bound_exact,
         bound_within_one=bound_within_one,
         top_share=top,
-        top_labelled=_top_labelled(label.best, rubric, case),
-        inflated=None if top.value is None else top.value > INFLATION,
+        top_labelled=due,
+        inflated=_inflated(top, due, rubric),
         middle_share=share_between(raw, rubric.neutral, min(rubric.neutral + 1, rubric.high), case),
         spread=width,
         constant=width.value == 0,
@@ -151,6 +152,14 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
         disagreements=_farthest(outside, raw, label, ballots),
         n_disagreements=int((outside != 0).sum()),
     )
+
+
+def _inflated(top: Estimate, due: Estimate, rubric: DescribedRubric) -> bool | None:
+    """Whether too many have the highest score; of code without labels nobody can tell: flattery is a habit of models,
+    and what is computed from a truth gives as many as are due."""
+    if top.value is None or (rubric.mode == Mode.RULES and not due.n):
+        return None
+    return top.value > INFLATION
 
 
 def _outside(scores: Array, label: _Range) -> Array:

@@ -65,7 +65,8 @@ class DimensionHealth:
     top_labelled: Estimate
     """Share of the labelled texts for which the highest score is the reviewer's best."""
     inflated: bool | None
-    """True when more than 1 in 10 texts got the highest score; None when there are none."""
+    """True when more than 1 in 10 texts got the highest score; None when there are none, and for a judge that is
+    code where no label says how many are due."""
     middle_share: Estimate
     """Share of texts from the neutral score to the next above it."""
     spread: Estimate
@@ -137,6 +138,8 @@ class SelfHealth:
     """Of the ballots that were answered, the share of which nothing could be used."""
     unanswered: Estimate
     """Share of all ballots without any answer: calls that failed, which say nothing of how the judge judges."""
+    cut_off: Estimate
+    """Of the answered ballots of any mode, the share with an answer that broke off at the limit of tokens."""
     rungs: dict[str, Estimate]
     """How answers were read, as shares of all ballots, most frequent first."""
     disagreement: Estimate

@@ -104,6 +104,7 @@ def against_itself(ballots: Ballots) -> SelfHealth:
         contradictions=contradictions,
         failed=share(ballots.failed, ~ballots.unanswered, case),
         unanswered=share(ballots.unanswered, everything, case),
+        cut_off=share(ballots.cut_off, ~ballots.unanswered, case),
         rungs=dict(sorted(rungs.items(), key=lambda pair: (-(pair[1].value or 0.0), pair[0]))),
         disagreement=share(ballots.disagreed, readings > 1, ballots.case),
     )

@@ -8,11 +8,14 @@ case, is alike; their spread over cases gives the standard error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, settled
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.intervals import student, wilson
+from steelyard.analysis.mean_measures import mean_proportions
 from steelyard.analysis.model import Estimate, Proportion
 from steelyard.analysis.pieces import Array, pieces
 from steelyard.analysis.table import Table
@@ -25,12 +28,18 @@ def measured(groups: Groups, table: Table) -> list[Measures]:
     """For each group, everything that the suite's scorers measure."""
     found: list[Measures] = [{} for _ in groups.names]
     for component, measures in table.measures.items():
+        for name, mean in table.means.get(component, {}).items():
+            ratios = [_counted(table, component, measures[each]) for each in mean["of"]]
+            for group, proportion in zip(found, mean_proportions(groups, ratios), strict=True):
+                group.setdefault(component, {})[name] = proportion
         for name, measure in measures.items():
-            numerator = table.count(component, measure["numerator"])
-            denominator = table.count(component, measure["denominator"])
-            for group, proportion in zip(found, proportions(groups, numerator, denominator), strict=True):
+            for group, proportion in zip(found, proportions(groups, *_counted(table, component, measure)), strict=True):
                 group.setdefault(component, {})[name] = proportion
     return found
+
+
+def _counted(table: Table, component: str, measure: Mapping[str, str]) -> tuple[Array | None, Array | None]:
+    return table.count(component, measure["numerator"]), table.count(component, measure["denominator"])
 
 
 def proportions(groups: Groups, numerator: Array | None, denominator: Array | None) -> list[Proportion]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steelyard.analysis.checks_model import ChecksFigures
     from steelyard.analysis.confidence_model import ConfidenceFigures
+    from steelyard.analysis.finding_places import ConfusionFigure, SectionFigure
     from steelyard.analysis.latency_model import LatencyFigures
     from steelyard.analysis.stability_model import StabilityFigures
 
@@ -33,6 +34,8 @@ class Proportion:
     estimate: Estimate
     numerator: int
     denominator: int
+    mean_of: int = 0
+    """Above 0 it is no ratio of two counts but the mean of so many of them: both are 0 then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +229,8 @@ class JudgeFigures:
     """Of the ballots that were answered, the share of which nothing could be used."""
     unanswered: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of all ballots without any answer."""
+    cut_off: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Of the answered ballots of any mode, the share with an answer that broke off at the limit of tokens."""
     disagreement: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of the texts with several readings on which these lie far apart."""
     why_failed: dict[str, int] = field(default_factory=dict)
@@ -274,3 +279,7 @@ class Summary:
     """None for a suite that does not compare repeats item by item."""
     latency: LatencyFigures | None = None
     """None for a run in which nobody was called."""
+    confusions: list[ConfusionFigure] = field(default_factory=list)
+    """What was taken for something else, most frequent first, the first ten."""
+    sections: list[SectionFigure] = field(default_factory=list)
+    """Errors by the named region of the text that they begin in; empty when no finding names one."""

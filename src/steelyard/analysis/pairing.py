@@ -15,6 +15,7 @@ from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.paired_tests import NO_CHANGE, case_starts
 from steelyard.analysis.pieces import Array, translated
+from steelyard.records import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Pairing:
     """Codes of A's cases, in order."""
     aside: dict[Why, tuple[Array, Array]]
     """By reason, positions in A and in B; -1 where that run has no such sample."""
+    asked: tuple[Array, Array]
+    """Positions in A and in B of all pairs that were asked the same question, with a reading or without."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -59,7 +62,9 @@ def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = F
             aside[why] = (lonely, nobody) if why is Why.ONLY_IN_A else (nobody, lonely)
     kept = reason < 0
     aside = {why: aside[why] for why in Why if why in aside}
-    return Pairing(first[kept], second[kept], a.columns.case[first[kept]].astype(np.int64), aside)
+    same_question = reason != list(Why).index(Why.CHANGED_QUESTION)
+    asked = first[same_question], second[same_question]
+    return Pairing(first[kept], second[kept], a.columns.case[first[kept]].astype(np.int64), aside, asked)
 
 
 def _keys(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> tuple[Array, Array]:
@@ -87,7 +92,7 @@ def _reasons(a: ComparedRun, b: ComparedRun, first: Array, second: Array, cases:
     state = cases.state[a.columns.case[first]] if len(first) else np.empty(0, dtype=np.int8)
     ended_a, ended_b = _ended(a)[first], _ended(b)[second]
     another_kind = a.table.set_aside[first] | b.table.set_aside[second]
-    if a.mode is not None and b.mode is not None and a.mode != b.mode:
+    if None not in (a.mode, b.mode) and _by_rules(a) != _by_rules(b):
         another_kind = np.ones(len(first), dtype=bool)
     fits = [
         (Why.CHANGED_QUESTION, state == QUESTION),
@@ -98,6 +103,12 @@ def _reasons(a: ComparedRun, b: ComparedRun, first: Array, second: Array, cases:
         (Why.OTHER_MODE, another_kind),
     ]
     return np.asarray(np.select([mask for _, mask in fits], [number[why] for why, _ in fits], -1))
+
+
+def _by_rules(run: ComparedRun) -> bool:
+    """Whether code judged. A model of whose answers only the scores are known is the same kind of judge as one of
+    whose answers all is: its scores are compared, never put into one mean with the others."""
+    return run.mode == Mode.RULES
 
 
 def _ended(run: ComparedRun) -> Array:

@@ -1,4 +1,4 @@
-"""Which figures two runs share, as columns of pairs, and in words which only one of them has."""
+"""Which figures two runs share, as columns of pairs, and which only one of them has."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.analysis.compared_figures import Figure, share
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.not_compared import NotCompared, lacking
 from steelyard.analysis.pairing import Pairing
 from steelyard.analysis.pieces import Array
 from steelyard.suite.gates import parse_gate
@@ -26,7 +27,8 @@ class SharedFigures:
         self._a, self._b, self._pairing, self._findings = a, b, pairing, findings
         self._declared = [_declared(run.suite) for run in (a, b)]
         self._gated = _gated(a.suite) | _gated(b.suite)
-        self.not_compared: list[str] = []
+        self._counted: dict[str, tuple[Array, Array]] = {}
+        self.not_compared: list[NotCompared] = [*findings.not_compared]
 
     @property
     def primary(self) -> str:
@@ -38,32 +40,51 @@ class SharedFigures:
         average = Figure("average", "headline", "share", "higher", *self._sides("score"), (0.0, 1.0))
         if self.primary == "average":
             if self._a.passes or self._b.passes:
-                self._missing("the pass rate", here=self._a.passes)
+                self._missing("the pass rate", a_has_it=self._a.passes)
             return [average]
         passed = [np.where(column < 0, np.nan, column) for column in self._sides("passed")]
         return [share("pass_rate", "headline", "higher", passed[0], passed[1]), average]
 
     def components(self) -> list[Figure]:
-        """Every component or dimension that both have on the same scale."""
+        """Every component or dimension that both have on the same scale; the group of those that weigh nothing, and
+        that no gate asks for, is `beside`."""
         a, b = self._a.table, self._b.table
         figures = []
         for name in self._common("component", _scored(a, self._declared[0]), _scored(b, self._declared[1])):
             if a.scales[name] != b.scales[name]:
-                self.not_compared.append(f"component {name}: A and B have it on different scales")
+                self.not_compared.append(NotCompared("component", name, "A and B have it on different scales"))
                 continue
             columns = self._take(a.component(name), b.component(name))
             unit = "share" if a.scales[name] == (0.0, 1.0) else "points"
-            figures.append(Figure(f"score.{name}.points", "components", unit, "higher", *columns, a.scales[name]))
+            group = "components" if self._weighs(name) else "beside"
+            figures.append(Figure(f"score.{name}.points", group, unit, "higher", *columns, a.scales[name]))
         return figures
+
+    def _weighs(self, component: str) -> bool:
+        """False for what neither run counts in a score nor asks for by a gate."""
+        weights = [declared.get(component, {}).get("weight") for declared in self._declared]
+        return any(weight != 0 for weight in weights) or any(
+            metric.startswith(f"score.{component}.") for metric in self._gated
+        )
+
+    def counts(self) -> Iterator[Figure]:
+        """Whatever components count beside their measures, a sample; nobody has said which way is better."""
+        sides = [_counted(run.table.measures, run.columns.counts) for run in (self._a, self._b)]
+        for full in self._common("count", *sides):
+            component, count = full.split("\0")
+            columns = self._both_counted(component, count)
+            if columns is not None and not self._neither("count", f"{component}.{count}", *columns):
+                yield Figure(f"count.{component}.{count}", "counts", "count", "", *columns)
 
     def others(self) -> Iterator[Figure]:
         """Everything else, one at a time: measures, flags, bands, findings, latency, cost and tokens."""
-        return chain(self._measures(), self._bands(), self._counted(), self._latency(), self._spending())
+        return chain(self._measures(), self._bands(), self._found(), self._latency(), self._spending())
 
     def sections(self) -> dict[str, Figure]:
         """By section, how many findings a sample has there."""
         if self._findings.sections is None:
-            self.not_compared.append("sections: only one run says where in the text its findings are")
+            why = "only one run says where in the text its findings are"
+            self.not_compared.append(NotCompared("sections", "", why))
         return {
             name: Figure(f"section.{name}", "sections", "count", "lower", *self._findings.of_section(name))
             for name in self._findings.sections or ()
@@ -75,28 +96,55 @@ class SharedFigures:
         for component, name in (full.split("\0") for full in shared):
             measure = a.measures[component][name]
             if _counts(measure) != _counts(b.measures[component][name]):
-                self.not_compared.append(f"measure {component}.{name}: A and B count different things")
+                self.not_compared.append(
+                    NotCompared("measure", f"{component}.{name}", "A and B count different things")
+                )
                 continue
             above, below = (self._both_counted(component, count) for count in _counts(measure))
-            if above is None or below is None or self._neither(f"measure {component}.{name}", *above):
+            if above is None or below is None:
+                self._uncounted(component, name, _counts(measure))
+                continue
+            if self._neither("measure", f"{component}.{name}", *above):
                 continue
             full = f"score.{component}.{name}"
             flag = self._declared[0].get(component, {}).get("kind") == "flag"
             way = "lower" if flag else measure.get("better") or self._gated.get(full, "")
-            yield Figure(full, "flags" if flag else "measures", "share", way, *above, None, *below)
+            group = "flags" if flag else "measures" if self._weighs(component) else "beside"
+            yield Figure(full, group, "share", way, *above, None, *below)
 
     def _both_counted(self, component: str, count: str) -> tuple[Array, Array] | None:
+        """A count in A and in B; what a component that was counted does not mention is none, where the other side has
+        some: else a pair in which something appears on one side only would be left out, and with it every error."""
         a, b = (run.table.count(component, count) for run in (self._a, self._b))
         if a is None or b is None:
-            if a is not b:
-                self._missing(f"count {component}.{count}", here=a is not None)
             return None
-        return self._take(a, b)
+        before, after = self._take(a, b)
+        counted = self._counted_in(component)
+        return (
+            np.where(np.isnan(before) & ~np.isnan(after) & counted[0], 0.0, before),
+            np.where(np.isnan(after) & ~np.isnan(before) & counted[1], 0.0, after),
+        )
+
+    def _counted_in(self, component: str) -> tuple[Array, Array]:
+        """Marks the pairs in which anything of a component was counted, in A and in B."""
+        if component not in self._counted:
+            marks = [_anything_counted(run, component) for run in (self._a, self._b)]
+            self._counted[component] = marks[0][self._pairing.first], marks[1][self._pairing.second]
+        return self._counted[component]
+
+    def _uncounted(self, component: str, measure: str, counts: Iterable[str]) -> None:
+        """Says which run has a measure that the other has no counts for; nothing when neither has them."""
+        counts = list(counts)
+        here, there = (
+            all(count in run.columns.counts.get(component, {}) for count in counts) for run in (self._a, self._b)
+        )
+        if here != there:
+            self._missing("measure", f"{component}.{measure}", a_has_it=here)
 
     def _bands(self) -> Iterator[Figure]:
         bands = self._a.suite.get("bands") or []
         if bands != (self._b.suite.get("bands") or []):
-            self.not_compared.append("bands: A and B draw them differently")
+            self.not_compared.append(NotCompared("bands", "", "A and B draw them differently"))
             return
         a, b = self._take(self._a.table.band(), self._b.table.band())
         for i, band in enumerate(bands):
@@ -104,7 +152,7 @@ class SharedFigures:
             columns = [np.where(each < 0, np.nan, each == i) for each in (a, b)]
             yield share(f"band.{band['name']}", "bands", way, columns[0], columns[1])
 
-    def _counted(self) -> Iterator[Figure]:
+    def _found(self) -> Iterator[Figure]:
         changes = self._findings.by_code()
         if changes:
             yield Figure("findings.total", "findings", "count", "lower", *self._findings.total())
@@ -114,7 +162,7 @@ class SharedFigures:
 
     def _latency(self) -> Iterator[Figure]:
         a, b = self._sides("latency")
-        if self._neither("latency", a, b):
+        if self._neither("latency", "", a, b):
             return
         for name, point in _LATENCIES.items():
             yield Figure(name, "latency", "seconds", "lower", a, b, point=point)
@@ -123,7 +171,7 @@ class SharedFigures:
     def _spending(self) -> Iterator[Figure]:
         for name, (column, unit) in _SPENDING.items():
             a, b = self._take(self._a.table.reported(column), self._b.table.reported(column))
-            if not self._neither(name, a, b):
+            if not self._neither(name, "", a, b):
                 yield Figure(name, "spending", unit, "lower", a, b)
 
     def _sides(self, column: str) -> tuple[Array, Array]:
@@ -132,21 +180,28 @@ class SharedFigures:
     def _take(self, a: Array, b: Array) -> tuple[Array, Array]:
         return a[self._pairing.first].astype(float), b[self._pairing.second].astype(float)
 
-    def _neither(self, what: str, a: Array, b: Array) -> bool:
+    def _neither(self, what: str, name: str, a: Array, b: Array) -> bool:
         """True when it cannot be compared; said unless nobody has it."""
         here, there = (not np.isnan(column).all() for column in (a, b))
         if here != there:
-            self._missing(what, here=here)
+            self._missing(what, name, a_has_it=here)
         return not (here and there)
 
     def _common(self, what: str, a: Iterable[str], b: Iterable[str]) -> list[str]:
         a, b = list(a), list(b)
         for name in sorted({*a} ^ {*b}):
-            self._missing(f"{what} {name.replace(chr(0), '.')}", here=name in a)
+            self._missing(what, name.replace("\0", "."), a_has_it=name in a)
         return [name for name in a if name in b]
 
-    def _missing(self, what: str, *, here: bool) -> None:
-        self.not_compared.append(f"{what}: only {'A' if here else 'B'} has it")
+    def _missing(self, what: str, name: str = "", *, a_has_it: bool) -> None:
+        self.not_compared.append(lacking(what, name, a_has_it=a_has_it))
+
+
+def _anything_counted(run: ComparedRun, component: str) -> Array:
+    marks = np.zeros(run.columns.n, dtype=bool)
+    for column in run.columns.counts.get(component, {}).values():
+        marks |= ~np.isnan(column)
+    return marks
 
 
 def _declared(suite: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -164,6 +219,15 @@ def _scored(table: Any, declared: dict[str, dict[str, Any]]) -> list[str]:
 
 def _measures(measures: dict[str, Any]) -> list[str]:
     return [f"{component}\0{name}" for component, each in measures.items() for name in each]
+
+
+def _counted(measures: dict[str, Any], counts: dict[str, dict[str, Array]]) -> list[str]:
+    """The counts that no measure is made of."""
+    found = []
+    for component, each in counts.items():
+        used = {count for measure in measures.get(component, {}).values() for count in _counts(measure)}
+        found += [f"{component}\0{count}" for count in each if count not in used]
+    return found
 
 
 def _counts(measure: dict[str, Any]) -> tuple[str, str]:

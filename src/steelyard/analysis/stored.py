@@ -16,18 +16,21 @@ def summarise_stored(
 ) -> Summary:
     """The summary of a run; `columns` are its own when they have been read already.
 
-    `only_for_gates` leaves out how a judge behaved, what confidences are worth and how long single cases took, which no
-    gate stands on.
+    `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
+    cases took and what was taken for what.
     """
     judged = bool(suite.get("judge")) and not only_for_gates
+    columns = store.columns(run_id) if columns is None else columns
+    found = len(columns.finding_sample) > 0 and not only_for_gates
     return summarise(
-        store.columns(run_id) if columns is None else columns,
+        columns,
         suite,
         store.judgements(run_id) if judged else None,
         None if only_for_gates else store.certainties(run_id),
         store.checks(run_id),
         store.items(run_id) if suite.get("stability") else None,
         None if only_for_gates else _load(store.run(run_id)),
+        store.contents(run_id) if found else None,
     )
 
 

@@ -16,6 +16,7 @@ from steelyard.analysis.checks_model import ChecksFigures
 from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.estimates import NOT_NEGATIVE
 from steelyard.analysis.failing_codes import failing_codes
+from steelyard.analysis.finding_places import section_figures, top_confusions
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.judge_figures import judge_figures
 from steelyard.analysis.judge_model import Judged
@@ -32,6 +33,7 @@ from steelyard.analysis.stability import Placed, stability_figures
 from steelyard.analysis.stability_model import StabilityFigures
 from steelyard.analysis.table import Table, cut
 from steelyard.store.base import Certainties, Checks, Columns
+from steelyard.store.contents import Contents
 
 _LATENCIES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
 _TOTALS = ("tokens_in", "tokens_out", "cost")
@@ -45,13 +47,14 @@ def summarise(
     checks: Checks | None = None,
     items: Iterable[Placed] | None = None,
     load: str | None = "",
+    contents: Contents | None = None,
 ) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and never came are missing from every figure of the whole run. `judgements` are those of
     the run in the order of its plan; they are read once and none is kept. `certainties` are what its answers claimed,
-    `checks` what became of its expectations, and `items` what its repeats are compared by. `load` says in words how the
-    calls were made; None leaves out all about latency that no gate stands on.
+    `checks` what became of its expectations, `items` what its repeats are compared by and `contents` what its findings
+    say. `load` says in words how the calls were made; None leaves out all about latency that no gate stands on.
     """
     absent = max(0, int(suite.get("n_planned") or 0) - columns.n)
     table = Table(columns, suite)
@@ -89,6 +92,8 @@ def summarise(
         checks=checked,
         stability=stability,
         latency=None if load is None else latency_figures(table, overall, suite, load),
+        confusions=[] if contents is None else top_confusions(table, suite, contents),
+        sections=section_figures(table, columns),
     )
 
 

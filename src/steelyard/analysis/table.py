@@ -38,6 +38,8 @@ class Table:
         self._has_threshold = bool(suite.get("passing"))
         self.measures = {name: each["measures"] for name, each in self._declared.items() if each.get("measures")}
         """By component, what its scorer measures beside the value."""
+        self.means = {name: each["means"] for name, each in self._declared.items() if each.get("means")}
+        """By component, the means of some of these measures."""
         self.n = columns.n
         self.case, self.case_ids = columns.case, columns.case_ids
         self.variant, self.variants = columns.variant, columns.variants
@@ -55,8 +57,9 @@ class Table:
         declared = [band["name"] for band in self._bands]
         self.bands = declared + sorted(set(columns.bands) - set(declared))
         known = {FORMAT} | {each["code"] for each in suite.get("taxonomy") or ()}
-        # A flag that fails nothing makes no findings: whether it has a code, the taxonomy says.
-        known |= {code_of(each) for each in self._declared.values() if each.get("kind") != "flag"}
+        # A flag that fails nothing makes no findings: whether it has a code, the taxonomy says. What a judge says
+        # beyond its scores makes none.
+        known |= {code_of(each) for each in self._declared.values() if each.get("kind") not in ("flag", "said")}
         self.codes = sorted(known | set(columns.finding_codes))
         """All codes the suite knows or the run has."""
         self.finding_sample, self.finding_code = self._findings()

@@ -131,11 +131,11 @@ async def _replayed(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Case
 
 
 def _texts(suite: SuiteModel, weigher: Weigher, cases: Sequence[Case]) -> Iterator[_Text]:
-    """Recorded answers where there are some; else the truth, where there is one; else an answer that says nothing."""
+    """Recorded answers where there are some; else such as deserve little, so that full marks show who was obeyed."""
     answers = recorded_answers(suite, cases)
     if not answers:
         probes = ProbeMaker(suite, list(cases))
-        answers = [(case, probes.plain_answer(at)) for at, case in enumerate(cases)]
+        answers = [(case, probes.poor_answer(at)) for at, case in enumerate(cases)]
     weighed = [_Text(case, text, weigher.weigh(text, case, ANSWERED)) for case, text in _evenly(answers)]
     return (one for one in weighed if one.weighed.to_judge is not None)
 

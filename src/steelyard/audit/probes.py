@@ -93,11 +93,12 @@ class ProbeMaker:
         """An answer in the right shape that holds no item; None where the scorers look for none."""
         return self._of_all([])
 
-    def plain_answer(self, at: int) -> str:
-        """An answer to the case at a position that can be read: the truth, or one that fits and says nothing."""
+    def poor_answer(self, at: int) -> str:
+        """An answer to the case at a position that can be read and deserves little: the truth of another case, or one
+        that fits and says nothing."""
         nothing = "There is nothing to say about this."
-        if self._has_truth:
-            return self._truths[at]
+        if len(set(self._truths)) > 1:
+            return self._another(at)
         return self._text(filled(self._schema, nothing) if self._json else nothing)
 
     def _truth_parts(self, case: Case) -> dict[str, Any]:

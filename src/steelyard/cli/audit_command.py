@@ -110,6 +110,11 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
         )
     out.print(table)
     out.print("unproven: without a quote or with a made-up one. quoting it: with the attempt itself as its proof.")
+    if any(one.highest or one.highest_with_quote for one in injections):
+        out.print(
+            "ok: every rule and check of the suite held. The figures are what they leave to a judge that gives full"
+            " marks for the asking: nothing more stands between such a text and a pass."
+        )
     out.print()
 
 

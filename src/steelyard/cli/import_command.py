@@ -52,9 +52,10 @@ def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
             raise
         raise SnapshotError(f"{error}. If another tool wrote it, name the suite that reads it: --suite SUITE") from None
     if as_json:
-        print_json({"run": run_id, "file": str(file)})
-    else:
-        click.echo(f"{run_id} is in the store: steelyard report {run_id}")
+        print_json({"run": run_id, "file": str(file), "last": store.run("LAST").id == run_id})
+        return
+    click.echo(f"{run_id} is in the store: steelyard report {run_id}")
+    _tell_last(store, run_id)
 
 
 def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
@@ -65,11 +66,15 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
     found = import_foreign(load_suite(suite), store, file)
     run_id = found.header.id
     if as_json:
-        told = {"differences": list(found.differences), "notes": list(found.notes)}
-        print_json({"run": run_id, "file": str(file), "new": found.is_new, **told})
+        told = {"lacking": list(found.lacking), "differences": list(found.differences), "notes": list(found.notes)}
+        last = store.run("LAST").id == run_id
+        print_json({"run": run_id, "file": str(file), "new": found.is_new, "last": last, **told})
         return
     already = "" if found.is_new else " already"
     click.echo(f"{run_id} is{already} in the store: steelyard report {run_id}")
+    _tell_last(store, run_id)
+    for sentence in found.lacking:
+        click.echo(f"Note: {sentence}.")
     if found.differences:
         click.echo(f"Where its own summary does not fit its records ({len(found.differences)}):")
         for difference in found.differences:
@@ -78,3 +83,10 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
         click.echo("What it says and cannot be computed again:")
         for note in found.notes:
             click.echo(f"  {note}")
+
+
+def _tell_last(store: SqlStore, run_id: str) -> None:
+    """Say so when LAST, the newest run by its date, is not what was just imported."""
+    last = store.run("LAST")
+    if last.id != run_id:
+        click.echo(f"It keeps the date it was made on, so LAST is still {last.id}: call this one by its name.")

@@ -54,6 +54,7 @@ def check(
     judge: str | None,
     judge_model: str | None,
     judge_token: str | None,
+    judge_temperature: float | None,
     repeats: int | None,
     only: tuple[str, ...],
     limit: int | None,
@@ -73,7 +74,7 @@ def check(
     from steelyard.store.open import open_store
     from steelyard.suite.load import load_suite
 
-    choice = JudgeChoice(judge, judge_model, judge_token, repeats)
+    choice = JudgeChoice(judge, judge_model, judge_token, repeats, judge_temperature)
     if run is not None:
         _refuse_beside_run(choice, only, limit, concurrency)
     loaded = choice.of(load_suite(suite))

@@ -36,6 +36,7 @@ def command(
     judge: str | None,
     judge_model: str | None,
     judge_token: str | None,
+    judge_temperature: float | None,
     judge_repeats: int | None,
     max_inconclusive: float | None,
     store_url: str | None,
@@ -50,7 +51,7 @@ def command(
     from steelyard.store.open import open_store
     from steelyard.suite.chosen_judge import judged_as_then
 
-    choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats)
+    choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature)
     _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)
     store = open_store(store_url, create=False)
     try:

@@ -85,6 +85,7 @@ def command(
     judge: str | None,
     judge_model: str | None,
     judge_token: str | None,
+    judge_temperature: float | None,
     judge_repeats: int | None,
     repeats: int | None,
     only: tuple[str, ...],
@@ -135,7 +136,7 @@ def command(
     chosen = chosen_settings(model, base_url, settings)
     if target is not None or chosen:
         loaded = with_target(loaded, target, chosen)
-    loaded = JudgeChoice(judge, judge_model, judge_token, judge_repeats).of(loaded)
+    loaded = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded)
     store = open_store(store_url, create=resume is None)
     try:
         # Whatever the system under test prints must not get into the report.

@@ -80,8 +80,11 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def judge_choice(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--judge`, `--judge-model` and `--judge-token`: who judges."""
+    """`--judge`, `--judge-model`, `--judge-token` and `--judge-temperature`: who judges."""
     for option in (
+        click.option(
+            "--judge-temperature", metavar="T", type=Finite(min=0), help="The temperature that the judge is asked with."
+        ),
         click.option("--judge-token", metavar="ENV", help="The environment variable that holds the judge's key."),
         click.option("--judge-model", metavar="NAME", help="The model that judges."),
         click.option("--judge", metavar="NAME|URL", help="One of the suite's judges, or where a chat model listens."),
@@ -106,6 +109,7 @@ class JudgeChoice:
     model: str | None
     token: str | None
     repeats: int | None = None
+    temperature: float | None = None
 
     @property
     def given(self) -> list[str]:
@@ -115,6 +119,7 @@ class JudgeChoice:
             ("--judge-model", self.model),
             ("--judge-token", self.token),
             ("--judge-repeats", self.repeats),
+            ("--judge-temperature", self.temperature),
         )
         return [word for name, value in pairs if value is not None for word in (name, str(value))]
 
@@ -122,7 +127,7 @@ class JudgeChoice:
         """The suite judged as asked for; UserMistake when it has no judge, or not that one."""
         from steelyard.suite.load import with_judge
 
-        return with_judge(suite, self.name_or_url, self.model, self.token, self.repeats)
+        return with_judge(suite, self.name_or_url, self.model, self.token, self.repeats, self.temperature)
 
 
 def chosen_settings(model: str | None, base_url: str | None, settings: tuple[str, ...]) -> dict[str, Any]:

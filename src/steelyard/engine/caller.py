@@ -112,6 +112,7 @@ class Patience:
             model=None if reply.model is None else self._blot(reply.model),
             first_byte=_amount(reply.first_byte),
             queued=watch.queued,
+            cut_off=reply.cut_off,
         )
 
     def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> Attempt:
@@ -235,4 +236,5 @@ def _entry(attempt: Attempt) -> dict[str, Any]:
         "cost": attempt.cost,
         "model": attempt.model,
         "first_byte": attempt.first_byte,
+        "cut_off": attempt.cut_off,
     }

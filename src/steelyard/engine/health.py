@@ -35,6 +35,7 @@ class Health:
         self._empty = 0
         self._marked = 0
         self._mark = ""
+        self._cut_off = 0
         self._objects = 0
         self._with_tokens = 0
         self._without_output = 0
@@ -57,6 +58,7 @@ class Health:
         if sample.items is not None:
             self._with_list += 1
             self._nothing_listed += not sample.items
+        self._cut_off += attempt.cut_off
         self._objects += text.startswith("{") and text.endswith("}")
         if len(self._texts) < 2:
             self._texts.add(hash(text))
@@ -80,7 +82,13 @@ class Health:
 
         `typical_latency` is this run's median in seconds, `usual` the medians of earlier runs of the same target.
         """
-        found = [self._same_or_empty(), self._marks(), self._tokens(), self._too_fast(typical_latency, usual)]
+        found = [
+            self._same_or_empty(),
+            self._marks(),
+            self._broken_off(),
+            self._tokens(),
+            self._too_fast(typical_latency, usual),
+        ]
         return tuple(text for text in found if text)
 
     def _same_or_empty(self) -> str | None:
@@ -97,6 +105,12 @@ class Health:
     def _marks(self) -> str | None:
         if self._marked and self._marked >= _MARKED_SHARE * self._answers:
             return f"{self._marked} of {self._answers} answers carry an error marker such as {self._mark!r}"
+        return None
+
+    def _broken_off(self) -> str | None:
+        if self._cut_off and self._cut_off >= _MARKED_SHARE * self._answers:
+            told = f"{self._cut_off} of {self._answers} answers broke off at the limit of tokens"
+            return f"{told}: ask for more with max_tokens, or for less"
         return None
 
     def _tokens(self) -> str | None:

@@ -43,6 +43,7 @@ class ReplayTarget:
             # One from the cache was no call then, and is none now.
             latency=0.0 if attempt.cached else attempt.latency,
             first_byte=attempt.first_byte,
+            cut_off=attempt.cut_off,
         )
 
     def identity(self) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Weighing:
             tags=case.tags,
         )
         if attempt.failure is None:
-            self._take(lambda: weigher.weigh(attempt.text or "", case, attempt.status))
+            self._take(lambda: weigher.weigh(attempt.text or "", case, attempt.status, cut_off=attempt.cut_off))
         else:
             self.sample.checks = weigher.unrun(case, f"the call failed: {attempt.failure.kind}")
 

@@ -92,7 +92,8 @@ class Bench:
     ) -> tuple[JudgeCall, ...]:
         """All calls about one text: for each model of the panel and each judging repeat one talk, in that order.
 
-        A talk has a further turn while its answer cannot be used and `ask_again` allows one; a failed call ends it.
+        A talk has a further turn while its answer cannot be used, or broke off at the limit of tokens, and `ask_again`
+        allows one; a failed call ends it.
         `caller_of` gives who carries the calls of a member. What the journal holds is not asked for again.
         """
         question = _Question(text, case, metrics, caller_of, journal)
@@ -138,10 +139,11 @@ class Bench:
             if attempt.failure is not None:
                 break  # whoever carries the calls has tried as often as it is worth
             answer = attempt.text or ""
-            parsed = self._parser.parse(answer, question.text)
-            if parsed.value is not None:
+            parsed = self._parser.parse(answer, question.text, cut_off=attempt.cut_off)
+            if parsed.value is not None and not parsed.broken_off:
                 break
-            said = _continued(said, answer, again(parsed.problems))
+            problems = [_be_shorter(member)] if parsed.broken_off else parsed.problems
+            said = _continued(said, answer, again(problems))
         return calls
 
     async def _turn(
@@ -173,6 +175,12 @@ def _connection(member: JudgeSpec) -> ChatConnection:
     if not isinstance(member.settings, ChatConnection):
         raise TypeError(f"judge {member.name}: the settings of a chat judge are a ChatConnection")
     return member.settings
+
+
+def _be_shorter(member: JudgeSpec) -> str:
+    most = _connection(member).max_tokens
+    limit = "the limit of tokens" if most is None else f"the limit of {most} tokens"
+    return f"it broke off at {limit}, before its end: be much shorter, with few words in each text and short lists"
 
 
 def _sampling(connection: ChatConnection, repeat: int, turn: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from steelyard.records import Ballot, Mode, Remark
+from steelyard.records import Ballot, Mode, Remark, nearest
 from steelyard.suite.judge_model import JudgeModel
 
 _ORDER: Final = (Mode.MODEL, Mode.BASIC, Mode.RULES)
@@ -65,8 +65,7 @@ def _combined(judge: JudgeModel, mode: Mode, ballots: list[Ballot]) -> Combined:
     for flag in judge.rubric.flags:
         raw[flag.name], bound[flag.name] = (_is_set(judge, votes) for votes in _values(ballots, flag.name))
     bound_by = {name: rule for name in bound if (rule := _rule(name, raw, bound, ballots))}
-    nearest = min(ballots, key=lambda ballot: sum(abs(ballot.bound[name] - bound[name]) for name in bound))
-    return Combined(mode, raw, bound, bound_by, tuple(remarks), stands=nearest)
+    return Combined(mode, raw, bound, bound_by, tuple(remarks), stands=nearest(ballots, bound))
 
 
 def _values(ballots: list[Ballot], name: str) -> tuple[list[float], list[float]]:

@@ -9,7 +9,9 @@ basic       every score and flag is valid, and nothing else is as asked for: an 
             plain lines such as `tone: 4`
 
 What decides is the last document that names a dimension or flag: whoever drafts first and then answers is taken at the
-last word, and a last word that cannot be used is not replaced by an earlier one. A wrapped answer (`{"result":
+last word, and a last word that cannot be used is not replaced by an earlier one. An answer that broke off at the limit
+of tokens is whole when it ends with its document; of any other no more than the scores before the cut is read, on
+`basic`, however well it could be mended. A wrapped answer (`{"result":
 {...}}`, `[{...}]`) is in the wrong shape. Where the suite says `scores_in: scores`, scores and flags are read from
 that field; standing at the top instead, they are read too, on `basic`, and standing in both they are not. A score that
 is missing, out of range, a text, true or false, fractional or given twice cannot be used on any rung: nothing is
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.answer import SchemaValidator, climb
@@ -29,6 +31,7 @@ from steelyard.judging.documents import Document, blanked, documents
 from steelyard.judging.lines import ScoreLines
 from steelyard.judging.score_check import score_problems, told, whole_scores
 from steelyard.judging.thoughts import answer_begins
+from steelyard.records import BROKE_OFF
 from steelyard.suite.judge_model import JudgeModel
 
 # A value and what may come after it: a comma, the end of the object, or the next key where a comma was forgotten.
@@ -36,6 +39,7 @@ from steelyard.suite.judge_model import JudgeModel
 _VALUE = re.compile(
     r"""([^\s,}\]"']+)(?=\s*(?:,(?!\s*[-0-9.])|[}\]]|["'][A-Za-z_][^"'\n]{0,80}["']\s*:)|\s*\n\s*[A-Za-z_]\w{0,80}\s*:)"""
 )
+_BROKEN_WORD = re.compile(r"[\w.+-]+\Z")
 _COPIED = "the JSON in the answer is copied from the text under judgement"
 
 
@@ -48,6 +52,8 @@ class Parsed:
     problems: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     """On the rung `basic`, what is not as asked for beside the scores."""
+    broken_off: bool = False
+    """True when only what stands before the limit of tokens could be read: asking again may give more."""
 
 
 def parse(text: str, judge: JudgeModel, judged: str = "") -> Parsed:
@@ -69,8 +75,20 @@ class AnswerParser:
         self._scores_part = re.compile(rf"""["']{re.escape(judge.scores_in)}["']\s*:\s*(\{{[^{{}}]*\}}?)""")
         self._key = re.compile(rf"""["'](?:{listed})["']\s*:""")
 
-    def parse(self, text: str, judged: str = "") -> Parsed:
-        """What an answer says; never raises, and never gives a score that is not in the text."""
+    def parse(self, text: str, judged: str = "", *, cut_off: bool = False) -> Parsed:
+        """What an answer says; never raises, and never gives a score that is not in the text.
+
+        `cut_off` says that it reached the limit of tokens.
+        """
+        if not cut_off or _ends_with_document(text):
+            return self._parsed(text, judged)
+        # The cut may have gone through the last word: `1` is perhaps the beginning of `10`.
+        parsed = self._parsed(_BROKEN_WORD.sub("", text), judged)
+        if parsed.value is None:
+            return replace(parsed, problems=(BROKE_OFF, *parsed.problems), broken_off=True)
+        return Parsed(parsed.value, "basic", lacking=(BROKE_OFF, *parsed.lacking), broken_off=True)
+
+    def _parsed(self, text: str, judged: str) -> Parsed:
         if not text.strip():
             return _unusable("the answer is empty")
         found = documents(text)
@@ -203,6 +221,13 @@ class AnswerParser:
         _, problems = self._lines.read(plain)
         against = self._lines.against(plain[after:] if problems else plain, self._holder(parsed.value))
         return _unusable(*against) if against else parsed
+
+
+def _ends_with_document(text: str) -> bool:
+    """True when nothing but space, or the end of a fence, comes after a JSON document."""
+    end = len(text.rstrip().removesuffix("```").rstrip())
+    found = documents(text)
+    return bool(found) and found[-1].end == end
 
 
 def _unusable(*problems: str) -> Parsed:

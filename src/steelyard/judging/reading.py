@@ -14,7 +14,7 @@ from steelyard.judging.evidence import EvidenceCheck
 from steelyard.judging.orders import without_orders
 from steelyard.judging.panel import combine
 from steelyard.judging.parse import AnswerParser, Parsed
-from steelyard.records import Ballot, Failure, JudgeCall, Judgement, Mode, Remark
+from steelyard.records import BROKE_OFF, Ballot, Failure, JudgeCall, Judgement, Mode, Remark
 from steelyard.suite.case import Case
 from steelyard.suite.judge_model import BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
@@ -62,7 +62,7 @@ class JudgeReader:
         self._told_to_all = _all_told(judge)
 
     def usable(self, answer: str, judged: str = "") -> Parsed:
-        """What one answer says, just as `read` will read it."""
+        """What one whole answer says, just as `read` will read it."""
         return self._parser.parse(answer, judged)
 
     def read(self, calls: Sequence[JudgeCall], text: str, case: Case, metrics: Mapping[str, Any]) -> Judgement:
@@ -125,23 +125,37 @@ class JudgeReader:
         )
 
     def _by_talk(self, member: str, repeat: int, talk: list[JudgeCall], about: _About) -> Ballot:
-        """The ballot of the first turn that can be used; one without a reading when there is none."""
+        """The ballot of the first turn that can be used; one without a reading when there is none.
+
+        An answer that broke off counts only when no other turn is whole.
+        """
         remarks: list[Remark] = []
         told = "it was not asked"
+        broken_off: Parsed | None = None
         for call in sorted(talk, key=lambda call: call.turn):
             attempt = call.attempt
             if attempt.failure is not None or attempt.text is None:
                 told = _failed(attempt.failure)
                 continue
-            parsed = self._parser.parse(attempt.text, about.text)
-            if parsed.value is not None:
-                mode = Mode.BASIC if parsed.rung == "basic" else Mode.MODEL
+            parsed = self._parser.parse(attempt.text, about.text, cut_off=attempt.cut_off)
+            if attempt.cut_off:
+                remarks.append(Remark("CUT_OFF", "", BROKE_OFF))
+            if parsed.value is None:
+                told = "; ".join(parsed.problems)[:_LONGEST_TOLD]
+                remarks.append(Remark("VIOLATION", "", told))
+            elif parsed.broken_off:
+                broken_off = parsed
+            else:
                 rung = "asked_again" if call.turn > 0 else str(parsed.rung)
-                ballot = self._ballot(member, repeat, mode, rung, parsed.value, about, remarks)
-                return replace(ballot, told="; ".join(parsed.lacking)[:_LONGEST_TOLD]) if parsed.lacking else ballot
-            told = "; ".join(parsed.problems)[:_LONGEST_TOLD]
-            remarks.append(Remark("VIOLATION", "", told))
+                return self._said(member, repeat, rung, parsed, about, remarks)
+        if broken_off is not None:
+            return self._said(member, repeat, "basic", broken_off, about, remarks)
         return Ballot(member, repeat, None, "failed", remarks=tuple(remarks), told=told)
+
+    def _said(self, member: str, repeat: int, rung: str, parsed: Parsed, about: _About, before: list[Remark]) -> Ballot:
+        mode = Mode.BASIC if parsed.rung == "basic" else Mode.MODEL
+        ballot = self._ballot(member, repeat, mode, rung, parsed.value or {}, about, before)
+        return replace(ballot, told="; ".join(parsed.lacking)[:_LONGEST_TOLD]) if parsed.lacking else ballot
 
     def _by_rules(self, member: str, about: _About) -> Ballot:
         judge = self._rules_judges.get(member)

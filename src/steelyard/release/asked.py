@@ -15,7 +15,10 @@ def known_in(suite: dict[str, Any], slices: Mapping[str, Sequence[str]] | None) 
     """What gates may speak of in a suite as runs describe it; `slices` are the names by factor that its cases have."""
     return Known(
         # Runs that were stored before scorers had measures do not list any.
-        components={component["name"]: list(component.get("measures", ())) for component in suite["components"]},
+        components={
+            component["name"]: [*component.get("measures", ()), *component.get("means", ())]
+            for component in suite["components"]
+        },
         codes=[kind["code"] for kind in suite["taxonomy"]],
         bands=[band["name"] for band in suite["bands"]],
         slices=slices,

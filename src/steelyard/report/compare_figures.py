@@ -7,7 +7,14 @@ from steelyard.analysis.paired_tests import SIGNIFICANT
 from steelyard.report import figures
 
 _MOST_DIGITS = 4
-_NAMES = {"pass_rate": "pass rate", "average": "average score"}
+_NAMES = {
+    "pass_rate": "pass rate",
+    "average": "average score",
+    "inconclusive_rate": "inconclusive",
+    "target_failed_rate": "target failed",
+    "judge_failed_rate": "judge failed",
+    "malformed_rate": "malformed",
+}
 
 
 def name(change: MetricChange) -> str:
@@ -59,6 +66,11 @@ def base(change: MetricChange) -> str:
     return f"{told},\n{change.a.n_missing:,} missing" if change.a.n_missing else told
 
 
+def change_of(change: MetricChange) -> str:
+    """The figure in A and in B: `pass rate 50.0 % -> 90.0 %`."""
+    return f"{name(change)} {before(change)} -> {after(change)}"
+
+
 def sentence(change: MetricChange) -> str:
     """One line: `pass rate 50.0 % -> 90.0 % (+40.0 points [+14.3, +57.9], n 20, p 0.021)`."""
     points = " points" if change.unit == "share" else ""
@@ -66,7 +78,7 @@ def sentence(change: MetricChange) -> str:
     missing = f", {change.a.n_missing:,} missing" if change.a.n_missing else ""
     cases = "" if change.a.n == change.difference.n else f" of {figures.counted(change.difference.n, 'case')}"
     return (
-        f"{name(change)} {before(change)} -> {after(change)} ({difference(change)}{points}{shown},"
+        f"{change_of(change)} ({difference(change)}{points}{shown},"
         f" n {change.a.n:,}{cases}{missing}, p {chance(change)})"
     )
 

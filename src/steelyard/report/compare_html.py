@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from steelyard.analysis.compare_model import Comparison, Moved, Part
 from steelyard.report import compare_sentences, compare_tables, wording
+from steelyard.report.compare_left_out import left_out
 from steelyard.report.html_page import asset, environment, policy
 from steelyard.report.safe_text import as_text, one_line
 
@@ -38,6 +39,7 @@ def comparison_to_html(comparison: Comparison) -> str:
             kinds=_KINDS,
             signs=compare_sentences.SIGNS,
             hinders=Part.SCALE,
+            left_out=left_out(comparison.not_compared),
             wording=wording,
             one_line=one_line,
             cut_line=lambda value: one_line(as_text(value), _LONGEST_LINE),

@@ -33,7 +33,7 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
         "codes": [asdict(each) for each in comparison.codes],
         "confusions": asdict(comparison.confusions),
         "sections": [asdict(each) for each in comparison.sections],
-        "not_compared": list(comparison.not_compared),
+        "not_compared": [asdict(each) for each in comparison.not_compared],
         "method": comparison.method,
     }
     return {key: plain(value) for key, value in data.items()}

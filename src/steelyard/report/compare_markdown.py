@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from steelyard.analysis.compare_model import Comparison, Moved, Part
 from steelyard.report import compare_sentences, compare_tables, wording
+from steelyard.report.compare_left_out import left_out
 from steelyard.report.markdown_layout import MOST_ROWS, facts, folded, safe, table_parts
 
 _SIGNS = {
@@ -41,7 +42,7 @@ def _folded(comparison: Comparison) -> Iterator[str]:
     if tables or still:
         yield folded("Groups, findings, latency and cost", [*tables, *([safe(still)] if still else [])])
     if comparison.not_compared:
-        yield folded("Not compared", [_list((Part.NOTED, told) for told in comparison.not_compared)])
+        yield folded("Not compared", [_list((Part.NOTED, told) for told in left_out(comparison.not_compared))])
     if comparison.instruments.changes:
         yield folded("Instruments", list(table_parts(compare_tables.instruments(comparison))))
 

@@ -37,7 +37,7 @@ _MOST_SLICES = 2
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
 _BEYOND_NOISE = (Moved.WORSE, Moved.BETTER, Moved.CHANGED)
-_LAST_GROUPS = ("findings", "bands", "latency", "spending")
+_LAST_GROUPS = ("findings", "bands", "beside", "counts", "latency", "spending")
 """Groups of figures that are named after all others: they follow from them, or are no figures of quality."""
 
 
@@ -54,7 +54,7 @@ def verdict_word(comparison: Comparison) -> str:
 
 def answer(comparison: Comparison) -> str:
     """The sentence beside the verdict's word, without the word where it begins with it."""
-    return comparison.headline.sentence.removeprefix("cannot tell: ")
+    return comparison.headline.sentence.removeprefix("cannot tell: ").removeprefix("cannot tell whether B is better: ")
 
 
 def runs(comparison: Comparison) -> list[tuple[str, str]]:
@@ -128,14 +128,17 @@ def _figures(comparison: Comparison) -> Iterator[str]:
     if comparison.headline.hindered_by and comparison.pairs.comparable:
         yield f"neither better nor worse: {compare_figures.sentence(comparison.metrics[0])}"
     others = [change for change in comparison.metrics if not change.primary and change.a.n]
+    told = comparison.headline.sentence
     moved = sorted((each for each in others if each.verdict in _BEYOND_NOISE), key=_worst_first)
+    said = [each for each in moved if each.group == "headline" and compare_figures.change_of(each) in told]
+    moved = [each for each in moved if each not in said]
     for change in moved[:_MOST_FIGURES]:
         yield f"{change.verdict}: {compare_figures.sentence(change)}"
     if len(moved) > _MOST_FIGURES:
         yield f"and {figures.counted(len(moved) - _MOST_FIGURES, 'more figure')} beyond noise, below"
     quiet = comparison.headline.hindered_by or comparison.headline.verdict is Moved.SAME
     if not moved and others and not quiet:
-        yield f"no other figure moved beyond noise ({len(others)} looked at)"
+        yield f"no other figure moved beyond noise ({len(others) - len(said)} looked at)"
 
 
 def _slices(comparison: Comparison) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.compare_model import Comparison, MetricChange, Moved, PairList, SliceChange, Standing
+from steelyard.analysis.compared_figures import BESIDE
 from steelyard.report import compare_figures, compare_sentences, figures
 from steelyard.report.tables import Column, Kind, Table
 
@@ -12,6 +13,7 @@ VERDICT = "Verdict"
 """The title of the columns in which a word of `Moved` stands."""
 _HEADING = ("headline", "components", "flags", "measures", "bands")
 _SPENT = ("latency", "spending")
+_FAILED = ("failures", "format")
 _HOW = "difference B minus A, shares in percentage points; p adjusted for the table; n: pairs (of fewer cases)"
 
 
@@ -19,6 +21,23 @@ def main_figures(comparison: Comparison, limit: int) -> Table:
     """Pass rate, average, components, flags, measures and bands: A, B, difference, interval, p, n and verdict."""
     changes = [change for change in comparison.metrics if change.group in _HEADING]
     return _figures("Figures", changes, limit, _HOW)
+
+
+def failures(comparison: Comparison, limit: int) -> Table:
+    """How often target or judge failed or an answer had the wrong shape; no rows when nothing of it ever happened."""
+    changes = [change for change in comparison.metrics if change.group in _FAILED]
+    happened = [change for change in changes if change.a.value or change.b.value]
+    return _figures("Failures", happened, limit, "of all pairs with the same question; malformed: of those answered")
+
+
+def beside(comparison: Comparison, limit: int) -> Table:
+    """Components that weigh nothing and what is counted, where it moved at all."""
+    changes = [change for change in comparison.metrics if change.group in BESIDE and change.a.n]
+    moved = [change for change in changes if change.verdict is not Moved.SAME]
+    moved.sort(key=lambda change: _ORDER.index(change.verdict))
+    still = len(changes) - len(moved)
+    note = f"{still:,} of {len(changes):,} did not move" if still else ""
+    return _figures("Beside the score", moved, limit, note)
 
 
 def spending(comparison: Comparison, limit: int) -> Table:
@@ -44,6 +63,7 @@ def _what_moved_first(changes: list[MetricChange], limit: int) -> list[MetricCha
     return [*changes[:2], *beyond_noise, *(one for one in others if one.verdict not in moved)]
 
 
+_ORDER = (Moved.WORSE, Moved.BETTER, Moved.CHANGED, Moved.CANNOT_TELL, Moved.SAME)
 _COLUMNS = (
     Column("A"),
     Column("B"),
@@ -118,8 +138,7 @@ def _moved(group: SliceChange) -> list[MetricChange]:
 
 
 def _most_first(change: MetricChange) -> tuple[int, float]:
-    order = (Moved.WORSE, Moved.BETTER, Moved.CHANGED, Moved.CANNOT_TELL, Moved.SAME)
-    return order.index(change.verdict), -abs(change.difference.value or 0.0)
+    return _ORDER.index(change.verdict), -abs(change.difference.value or 0.0)
 
 
 def unmoved_slices(comparison: Comparison) -> str:
@@ -234,6 +253,8 @@ def everything(comparison: Comparison, limit: int) -> list[Table]:
     """All tables of figures in the order in which they are read."""
     return [
         main_figures(comparison, limit),
+        failures(comparison, limit),
+        beside(comparison, limit),
         *slices(comparison, limit),
         codes(comparison, limit),
         confusions(comparison, limit),

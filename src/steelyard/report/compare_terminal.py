@@ -9,6 +9,7 @@ from rich.text import Text
 
 from steelyard.analysis.compare_model import Comparison, Moved, Part
 from steelyard.report import compare_sentences, compare_tables, wording
+from steelyard.report.compare_left_out import left_out
 from steelyard.report.safe_text import clipped
 from steelyard.report.tables import Table
 from steelyard.report.terminal_layout import LONGEST_LINE, Layout, print_parts, speaks_ascii_alone
@@ -45,7 +46,7 @@ class _View(Layout):
         if still:
             yield Text()
             yield self.text(still)
-        yield from self.bullets("Not compared", comparison.not_compared)
+        yield from self.bullets("Not compared", left_out(comparison.not_compared))
         if compare_sentences.needs_table(comparison):
             sentences = [change.sentence for change in comparison.instruments.changes]
             yield from self.bullets("Everything that differs in how they were made", sentences)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
-from steelyard.records import Finding, Sample
+from steelyard.records import Finding, Outcome, Sample
 from steelyard.report.figures import counted
 from steelyard.report.model import JudgementDetail, SampleDetail
 from steelyard.report.safe_text import as_text, clipped, shortened
@@ -76,6 +76,13 @@ def _why(sample: Sample, flags: Collection[str]) -> str:
     if sample.attempt.failure is not None:
         failure = sample.attempt.failure
         return clipped(f"{failure.kind}: {failure.message}", 200)
+    if sample.attempt.cut_off and sample.outcome is Outcome.SCORED:
+        # What is told of its errors may well be told of what never came.
+        return "; ".join(filter(None, ["broke off at the limit of tokens", _wrong(sample, flags)]))
+    return _wrong(sample, flags)
+
+
+def _wrong(sample: Sample, flags: Collection[str]) -> str:
     if not sample.findings:
         return _weakest(sample)
     if not sample.outcome.conclusive:

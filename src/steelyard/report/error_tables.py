@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from steelyard.analysis.finding_places import MOST_CONFUSIONS
 from steelyard.analysis.model import CodeFigure, Estimate, Proportion, Slice
 from steelyard.records import RunHeader
 from steelyard.report import figures
@@ -41,6 +42,32 @@ def errors(report: Report) -> Table:
     left_off = len(report.summary.codes) - len(listed)
     note += f"; {left_off:,} codes that are worth less to mend are not shown" if left_off else ""
     return Table("Errors by code", columns, rows, note if rows else "")
+
+
+def confusions(report: Report) -> Table:
+    """What was taken for what most often."""
+    found = report.summary.confusions
+    rows = [(each.expected, each.got, each.code, f"{each.count:,}", f"{each.samples:,}") for each in found]
+    columns = (*(Column(title, Kind.TEXT) for title in ("Expected", "Got", "Code")), Column("Found"), Column("Samples"))
+    note = f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}" if rows else ""
+    return Table("Top confusions", columns, rows, note)
+
+
+def sections(report: Report) -> Table:
+    """How many errors begin in each named region of the texts, and which."""
+    rows = [
+        (
+            each.section,
+            f"{each.count:,}",
+            f"{each.samples:,}",
+            ", ".join(f"{code} {count:,}" for code, count in each.codes.items()),
+        )
+        for each in report.summary.sections
+    ]
+    columns = (Column("Section", Kind.TEXT), Column("Found"), Column("Samples"), Column("Codes", Kind.TEXT))
+    n = report.summary.overall.outcome_rates.get("malformed")
+    note = f"findings by where in the text they begin, of {figures.counted(n.n, 'conclusive sample')}" if n else ""
+    return Table("Errors by section", columns, rows, note if rows else "")
 
 
 def severity_of(header: RunHeader, code: str) -> str:
@@ -123,7 +150,9 @@ def measures(report: Report) -> Table:
         for name, ratio in measured(report, report.summary.overall)
     ]
     columns = (Column("Measure", Kind.TEXT), Column("Value"), Column("95 % interval"), Column("Counted"), Column("n"))
-    note = "ratios of counts, each summed over all n samples" if rows else ""
+    note = (
+        "ratios of counts, each summed over all n samples; of a mean, so many of these count the same" if rows else ""
+    )
     return Table("Measures", columns, rows, note)
 
 
@@ -176,7 +205,9 @@ def measured(report: Report, group: Slice) -> Iterator[tuple[str, Proportion]]:
 
 
 def sums(ratio: Proportion) -> str:
-    """The two sums of a ratio: `10 of 12`."""
+    """The two sums of a ratio, `10 of 12`, or how many ratios it is the mean of."""
+    if ratio.mean_of:
+        return f"mean of {ratio.mean_of:,}"
     return f"{ratio.numerator:,} of {ratio.denominator:,}"
 
 
@@ -184,8 +215,8 @@ def measure_about(header: RunHeader, name: str) -> str:
     """What a measure counts, as its scorer says; `name` is as `measured` gives it."""
     declared = header.suite.get("components")
     for component in declared if isinstance(declared, list | tuple) else ():
-        known = component.get("measures") if isinstance(component, dict) else None
-        for measure, told in known.items() if isinstance(known, dict) else ():
+        known = {**component.get("measures", {}), **component.get("means", {})} if isinstance(component, dict) else {}
+        for measure, told in known.items():
             if name in (measure, f"{component.get('name')}.{measure}") and isinstance(told, dict):
                 return str(told.get("about") or "")
     return ""

@@ -84,6 +84,8 @@ def _whole(report: Report) -> dict[str, Any]:
             }
             for priority in summary.priorities
         ],
+        "confusions": [asdict(each) for each in summary.confusions],
+        "sections": [asdict(each) for each in summary.sections],
         "failing": None if summary.failing is None else asdict(summary.failing),
         "why_inconclusive": dict(report.why_inconclusive),
         "modes": {name: _mode(figure) for name, figure in summary.modes.items()},
@@ -245,6 +247,7 @@ def _judge(figures: JudgeFigures, spending: Spending | None) -> dict[str, Any]:
         "contradictions": _estimate(figures.contradictions),
         "failed": _estimate(figures.failed),
         "unanswered": _estimate(figures.unanswered),
+        "cut_off": _estimate(figures.cut_off),
         "disagreement": _estimate(figures.disagreement),
         "why_failed": dict(figures.why_failed),
         "dimensions": {
@@ -263,6 +266,8 @@ def _judge(figures: JudgeFigures, spending: Spending | None) -> dict[str, Any]:
 
 
 def _proportion(ratio: Proportion) -> dict[str, Any]:
+    if ratio.mean_of:
+        return {**_estimate(ratio.estimate), "mean_of": ratio.mean_of}
     return {**_estimate(ratio.estimate), "numerator": ratio.numerator, "denominator": ratio.denominator}
 
 

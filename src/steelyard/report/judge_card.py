@@ -20,6 +20,8 @@ from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.labels import labels_of
 
 _MOST_EXAMPLES = 3
+FEWEST_TO_BE_FIT = 20
+"""On fewer texts than this even a judge without any mistake may be wrong one time in seven (rule of three: 3 / n)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,26 @@ class JudgeCard:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What all thresholds come to; None when the suite declares none."""
+        """What all thresholds come to; None when the suite declares none. On few texts no judge passes."""
         found = {result.verdict for _, result in self.checks}
         if self.invalid:
             return Verdict.INVALID
+        if Verdict.PASS in found and not found - {Verdict.PASS} and self.is_too_small:
+            return Verdict.AMBIGUOUS
         for verdict in (Verdict.FAIL, Verdict.AMBIGUOUS, Verdict.PASS):
             if verdict in found:
                 return verdict
         return None
+
+    @property
+    def n(self) -> int:
+        """The texts that fitness stands on: those with labels, or all that were judged where the suite has none."""
+        return self.health.n_labelled if self.labels_at else self.health.n_texts
+
+    @property
+    def is_too_small(self) -> bool:
+        """True when there are too few texts to call a judge fit, however well it did on them."""
+        return self.n < FEWEST_TO_BE_FIT
 
     def count(self, verdict: Verdict) -> int:
         """How many thresholds came to a verdict."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from steelyard.analysis.agreement import Confusion, FlagAgreement
 from steelyard.analysis.judge_model import MOST_LISTED, DimensionHealth
 from steelyard.analysis.model import Estimate
+from steelyard.records import Mode
 from steelyard.report import figures
 from steelyard.report.judge_card import JudgeCard
 from steelyard.report.tables import Column, Kind, Table
@@ -214,6 +215,8 @@ def behaviour(card: JudgeCard) -> Table:
         ("could not be used", itself.failed),
         ("never came", itself.unanswered),
     ]
+    if itself.cut_off.n and card.health.mode != Mode.RULES:
+        named.insert(-1, ("broke off at the limit of tokens", itself.cut_off))
     if itself.contradictions.n:
         named.insert(-1, ("complained of what is not so", itself.contradictions))
     if itself.disagreement.n:

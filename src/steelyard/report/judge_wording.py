@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.analysis.model import Estimate
 from steelyard.records import Outcome, Verdict
 from steelyard.report import figures
-from steelyard.report.judge_card import JudgeCard
+from steelyard.report.judge_card import FEWEST_TO_BE_FIT, JudgeCard
 from steelyard.report.judged_tables import spending_words
 from steelyard.report.judged_wording import judged_by
 from steelyard.report.safe_text import clipped
@@ -17,6 +17,7 @@ _TOLD = {
     "UNPROVEN": "an unproven score",
     "TOO_FEW_REASONS": "too few reasons",
     "CONTRADICTION": "a complaint that is wrong",
+    "CUT_OFF": "an answer that broke off",
     "VIOLATION": "an answer that could not be used",
     "DISAGREEMENT": "a disagreement",
     "FAILED": "nothing usable",
@@ -39,6 +40,13 @@ def headline(card: JudgeCard) -> str:
         return "This run says nothing about its judge: neither fit nor unfit"
     if card.verdict is Verdict.FAIL:
         return f"This judge is not fit: {missed} of {figures.counted(n, 'threshold')} missed{also}"
+    if card.verdict is Verdict.AMBIGUOUS and not untold:
+        texts = figures.counted(card.n, "labelled text" if card.labels_at else "text")
+        held = figures.counted(n, "threshold")
+        return (
+            f"Nobody can tell whether this judge is fit: {held} held, but {texts} are too few to call it so"
+            f" (at least {FEWEST_TO_BE_FIT})"
+        )
     if card.verdict is Verdict.AMBIGUOUS:
         return (
             f"Nobody can tell whether this judge is fit: {untold} of {figures.counted(n, 'threshold')} cannot be told"

@@ -10,7 +10,7 @@ from steelyard.report.tables import Column, Kind, Table
 from steelyard.store.base import Spending
 
 _RATE = "rate"
-_SHOWN_ALWAYS = ("RULE_BROKEN", "MADE_UP_QUOTE", "CONTRADICTION")
+_SHOWN_ALWAYS = ("RULE_BROKEN", "MADE_UP_QUOTE", "CONTRADICTION", "CUT_OFF")
 
 
 def dimensions(report: Report) -> Table:
@@ -65,6 +65,8 @@ def judge(report: Report) -> list[tuple[str, str]]:
     ]
     if found.contradictions.n:
         rows.insert(-1, ("Contradicted by the answer", _share(found.contradictions)))
+    if found.cut_off.value:
+        rows.append(("Cut off at the limit", _share(found.cut_off)))
     if found.unanswered.value:
         rows.append(("Unanswered", _share(found.unanswered)))
     others = [f"{code} {count:,}" for code, count in found.remarks.items() if code not in _SHOWN_ALWAYS]

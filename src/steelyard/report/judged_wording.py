@@ -51,7 +51,9 @@ def judge_warnings(report: Report) -> list[str]:
         _warning(judge.made_up_quotes, _MUCH_MADE_UP, "ballots quote what the text does not say"),
         _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have readings that lie far apart"),
     ]
-    enough = {name: each for name, each in judge.dimensions.items() if each.top_share.n >= _FEWEST}
+    # Code has no habits: of what it computes, all may well be due the highest score.
+    habits = {} if judge.mode == Mode.RULES else judge.dimensions
+    enough = {name: each for name, each in habits.items() if each.top_share.n >= _FEWEST}
     same = [name for name, each in enough.items() if each.constant]
     inflated = [
         f"{name} {figures.band_count(each.top_share)}"
@@ -124,9 +126,10 @@ def judge_name(header: RunHeader) -> str:
 
 
 def judged_names(header: RunHeader) -> set[str]:
-    """Dimensions and flags: what a judge says, beside what scorers compute."""
+    """Dimensions, flags and further figures: what a judge says, beside what scorers compute."""
     dimensions = (described_judge(header).get("rubric") or {}).get("dimensions") or ()
-    return {str(each["name"]) for each in dimensions} | set(flag_names(header))
+    further = [each for each in header.suite.get("components") or () if each.get("kind") == "said"]
+    return {str(each["name"]) for each in (*dimensions, *further)} | set(flag_names(header))
 
 
 def mark_words(mark: Marked) -> str:

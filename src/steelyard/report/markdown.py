@@ -13,6 +13,7 @@ from steelyard.report import (
     judged_tables,
     judged_wording,
     latency_tables,
+    said_tables,
     stability_tables,
     tables,
     wording,
@@ -55,6 +56,8 @@ def _parts(report: Report) -> Iterator[str]:
     yield from table_parts(checks_tables.broken(report, MOST_ROWS))
     yield from table_parts(stability_tables.stability(report))
     yield from table_parts(error_tables.errors(report))
+    yield from table_parts(error_tables.confusions(report))
+    yield from table_parts(error_tables.sections(report))
     yield from table_parts(tables.priorities(report))
     yield from table_parts(judged_tables.dimensions(report))
     yield from table_parts(judged_tables.flags(report))
@@ -66,6 +69,8 @@ def _parts(report: Report) -> Iterator[str]:
 def _tables(report: Report) -> Iterator[str]:
     for factor in report.summary.slices:
         yield from table_parts(tables.slices(report, factor, MOST_ROWS))
+    for said in said_tables.said(report):
+        yield from table_parts(said)
     yield from table_parts(tables.components(report))
     yield from table_parts(error_tables.measures(report))
     yield from table_parts(error_tables.measures_by_variant(report)[0])

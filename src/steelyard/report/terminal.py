@@ -20,6 +20,7 @@ from steelyard.report import (
     judged_tables,
     judged_wording,
     latency_tables,
+    said_tables,
     stability_tables,
     tables,
     wording,
@@ -69,11 +70,15 @@ class _View(Layout):
             yield from self.table(self.slices(factor))
         yield from self.table(judged_tables.dimensions(self.report))
         yield from self.table(judged_tables.flags(self.report))
+        for table in said_tables.said(self.report):
+            yield from self.table(table)
         if not checks_tables.says_it_all(self.report):
             yield from self.table(tables.components(self.report))
         yield from self.table(error_tables.measures(self.report))
         yield from self.fitting(*error_tables.measures_by_variant(self.report))
         yield from self.table(error_tables.errors(self.report))
+        yield from self.table(error_tables.confusions(self.report))
+        yield from self.table(error_tables.sections(self.report))
         yield from self.confidence()
         if not checks_tables.says_it_all(self.report):
             yield from self.table(tables.patterns(self.report, _MOST_PATTERNS))

@@ -45,6 +45,16 @@ class Measure:
     """`higher` or `lower`, for comparisons; "" when that is not for the scorer to say."""
 
 
+@dataclass(frozen=True, slots=True)
+class MeanMeasure:
+    """The mean of several measures of a scorer, each over all samples first; a ratio of nothing is left out."""
+
+    of: tuple[str, ...]
+    """The names of the measures, which count the same."""
+    about: str
+    better: str = ""
+
+
 @dataclass(slots=True)
 class Reading:
     """What one scorer says of one answer.
@@ -105,6 +115,9 @@ class Scorer(BaseModel):
 
     measures: ClassVar[Mapping[str, Measure]] = MappingProxyType({})
     """Ratios of the counts in its readings, by name: a gate may stand on `score.<component>.<measure>`."""
+
+    means: ClassVar[Mapping[str, MeanMeasure]] = MappingProxyType({})
+    """Means of some of its measures, by name; a gate may stand on one as on a measure."""
 
     metrics: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """What its readings measure, by name with what it means: a judge's rules speak of `<component>.<metric>`."""

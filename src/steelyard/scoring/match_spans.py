@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
+from steelyard.scoring.base import UNKNOWN, MeanMeasure, Measure, Reading, Scorer
 from steelyard.scoring.offsets import OffsetUnit, TextOffsets
 from steelyard.scoring.sections import MAIN, complaint_about, sections_of
-from steelyard.scoring.span_counts import span_counts, span_measures
+from steelyard.scoring.span_counts import macro_measures, span_counts, span_measures
 from steelyard.scoring.span_faults import Naming, certainties, span_faults
 from steelyard.scoring.span_parameters import Categories, SpanCodes
 from steelyard.scoring.span_reading import Spans, SpansLayout, TextSpan, read_spans
@@ -83,6 +83,11 @@ class MatchSpans(Scorer):
     def measures(self) -> Mapping[str, Measure]:  # type: ignore[override]  # its categories and sections are its own
         """Ratios of its counts: the usual ones, and those of its categories and sections."""
         return span_measures(self.categories.names, [MAIN, *self.sections] if self.sections else [])
+
+    @cached_property
+    def means(self) -> Mapping[str, MeanMeasure]:  # type: ignore[override]  # as above
+        """The mean over its categories."""
+        return macro_measures(self.categories.names)
 
     @cached_property
     def _prepared(self) -> dict[str, _Gold]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.scoring.base import Measure
+from steelyard.scoring.base import MeanMeasure, Measure
 from steelyard.scoring.span_errors import KINDS
 from steelyard.scoring.span_schemes import SpanComparison
 
@@ -39,6 +39,21 @@ def span_measures(categories: Sequence[str], sections: Sequence[str]) -> dict[st
         found[f"{name}_wrong"] = Measure(f"in_{name}_wrong", f"in_{name}_answered", f"wrong spans, of those in {name}")
         found[f"{name}_missed"] = Measure(f"in_{name}_missed", f"in_{name}_gold", f"missed spans, of those in {name}")
     return {name: replace(measure, better=_better(name)) for name, measure in found.items()}
+
+
+def macro_measures(categories: Sequence[str]) -> dict[str, MeanMeasure]:
+    """Precision, recall and F1 averaged over the categories that have them; none without categories."""
+    told = {
+        "precision": "strict precision, the mean over categories with an answered span",
+        "recall": "strict recall, the mean over categories with a gold span",
+        "f1": "strict F1, the mean over categories with a span on either side",
+    }
+    if not categories:
+        return {}
+    return {
+        f"macro_{name}": MeanMeasure(tuple(f"{each}_{name}" for each in categories), about, "higher")
+        for name, about in told.items()
+    }
 
 
 def _better(name: str) -> str:

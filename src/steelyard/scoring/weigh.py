@@ -11,12 +11,13 @@ from typing import Any, Final
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.errors import Mistake, SteelyardError, SuiteError, raised_in_words
-from steelyard.records import Box, Certainty, Check, Finding, Item, Judgement, Mark, Outcome, Score
+from steelyard.records import BROKE_OFF, Box, Certainty, Check, Finding, Item, Judgement, Mark, Outcome, Score
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.check_base import Answered
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.judged import JUDGE, read_judgement
 from steelyard.scoring.normalise import as_text, has_phrase, normalise
+from steelyard.scoring.said import said_scores
 from steelyard.scoring.stability import items_of
 from steelyard.suite.case import Case
 from steelyard.suite.model import Component, SuiteModel
@@ -94,10 +95,11 @@ class Weigher:
         self._stability = suite.stability
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
 
-    def weigh(self, text: str, case: Case, status: int | None = None) -> Weighed:
+    def weigh(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Weighed:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.
 
-        `status` is the HTTP status it came with. A case that expects an error is not held against the schema.
+        `status` is the HTTP status it came with. A case that expects an error is not held against the schema. JSON that
+        was `cut_off` at the limit of tokens is not mended: whatever is missing was never said.
         """
         if self._judge is not None and not text.strip():
             return self._malformed(text, case, ["the answer is empty: there is nothing to judge"])
@@ -106,9 +108,9 @@ class Weigher:
             return self._malformed(text, case, [f"it came with status {status}, and no error is expected"])
         if not self._is_json:
             return self._weigh(text, Answered(text, text, status), case, None)
-        climbed = climb(text, None if expects_error else self._validator, repair=self._repair)
+        climbed = climb(text, None if expects_error else self._validator, repair=self._repair and not cut_off)
         if climbed.rung is None and not expects_error:
-            return self._malformed(text, case, climbed.problems)
+            return self._malformed(text, case, (BROKE_OFF, *climbed.problems) if cut_off else climbed.problems)
         try:
             return self._weigh(text, Answered(text, climbed.value, status), case, climbed.rung)
         except Unsearchable as error:
@@ -218,7 +220,7 @@ class Weigher:
             score=score,
             passed=self._passed(score) if not flagged or self._pass_at is None else False,
             band=self._band(score),
-            scores=weighed.scores + scores,
+            scores=weighed.scores + scores + said_scores(self._judge, judgement),
             findings=weighed.findings + findings + tuple([self._complaint(one) for one in judgement.findings]),
             # A truth knows better than a judge what is right.
             certainties=weighed.certainties or judgement.certainties,

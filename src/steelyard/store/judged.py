@@ -19,6 +19,7 @@ from steelyard.store.weighed import finite_or_none
 def attempt_data(attempt: Attempt) -> dict[str, Any]:
     """A call and what came of it as plain data."""
     failure = attempt.failure
+    cut_off = {"cut_off": True} if attempt.cut_off else {}
     return {
         "text": attempt.text,
         "status": attempt.status,
@@ -32,6 +33,7 @@ def attempt_data(attempt: Attempt) -> dict[str, Any]:
         "cached": attempt.cached,
         "failure": None if failure is None else {"kind": failure.kind, "message": failure.message},
         **_waits(attempt),
+        **cut_off,
     }
 
 

@@ -49,7 +49,7 @@ SAMPLE_COLUMNS = (
 )
 ATTEMPT_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
-    *("failure_kind", "failure_message", "first_byte", "queued"),
+    *("failure_kind", "failure_message", "cut_off", "first_byte", "queued"),
 )
 ANSWER_COLUMNS = ("run", "seq", "text")
 TAG_COLUMNS = ("run", "seq", "position", "tag")
@@ -212,6 +212,7 @@ class Batch:
                 int(attempt.cached),
                 None if failure is None else to_stored(failure.kind),
                 None if failure is None else to_stored(failure.message),
+                int(attempt.cut_off),
                 finite_or_none(attempt.first_byte),
                 finite_or_none(attempt.queued),
             )
@@ -223,7 +224,7 @@ class Batch:
 def attempt_from(row: Row, text: str | None) -> Attempt:
     """The attempt back from ATTEMPT_COLUMNS without run and seq, and its answer's text."""
     status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, *more = row
-    kind, message, first_byte, queued = more
+    kind, message, cut_off, first_byte, queued = more
     return Attempt(
         text=stored_or_none(text),
         status=status,
@@ -236,6 +237,7 @@ def attempt_from(row: Row, text: str | None) -> Attempt:
         model=stored_or_none(model),
         cached=bool(cached),
         failure=None if kind is None else Failure(from_stored(kind), from_stored(message)),
+        cut_off=bool(cut_off),
         first_byte=first_byte,
         queued=queued,
     )

@@ -122,7 +122,12 @@ def m005_spans_and_certainties(execute: Executes, dialect: Dialect) -> None:
     _guard(execute, dialect, _guarded(("certainties",), against_additions="certainties"))
 
 
-def m006_checks_items_and_waits(execute: Executes, dialect: Dialect) -> None:
+def m006_answers_cut_off(execute: Executes, dialect: Dialect) -> None:  # noqa: ARG001 - the same in both databases
+    """Attempts know whether their answer broke off at the limit of tokens; a judge's calls hold that in their JSON."""
+    execute("ALTER TABLE attempts ADD COLUMN cut_off SMALLINT NOT NULL DEFAULT 0")
+
+
+def m007_checks_items_and_waits(execute: Executes, dialect: Dialect) -> None:
     """Samples keep what became of their expectations and what repeats are compared by; attempts know their waits."""
     execute(f"ALTER TABLE attempts ADD COLUMN first_byte {dialect.real}")
     execute(f"ALTER TABLE attempts ADD COLUMN queued {dialect.real}")
@@ -139,7 +144,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     m003_places_and_gains,
     m004_judgements,
     m005_spans_and_certainties,
-    m006_checks_items_and_waits,
+    m006_answers_cut_off,
+    m007_checks_items_and_waits,
 )
 
 _REFUSE = "BEGIN SELECT RAISE(ABORT, 'the run has ended and cannot be changed'); END"

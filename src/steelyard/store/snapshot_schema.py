@@ -169,12 +169,14 @@ _ATTEMPT = _record(
         "model": _or_null(_TEXT),
         "cached": {"type": "boolean"},
         "failure": _or_null(_record({"kind": _TEXT, "message": _TEXT})),
+        "cut_off": {"type": "boolean"},
         "first_byte": _NUMBER,
         "queued": _NUMBER,
     },
-    optional=("first_byte", "queued"),
+    optional=("cut_off", "first_byte", "queued"),
     about="One call of the target, or of a judge: what it answered, or why it did not. latency is in seconds, and so "
-    "are first_byte, until the answer began, and queued, that the call was sent late under an open load.",
+    "are first_byte, until the answer began, and queued, that the call was sent late under an open load. "
+    "cut_off is true when the answer broke off at the limit of tokens.",
 )
 _SCORES_AND_FLAGS: Schema = {"type": "object", "additionalProperties": {"type": ["number", "boolean"]}}
 _MODE: Schema = {"enum": [*(mode.value for mode in Mode), None]}

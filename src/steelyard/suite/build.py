@@ -211,7 +211,7 @@ def _known(
     if raw.get("expect") is not None:
         measures |= {EXPECT: None}
     broken = len(components) < len(measures) or (judge is None and raw.get("judge") is not None)
-    measures |= {component.name: list(getattr(component.scorer, "measures", ())) for component in components}
+    measures |= {component.name: _measured(component) for component in components}
     scales: dict[str, Bounds] = {component.name: component.scale for component in components}
     if judge is not None:
         rubric = judge.rubric
@@ -220,6 +220,8 @@ def _known(
         }
         scales |= {dimension.name: (rubric.low, rubric.high) for dimension in rubric.dimensions}
         scales |= {flag.name: (0.0, 1.0) for flag in rubric.flags}
+        measures |= {each.name: [] for each in judge.means} | {each.name: list(each.words) for each in judge.counts}
+        scales |= {each.name: each.scale for each in judge.means}
     slices = {
         "category": list(survey.categories),
         "difficulty": list(survey.difficulties),
@@ -254,6 +256,11 @@ def _compared(raw: Any) -> list[str] | None:
         return []
     fields = raw.get("fields", {}) if isinstance(raw, dict) else None
     return [PRESENCE, *map(str, fields)] if isinstance(fields, dict) else None
+
+
+def _measured(component: Component) -> list[str]:
+    """The names of what its scorer measures over all samples."""
+    return [*getattr(component.scorer, "measures", ()), *getattr(component.scorer, "means", ())]
 
 
 def _check_gates(gates: Any, known: Known, draft: Draft) -> None:

@@ -55,20 +55,21 @@ def judged_as_then(suite: SuiteModel, described: Mapping[str, Any] | None) -> Su
 
 
 def chosen_members(
-    suite: SuiteModel, judge: JudgeModel, name: str | None, model: str | None, token: str | None
+    suite: SuiteModel, judge: JudgeModel, name: str | None, given: dict[str, Any]
 ) -> tuple[JudgeSpec, ...]:
-    """Who judges when the command line names a judge, a model or a token; UserMistake when that is nobody.
+    """Who judges when the command line names a judge, or gives settings of one (model, token, temperature); UserMistake
+    when that is nobody.
 
     What a suite says of its first model (temperature, seed, ...) holds for a model at a URL too, but its key is sent
     to no other address.
     """
-    given = {key: value for key, value in (("model", model), ("token", token)) if value is not None}
     if name is None:
         if len(judge.members) != 1 or judge.members[0].kind != "chat":
-            raise UserMistake("a model or a token belongs to one judge: name it, as in --judge URL --judge-model NAME")
+            what = "a model, a token or a temperature"
+            raise UserMistake(f"{what} belongs to one judge: name it, as in --judge URL --judge-model NAME")
         return (_overlaid(suite, judge.members[0], given),)
     if name.lower().startswith(("http://", "https://")):
-        if model is None:
+        if "model" not in given:
             raise UserMistake(f"which model judges at {name}? Name it, as in --judge-model NAME")
         return (_at_address(suite, judge, name, given),)
     if name not in judge.judges:

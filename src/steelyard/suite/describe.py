@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from steelyard.suite.describe_judge import describe_judge, judged_components
+from steelyard.suite.describe_judge import describe_judge, judged_components, said_components
 from steelyard.suite.expectations import EXPECT, SCHEMA
 from steelyard.suite.model import Component, Criterion, FindingKind, SuiteModel
 from steelyard.suite.taxonomy import FORMAT
@@ -37,9 +37,11 @@ def describe(suite: SuiteModel) -> dict[str, Any]:
 
 
 def _components(suite: SuiteModel) -> list[dict[str, Any]]:
-    """What a sample has a score of: components, then dimensions, then flags."""
+    """What a sample has a score of: components, dimensions, flags, and the figures of what else a judge says."""
     computed = [describe_component(component) | {"kind": "component"} for component in suite.components]
-    return computed if suite.judge is None else computed + judged_components(suite.judge.rubric)
+    if suite.judge is None:
+        return computed
+    return computed + judged_components(suite.judge.rubric) + said_components(suite.judge)
 
 
 def _expectations(suite: SuiteModel) -> dict[str, Any] | None:
@@ -83,6 +85,12 @@ def describe_component(component: Component) -> dict[str, Any]:
             for name, measure in getattr(component.scorer, "measures", {}).items()
         },
     }
+    # A scorer without means has the name that it had before there were any.
+    if means := getattr(component.scorer, "means", {}):
+        described["means"] = {
+            name: {"of": list(mean.of), "about": mean.about} | ({"better": mean.better} if mean.better else {})
+            for name, mean in means.items()
+        }
     return described | {"source": component.source} if component.source else described
 
 

@@ -10,9 +10,12 @@ from pydantic import BaseModel
 
 from steelyard.errors import UserMistake
 from steelyard.importing import find_callable, place_of, source_digest
-from steelyard.suite.judge_model import JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.judge_model import JudgeModel, JudgeSpec, Rubric, SaidCount
+from steelyard.suite.said_figures import LISTED
 from steelyard.suite.taxonomy import dimension_code
 
+SAID = "said"
+"""The kind of a component that a judge says beyond its scores."""
 _HARMLESS = frozenset({"token", "price", "timeout"})
 """Settings of a model that cannot change what it says."""
 
@@ -50,6 +53,40 @@ def judged_components(rubric: Rubric) -> list[dict[str, Any]]:
         for flag in rubric.flags
     ]
     return dimensions + flags
+
+
+def said_components(judge: JudgeModel) -> list[dict[str, Any]]:
+    """What is made of what a judge says beyond its scores, in the shape of described components that weigh nothing."""
+    shared: dict[str, Any] = {
+        "weight": 0.0,
+        "scorer": "judge",
+        "version": judge.rubric.version,
+        "params": {},
+        "strict": False,
+        "code": None,
+        "when_unknown": "skip",
+        "wrong_below": 0.0,
+        "kind": SAID,
+    }
+    means = [
+        {"name": each.name, **shared, "scale": list(each.scale), "measures": {}}
+        | {"figure": each.figure, "key": each.key, "about": each.about}
+        for each in judge.means
+    ]
+    counts = [
+        {"name": each.name, **shared, "scale": [0, 1], "figure": each.name, "key": "", "about": each.about}
+        | {"measures": {word: _said(word, each) for word in each.words}}
+        for each in judge.counts
+    ]
+    return means + counts
+
+
+def _said(word: str, count: SaidCount) -> dict[str, str]:
+    return {"numerator": word, "denominator": LISTED, "about": f"{word}, of all in {count.list_path}"}
+
+
+def _figures(judge: JudgeModel) -> list[Any]:
+    return [*map(asdict, judge.means), *map(asdict, judge.counts)]
 
 
 def _flagged(about: str) -> str:
@@ -148,7 +185,9 @@ def judge_read(judge: JudgeModel, folder: Path) -> dict[str, Any]:
     """Everything that can change what is made of what a judge said."""
     described = describe_judge(judge)
     read = {key: described[key] for key in _READ_BY} | {"rubric": described["rubric"]}
-    # A judge without a check has the name that it had before there were checks.
+    # A judge without a check or figures has the name that it had before there were any.
+    if judge.means or judge.counts:
+        read["figures"] = _figures(judge)
     return read if judge.check is None else read | {"check": _code(judge.check, folder, "judge.check")}
 
 

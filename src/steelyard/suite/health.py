@@ -62,6 +62,7 @@ HEALTH: dict[str, HealthMetric] = {
         HealthMetric("contradictions", "share", "ballots with a complaint that the answer shows to be wrong", "check"),
         HealthMetric("failed", "share", "answered ballots that could not be used"),
         HealthMetric("unanswered", "share", "ballots whose calls were never answered"),
+        HealthMetric("cut_off", "share", "answered ballots that broke off at the limit of tokens"),
         HealthMetric("strict", "share", "ballots that came in the shape asked for, at once"),
         HealthMetric("basic", "share", "ballots of which only the scores could be read"),
         HealthMetric("disagreement", "share", "samples whose ballots are far apart"),

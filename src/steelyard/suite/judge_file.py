@@ -87,6 +87,24 @@ class EvidencePart(_Part):
     dimensions: list[str] | None = Field(default=None, description="Those that must be proven; left out, all.")
 
 
+class FigurePart(_Part):
+    """A figure made of what the judge says beyond its scores; it is shown, compared and gated, and weighs nothing."""
+
+    mean: str = Field(
+        default="",
+        description="Path into its answer to a number, for its mean over the texts; a step * is every key there.",
+    )
+    count: str = Field(default="", description="Path to the words of a list, faults[].reason: how often each is said.")
+    keys: list[Label] = Field(
+        default=[],
+        description="What * stands for, or the words that are counted; left out, as the response lists them.",
+    )
+    scale: list[float] | None = Field(
+        default=None, min_length=2, max_length=2, description="Lowest and highest number; left out, the rubric's."
+    )
+    about: str = Field(default="", description="What it says, in a few words.")
+
+
 class JudgePart(_Part):
     """How answers are judged with a rubric, and by whom."""
 
@@ -112,6 +130,9 @@ class JudgePart(_Part):
     check: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
         default=None,
         description="A function of your own, module:function, that holds the judge's complaints against the answer.",
+    )
+    figures: dict[str, FigurePart] = Field(
+        default={}, description="What else of its answer is made into figures, by name: means and counts."
     )
     by: str | list[str] | None = Field(default=None, description="Who judges: a name of `judges`, or several.")
     judges: dict[str, Anything] = Field(min_length=1, description="All who can judge, by name.")

@@ -82,6 +82,38 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class SaidMean:
+    """A number that a judge says beyond its scores: its mean over the texts that have it is a figure."""
+
+    figure: str
+    """What the suite calls it."""
+    key: str
+    """Which of several of a kind it is; "" when there is one."""
+    path: str
+    """Where in the judge's answer it stands."""
+    scale: tuple[float, float]
+    about: str = ""
+
+    @property
+    def name(self) -> str:
+        """What its scores and its figure are called."""
+        return f"{self.figure}_{self.key}" if self.key else self.figure
+
+
+@dataclass(frozen=True, slots=True)
+class SaidCount:
+    """Words that a judge says in a list beyond its scores: how often each is said is counted over all texts."""
+
+    name: str
+    words: tuple[str, ...]
+    list_path: str
+    """Where in the judge's answer the list stands."""
+    word_path: str
+    """Where in an element of it the word stands; "" when the element is the word."""
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeSpec:
     """One judge by kind: `chat` with the settings of its connection, or `python` with the place of a function."""
 
@@ -127,6 +159,9 @@ class JudgeModel:
     check: Any = None
     """A function of the suite, or its place: `(reply, text, case, metrics) -> Checked`. It holds what a judge complains
     of against what was judged; None when nothing of the kind is done."""
+    means: tuple[SaidMean, ...] = ()
+    counts: tuple[SaidCount, ...] = ()
+    """What is made into figures beside the scores; it weighs nothing."""
     labels: str = ""
     """Path into the case to what a careful reviewer would say; never shown to a judge."""
     health: tuple[str, ...] = ()

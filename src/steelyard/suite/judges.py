@@ -19,6 +19,7 @@ from steelyard.suite.paths import compile_path, split_path
 from steelyard.suite.problems import Place
 from steelyard.suite.rubric import build_rubric
 from steelyard.suite.rules import parse_rule
+from steelyard.suite.said_figures import build_figures
 from steelyard.suite.spelling import found, listed, meant
 from steelyard.suite.templates import JUDGE_NAMES, SHOWN_NAMES, compile_template
 
@@ -52,6 +53,7 @@ def build_judge(
     evidence = _evidence(raw.get("evidence"), rubric, draft)
     response = build_response(raw.get("response"), rubric, Owed(_scores_in(raw), reasons, evidence), draft)
     rules = _rules(raw.get("bind"), rubric, _metrics(components, names), draft)
+    means, counts = build_figures(part, rubric, response, names, draft)
     judge = JudgeModel(
         rubric=rubric,
         members=members,
@@ -64,6 +66,8 @@ def build_judge(
         rules=rules,
         evidence=evidence,
         check=own_code(raw.get("check"), (*_AT, "check"), draft),
+        means=means,
+        counts=counts,
         judges=specs,
         **_options(part),
     )

@@ -125,13 +125,20 @@ def _overlaid(declared: TargetSpec | None, settings: dict[str, Any]) -> dict[str
 
 
 def with_judge(
-    suite: SuiteModel, name_or_url: str | None, model: str | None, token: str | None, repeats: int | None
+    suite: SuiteModel,
+    name_or_url: str | None,
+    model: str | None,
+    token: str | None,
+    repeats: int | None,
+    temperature: float | None = None,
 ) -> SuiteModel:
     """The suite judged by another: one of its judges by name, or the model at a URL; UserMistake when there is none.
 
     `token` names the environment variable that holds the key. None keeps what the suite says.
     """
-    if name_or_url is None and model is None and token is None and repeats is None:
+    settings = {"model": model, "token": token, "temperature": temperature}
+    given = {name: value for name, value in settings.items() if value is not None}
+    if name_or_url is None and not given and repeats is None:
         return suite
     judge = suite.judge
     if judge is None:
@@ -140,8 +147,8 @@ def with_judge(
         if not 1 <= repeats <= _MOST_JUDGINGS:
             raise UserMistake(f"a text is judged 1 to {_MOST_JUDGINGS} times; found {repeats}")
         judge = replace(judge, repeats=repeats)
-    if name_or_url is not None or model is not None or token is not None:
-        judge = replace(judge, members=chosen_members(suite, judge, name_or_url, model, token))
+    if name_or_url is not None or given:
+        judge = replace(judge, members=chosen_members(suite, judge, name_or_url, given))
     return replace(suite, judge=judge)
 
 

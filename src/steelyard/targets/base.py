@@ -43,6 +43,8 @@ class Reply:
     """Seconds, when the target knows better than the engine's clock (recorded answers do)."""
     first_byte: float | None = None
     """Seconds from sending the question to the first byte of the answer's body; None when the target cannot tell."""
+    cut_off: bool = False
+    """True when the system says that the answer broke off at the limit of tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,15 @@ from steelyard.errors import TargetFailure
 from steelyard.targets.base import Reply
 from steelyard.targets.wire import Received, excerpt_of, refused_by_status
 
+_LIMITED = frozenset({"length", "max_tokens", "model_length"})
+"""How servers say that an answer reached the limit of tokens before its end."""
 
-def read_completion(data: Any, received: Received) -> Reply:
+
+def read_completion(data: Any, received: Received, max_tokens: Any = None) -> Reply:
     """The reply in a completion's body; TargetFailure when it reports an error, was filtered or holds no choice.
 
-    An answer cut off by the token limit, a refusal and an empty message are answers: the system gave them.
+    An answer cut off by the token limit, a refusal and an empty message are answers: the system gave them. The first is
+    marked as such; `max_tokens` is what was asked for, since some servers do not say why an answer ended.
     """
     if not isinstance(data, dict):
         raise _failure("bad_body", "the body is JSON, but not a completion", received)
@@ -28,14 +32,22 @@ def read_completion(data: Any, received: Received) -> Reply:
     usage = data.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     model = data.get("model")
+    tokens_out = _count(counts.get("completion_tokens"))
     return Reply(
         text=_text(choice["message"]),
         status=received.status,
         tokens_in=_count(counts.get("prompt_tokens")),
-        tokens_out=_count(counts.get("completion_tokens")),
+        tokens_out=tokens_out,
         model=model if isinstance(model, str) else None,
         first_byte=received.first_byte,
+        cut_off=_is_cut_off(choice.get("finish_reason"), tokens_out, max_tokens),
     )
+
+
+def _is_cut_off(reason: Any, tokens_out: int | None, max_tokens: Any) -> bool:
+    if reason is not None:
+        return reason in _LIMITED if isinstance(reason, str) else False
+    return isinstance(max_tokens, int) and tokens_out is not None and tokens_out >= max_tokens
 
 
 def _text(message: dict[str, Any]) -> str:

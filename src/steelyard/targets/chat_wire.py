@@ -82,7 +82,7 @@ class ChatWire:
     async def _send(self, body: dict[str, Any]) -> Reply:
         data = to_json(body).encode("utf-8", "replace")
         received = await self._wire.send(Request("POST", self.url, self._headers, data))
-        return read_completion(json_of(received), received)
+        return read_completion(json_of(received), received, body.get("max_tokens"))
 
     def _steps_down(self, refused: ResponseFormat, failure: TargetFailure) -> bool:
         """Whether there is another format to ask for; calls under way at the same time step down only once."""

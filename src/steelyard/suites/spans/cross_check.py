@@ -21,6 +21,7 @@ from .taxonomy import categories, category_of
 SEVERITIES = {"critical": "critical", "important": "major", "minor": "minor"}
 """How bad a missed element is, in the judge's words and in those of the suite's findings."""
 ISSUES = {"too_fine": "TOO_FINE", "too_coarse": "TOO_COARSE"}
+_HIGHEST = 5
 _DIMENSIONS = ("coverage", "precision", "granularity", "taxonomy", "technicalSpecs")
 
 Record = Mapping[str, Any]
@@ -51,6 +52,7 @@ def hold_against(reply: Record, extracted: Extracted) -> tuple[dict[str, Any], l
             kept[name] = _believed(reply[name], name, look, extracted, findings, wrong)
     _sum_up(kept, wrong)
     _category_scores(kept, wrong)
+    _without_absent(kept, extracted)
     return kept, findings, wrong
 
 
@@ -172,6 +174,22 @@ def _category_scores(kept: dict[str, Any], wrong: list[str]) -> None:
             else:
                 wrong.append(f"categoryScores.{name}.{kind}: {_quoted(value)} is not from 1 to 5")
     kept["categoryScores"] = good
+
+
+def _without_absent(kept: dict[str, Any], extracted: Extracted) -> None:
+    """Takes out the scores of categories that are on neither side: 5 and 5 of nothing is no reading.
+
+    Without gold spans a category is also there when the judge names one of its elements, or scores it below 5.
+    """
+    given = kept.get("categoryScores")
+    if not isinstance(given, dict):
+        return
+    there = extracted.categories()
+    if not extracted.has_gold:
+        named = [*kept.get("missedElements", ()), *kept.get("taxonomyErrors", ())]
+        there |= {category_of(str(record.get("expectedRole"))) for record in named}
+        there |= {name for name, scores in given.items() if any(value < _HIGHEST for value in scores.values())}
+    kept["categoryScores"] = {name: scores for name, scores in given.items() if name in there}
 
 
 def _is_role(role: Any) -> bool:

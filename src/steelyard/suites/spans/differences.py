@@ -34,9 +34,13 @@ def differences(stored: Mapping[str, Any], found: Mapping[str, Any], evaluated: 
 
 
 def _numbers(path: str, stored: Any, found: Any) -> Iterator[str]:
-    if isinstance(stored, Mapping) and isinstance(found, Mapping):
+    if isinstance(stored, Mapping) and (found is None or isinstance(found, Mapping)):
+        # What is not in a group that is there was not counted; of a group that is not there nothing is known.
+        nothing = None if found is None else 0
+        found = found or {}
         for key in stored:
-            yield from _numbers(f"{path}.{key}", stored[key], found.get(key, 0 if _is_count(stored[key]) else None))
+            otherwise = nothing if _is_count(stored[key]) else None
+            yield from _numbers(f"{path}.{key}", stored[key], found.get(key, otherwise))
         for key in found.keys() - stored.keys():
             if _is_count(found[key]) and found[key] and path == "missedCountsByCategory":
                 yield f"{path}.{key}: not there, the records give {found[key]}"

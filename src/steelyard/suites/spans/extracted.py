@@ -37,7 +37,8 @@ class Extracted:
         """Phrases that are gold spans are not extracted with a longer one around them."""
         self._spans: list[Mapping[str, Any]] = [span if isinstance(span, dict) else {} for span in spans]
         self.prompt = prompt
-        self._own = {plain(str(span.get("text"))) for span in gold if isinstance(span, dict)}
+        self._gold = [span for span in gold if isinstance(span, dict)]
+        self._own = {plain(str(span.get("text"))) for span in self._gold}
 
     def __len__(self) -> int:
         return len(self._spans)
@@ -49,6 +50,15 @@ class Extracted:
     def role(self, index: int) -> str:
         """The role of a span."""
         return str(self._spans[index].get("role") or "")
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether it is known what should have been extracted."""
+        return bool(self._gold)
+
+    def categories(self) -> set[str]:
+        """The categories that a span has, here or among the gold ones."""
+        return {category_of(str(span.get("role"))) for span in (*self._spans, *self._gold)}
 
     @cached_property
     def _sections(self) -> dict[str, tuple[int, int] | None]:

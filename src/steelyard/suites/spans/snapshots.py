@@ -198,12 +198,12 @@ def _is_detailed(judged: Any) -> bool:
     )
 
 
-def _moment(timestamp: Any) -> float:
-    """When it was written; the beginning of 1970 for a snapshot that does not say."""
+def _moment(timestamp: Any) -> float | None:
+    """When it was written; None for a snapshot that does not say."""
     try:
         moment = datetime.fromisoformat(str(timestamp).replace("Z", "+00:00"))
     except ValueError:
-        return 0.0
+        return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 

@@ -26,6 +26,7 @@ BANDS = {
     "failing (0-7)": 0,
 }
 """Totals by the least that belongs to each."""
+_KINDS = ("coverage", "precision")
 _TOP = 10
 _EXAMPLES = 3
 _MISSED_EXAMPLES = 5
@@ -159,14 +160,19 @@ def _number(value: Any) -> float:
 
 
 def _category_averages(judged: Sequence[Evaluated]) -> dict[str, dict[str, float | None]]:
+    """The averages of every category that somebody scored, and how many prompts they stand on."""
     given: dict[tuple[str, str], list[float]] = defaultdict(list)
     for one in judged:
         scores = (one.reply or {}).get("categoryScores")
-        for name, found in scores.items() if isinstance(scores, dict) else ():
-            for kind, value in found.items() if isinstance(found, dict) else ():
+        for name, said in scores.items() if isinstance(scores, dict) else ():
+            for kind, value in said.items() if isinstance(said, dict) else ():
                 if isinstance(value, (int, float)) and not isinstance(value, bool):
                     given[name, kind].append(value)
-    return {name: {kind: average(given[name, kind]) for kind in ("coverage", "precision")} for name in categories()}
+    found: dict[str, dict[str, float | None]] = {}
+    for name in categories():
+        if n := max(len(given[name, kind]) for kind in _KINDS):
+            found[name] = {**{kind: average(given[name, kind]) for kind in _KINDS}, "n": n}
+    return found
 
 
 def _confusions(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:

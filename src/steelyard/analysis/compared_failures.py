@@ -1,0 +1,50 @@
+"""How often a target or a judge failed, or an answer had the wrong shape, in A and in B.
+
+These are figures of every pair that was asked the same question, with a reading or without: over comparable pairs
+alone nothing would ever fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.analysis.compare_model import MetricChange
+from steelyard.analysis.compared_figures import FORMAT, Cut, Figure, share
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.groups import Groups
+from steelyard.analysis.paired_tests import case_starts
+from steelyard.analysis.pairing import Pairing
+from steelyard.analysis.pieces import Array
+from steelyard.records import Outcome
+
+_INCONCLUSIVE = (Outcome.TARGET_FAILED, Outcome.JUDGE_FAILED)
+
+
+def failure_changes(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> list[MetricChange]:
+    """Every rate of failure in A and in B, not yet judged."""
+    first, second = pairing.asked
+    case = a.columns.case[first].astype(np.int64)
+    repeated = len(case_starts(case)) < len(case)
+    everything = Cut(Groups([""], np.zeros(len(case), dtype=np.int8), case if repeated else None), case)
+    return everything.of_all(_figures(a, b, first, second))
+
+
+def _figures(a: ComparedRun, b: ComparedRun, first: Array, second: Array) -> Iterator[Figure]:
+    def sides(*outcomes: Outcome) -> tuple[Array, Array]:
+        return _is(a, outcomes)[first], _is(b, outcomes)[second]
+
+    yield share("inconclusive_rate", "failures", "lower", *sides(*_INCONCLUSIVE))
+    yield share("target_failed_rate", "failures", "lower", *sides(Outcome.TARGET_FAILED))
+    if a.mode is not None or b.mode is not None:
+        yield share("judge_failed_rate", "failures", "lower", *sides(Outcome.JUDGE_FAILED))
+    silent = np.logical_or(*sides(*_INCONCLUSIVE))
+    malformed = [np.where(silent, np.nan, column) for column in sides(Outcome.MALFORMED)]
+    yield share("malformed_rate", FORMAT, "lower", malformed[0], malformed[1])
+
+
+def _is(run: ComparedRun, outcomes: tuple[Outcome, ...]) -> Array:
+    """1 for the samples that ended so, else 0."""
+    codes = [i for i, name in enumerate(run.columns.outcomes) if name in outcomes]
+    return np.isin(run.columns.outcome, codes).astype(float)
