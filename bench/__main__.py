@@ -63,6 +63,26 @@ def throughput(folder: Path, n: int, rounds: int) -> None:
     )
 
 
+def repeats(folder: Path, cases: int, each: int, rounds: int) -> None:
+    """A live service under load, against the time that its answers alone take."""
+    delay, concurrency, n = 0.02, 50, cases * each
+    ideal = n * delay / concurrency
+    walls, bares = [], []
+    with endpoint(delay) as url:
+        suite = write_suite(folder / "repeats", cases, _HTTP.format(url=url), each)
+        for turn in range(rounds):
+            bares.append(_child("bench.bare", url, n, concurrency)["wall"])
+            ours = _child("bench.child", suite, concurrency, folder / f"repeats-{turn}.db")
+            if ours["scored"] != n:
+                raise SystemExit(f"not all calls were answered: {ours['scored']} of {n}")
+            walls.append(ours["wall"])
+            print(f"      bare {bares[-1]:.2f} s, steelyard {walls[-1]:.2f} s, of it CPU {ours['cpu']:.2f} s")
+    ratio, bare = median(walls) / ideal, median(bares) / ideal
+    print(f"      the answers alone {ideal:.2f} s; a bare aiohttp loop {bare:.2f} x that, steelyard {ratio:.2f} x")
+    what = f"{cases} cases x {each} repeats of a 20 ms service at concurrency 50"
+    _line(what, f"{ratio:.2f} x", "<= 1.2 x ideal", ratio <= 1.2)
+
+
 def memory(folder: Path, small: int, large: int) -> None:
     peaks = {}
     for n in (small, large):
@@ -100,6 +120,13 @@ def judged(folder: Path, n: int) -> None:
     )
 
 
+def stability(rounds: int) -> None:
+    spent = _child("bench.stability", 16, 100, 8, rounds)
+    print(f"      {spent['pairs']:,} pairs of items: {spent['wall']:.2f} s")
+    what = "stability of 16 cases x 100 repeats of 8 items, all pairs"
+    _line(what, f"{spent['wall']:.2f} s", "< 1 s", spent["wall"] < 1)
+
+
 def compared(folder: Path, n: int) -> None:
     spent = [_child("bench.compared", "snapshots", folder / f"compared-{turn}") for turn in range(3)]
     best = min(each["wall"] for each in spent)
@@ -125,7 +152,9 @@ def main() -> None:
         help_cpu()
         overhead(folder, 2_000 if quick else 20_000)
         throughput(folder, 1_000 if quick else 5_000, 1 if quick else 5)
+        repeats(folder, 16, 100, 1 if quick else 5)
         items(folder, 200 if quick else 1_000, 3 if quick else 9)
+        stability(1 if quick else 5)
         judged(folder, 500 if quick else 10_000)
         compared(folder, 5_000 if quick else 100_000)
         memory(folder, 2_000 if quick else 10_000, 10_000 if quick else 200_000)

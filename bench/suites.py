@@ -9,6 +9,7 @@ _SUITE = """\
 suite: bench
 cases: {{files: cases.jsonl}}
 target: {target}
+repeats: {repeats}
 answer:
   schema:
     type: object
@@ -35,8 +36,8 @@ def text_of(number: int) -> str:
     return f"walnut side table number {number} with two drawers"
 
 
-def write_suite(folder: Path, n: int, target: str) -> Path:
-    """A suite of `n` cases in `folder`; gives the suite file."""
+def write_suite(folder: Path, n: int, target: str, repeats: int = 1) -> Path:
+    """A suite of `n` cases in `folder`, each asked `repeats` times; gives the suite file."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "cases.jsonl").open("w") as file:
         for number in range(n):
@@ -46,5 +47,5 @@ def write_suite(folder: Path, n: int, target: str) -> Path:
             file.write(json.dumps(case) + "\n")
     (folder / "system.py").write_text(_SYSTEM)
     path = folder / "suite.yaml"
-    path.write_text(_SUITE.format(target=target))
+    path.write_text(_SUITE.format(target=target, repeats=repeats))
     return path

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from steelyard import scorers
     from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
     from steelyard.judging.complaints import Checked
-    from steelyard.python_suite import Run, Suite
+    from steelyard.python_suite import Run, Suite, run_suite
     from steelyard.recordings import RecordedRun, RecordedSample
-    from steelyard.records import Certainty, Finding, Mark, RunHeader, Sample
+    from steelyard.records import Certainty, Check, CheckState, Finding, Mark, RunHeader, Sample
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
     from steelyard.suite.case import Attachment, Case
-    from steelyard.suite.load import load_suite
+    from steelyard.suite.load import load_suite, with_target
     from steelyard.suite.schema import suite_schema
     from steelyard.targets.base import Ask, Reply, Surroundings, Target
 
@@ -25,6 +25,8 @@ __all__ = [
     "Attachment",
     "Case",
     "Certainty",
+    "Check",
+    "CheckState",
     "Checked",
     "Fault",
     "Finding",
@@ -50,8 +52,10 @@ __all__ = [
     "UserMistake",
     "__version__",
     "load_suite",
+    "run_suite",
     "scorers",
     "suite_schema",
+    "with_target",
 ]
 
 _HOMES = {
@@ -59,6 +63,8 @@ _HOMES = {
     "Attachment": "steelyard.suite.case",
     "Case": "steelyard.suite.case",
     "Certainty": "steelyard.records",
+    "Check": "steelyard.records",
+    "CheckState": "steelyard.records",
     "Checked": "steelyard.judging.complaints",
     "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
@@ -83,7 +89,9 @@ _HOMES = {
     "TargetFailure": "steelyard.errors",
     "UserMistake": "steelyard.errors",
     "load_suite": "steelyard.suite.load",
+    "run_suite": "steelyard.python_suite",
     "suite_schema": "steelyard.suite.schema",
+    "with_target": "steelyard.suite.load",
 }
 
 

@@ -19,6 +19,7 @@ from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UserMistake
 from steelyard.importing import find_callable, place_of
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
+from steelyard.recorded_checks import checked_sample
 from steelyard.recordings import RecordedRun, RecordedSample, SnapshotFormat
 from steelyard.records import Attempt, Failure, Mode, RunHeader, RunState, Sample
 from steelyard.report.safe_text import clipped
@@ -47,6 +48,8 @@ class Imported:
     header: RunHeader
     differences: tuple[str, ...]
     """Where its own summary does not fit its records."""
+    notes: tuple[str, ...]
+    """What it says and nobody can compute again."""
     is_new: bool
     """False when the store held it already."""
     lacking: tuple[str, ...] = ()
@@ -67,12 +70,14 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     header = _header(suite, measured, form, digest(document), path)
     known = _known(store, header.id)
     if known is not None and known.state is RunState.ENDED:
-        return Imported(known, measured.differences, is_new=False, lacking=lacking)
+        return Imported(known, measured.differences, measured.notes, is_new=False, lacking=lacking)
     samples, cases = _weighed(suite, measured, header.created_at)
     header = _in_main_mode(header, samples)
     if known is None:
         store.create_run(header)
-    return Imported(_kept(store, header, samples, cases), measured.differences, is_new=True, lacking=lacking)
+    return Imported(
+        _kept(store, header, samples, cases), measured.differences, measured.notes, is_new=True, lacking=lacking
+    )
 
 
 def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[str]:
@@ -94,7 +99,7 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         yield f"{n_of} records lack what the judge is asked for now: of its answers only the scores are read"
     untimed = sum(one.answer is not None and one.latency is None for one in samples)
     if untimed:
-        yield f"{untimed} of {len(samples)} records do not say how long they took: no figure of latency"
+        yield f"{untimed} of {len(samples)} records do not say how long they took: they are in no figure of latency"
     if recorded.created_at is None:
         moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         yield f"it does not say when it was written: dated by its file, {moment:%Y-%m-%d %H:%M} UTC"
@@ -110,12 +115,17 @@ def _known(store: Store, run_id: str) -> RunHeader | None:
 
 def export_foreign(suite: SuiteModel, store: Store, header: RunHeader, path: Path) -> None:
     """Write a run as a snapshot in the suite's own format, which appears whole or not at all."""
+    document = document_of(suite, store, header)
+    with whole_file(path) as file:
+        file.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def document_of(suite: SuiteModel, store: Store, header: RunHeader) -> Any:
+    """A run as a document in the suite's own format; UserMistake when it is a run of another suite."""
     form = format_of(suite)
     if header.suite_name != suite.name:
         raise UserMistake(f"run {header.id} weighed suite {header.suite_name}, not {suite.name}")
-    document = form.write(header, store.samples(header.id))
-    with whole_file(path) as file:
-        file.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    return form.write(header, store.samples(header.id))
 
 
 def format_of(suite: SuiteModel) -> SnapshotFormat:
@@ -169,7 +179,8 @@ def _without_persons(recorded: RecordedRun, suite: SuiteModel) -> RecordedRun:
         said = None if sample.reply is None else json.loads(redact.text(json.dumps(sample.reply), case))
         answer = None if sample.answer is None else redact.text(sample.answer, case)
         told = {name: redact.text(getattr(sample, name), case) for name in ("failure", "judge_failure")}
-        samples.append(replace(sample, case=case, answer=answer, reply=said, kept=None, **told))
+        checks = sample.checks and tuple(replace(one, detail=redact.text(one.detail, case)) for one in sample.checks)
+        samples.append(replace(sample, case=case, answer=answer, reply=said, checks=checks, kept=None, **told))
     return replace(recorded, samples=samples, kept=None)
 
 
@@ -206,14 +217,10 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     asked = digest([where, "imported"])
     judged = digest([where, recorded.judge]) if suite.judge is not None else None
     n = len(recorded.samples)
-    untimed = any(sample.answer is not None and sample.latency is None for sample in recorded.samples)
     kept = {"document": recorded.kept, "samples": [sample.kept for sample in recorded.samples]}
-    imported: dict[str, Any] = {
-        "file": path.name,
-        "format": where,
-        "digest": document,
-        "differences": list(recorded.differences),
-    }
+    stated = {case: {name: dict(values) for name, values in parts.items()} for case, parts in recorded.stated.items()}
+    told = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
+    imported: dict[str, Any] = {"file": path.name, "format": where, "digest": document, **told}
     created_at = recorded.created_at
     if created_at is None:
         imported["undated"] = True
@@ -224,7 +231,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signature(suite, target, prompts=asked, judge=judged),
         target=target,
-        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n} | ({"untimed": True} if untimed else {}),
+        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n},
         options=RunOptions().as_data() | {"imported": imported, "kept": kept},
         n_planned=n,
         version=__version__,
@@ -246,7 +253,10 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tup
     seen: Counter[str] = Counter()
     samples = []
     for position, one in enumerate(recorded.samples):
-        sample = _sample(weigher, reader, one, seen[one.case.id], created_at)
+        if one.checks is not None and one.answer is None:
+            sample = checked_sample(suite, one, seen[one.case.id], created_at)
+        else:
+            sample = _sample(weigher, reader, one, seen[one.case.id], created_at)
         sample.position = position
         seen[one.case.id] += 1
         samples.append(sample)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from steelyard.report.model import Report
     from steelyard.scoring.base import Scorer
 
+_INTERRUPTED = 130
+
 
 class Suite:
     """A suite from Python; SuiteError with every mistake when it is not a good one.
@@ -35,12 +37,14 @@ class Suite:
         cases: str | Path | Sequence[str] | Sequence[Mapping[str, Any] | Case] | Mapping[str, Any],
         target: Callable[..., Any] | Mapping[str, Any] | str,
         score: Mapping[str, Mapping[str, Any] | Scorer] | None = None,
+        expect: Mapping[str, Mapping[str, Any]] | None = None,
+        hold: str | None = None,
         passing: str | float | None = None,
         gates: Sequence[str] = (),
         folder: str | Path | None = None,
         **others: Any,
     ) -> None:
-        """`score` may be left out when there is a `judge`.
+        """`score` may be left out when there is `expect` or a `judge`.
 
         `others` are the further keys of a suite file: about, answer, bands, findings, judge, variants, repeats, ...
         """
@@ -49,6 +53,12 @@ class Suite:
         data: dict[str, Any] = {"suite": name, "cases": _cases(cases), "target": target, **others}
         if score is not None:
             data["score"] = dict(score)
+        if expect is not None:
+            data["expect"] = {
+                check: dict(part) if isinstance(part, Mapping) else part for check, part in expect.items()
+            }
+        if hold is not None:
+            data["hold"] = hold
         if passing is not None:
             data["pass"] = passing
         if gates:
@@ -67,24 +77,46 @@ class Suite:
 
         `store` is the address of a store, `options` are those of `RunOptions` (repeats, concurrency, cache, ...).
         """
-        from steelyard.engine.options import RunOptions
-        from steelyard.report.build import build_report
-        from steelyard.store.open import open_store
-        from steelyard.weighing import run
+        return run_suite(self.model, store=store, **options)
 
-        opened = open_store(store)
-        try:
-            header, _ = run(self.model, opened, RunOptions(**options))
-            return Run(build_report(opened, header))
-        finally:
-            opened.close()
+
+def run_suite(
+    suite: SuiteModel,
+    *,
+    store: str | None = None,
+    env: Mapping[str, str] | None = None,
+    show_progress: bool = False,
+    **options: Any,
+) -> Run:
+    """Weigh a loaded suite now and keep the run.
+
+    `store` is the address of a store. `env` are the variables that targets and judges read, in the place of the
+    process's own. `show_progress` tells on standard error what is done. `options` are those of `RunOptions` (repeats,
+    concurrency, ...).
+    """
+    from steelyard.cli.show import progress_of
+    from steelyard.engine.options import RunOptions
+    from steelyard.report.build import build_report
+    from steelyard.store.open import open_store
+    from steelyard.weighing import run
+
+    opened = open_store(store)
+    try:
+        with progress_of(suite.name, quiet=not show_progress) as progress:
+            header, ending = run(suite, opened, RunOptions(**options), progress, env)
+        return Run(build_report(opened, header), suite, store, interrupted=ending.interrupted)
+    finally:
+        opened.close()
 
 
 class Run:
     """A weighed suite. Printed, and at the end of a notebook's cell, it is its report."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, suite: SuiteModel, store: str | None, *, interrupted: bool = False) -> None:
         self.report = report
+        self.interrupted = interrupted
+        self._suite = suite
+        self._store = store
         self.id = report.header.id
         self.verdict = report.decision.verdict
         self.header: RunHeader = report.header
@@ -93,6 +125,34 @@ class Run:
     def summary(self) -> Summary:
         """All figures of the run, each with its n."""
         return self.report.summary
+
+    def own_format(self) -> Any:
+        """The run as a document in the suite's own format of snapshots; UserMistake when the suite has none."""
+        from steelyard.foreign import document_of
+        from steelyard.store.open import open_store
+
+        opened = open_store(self._store, create=False)
+        try:
+            return document_of(self._suite, opened, self.header)
+        finally:
+            opened.close()
+
+    def write_charts(self, folder: str | Path, names: Mapping[str, str] | None = None) -> list[Path]:
+        """Write every chart of the run as NAME.png into the folder; `names` calls some by another name.
+
+        MissingExtra when nothing is installed that can draw.
+        """
+        from steelyard.report.charts.build import charts_of
+        from steelyard.report.charts.render import write_charts
+
+        return write_charts(charts_of(self.summary), Path(folder), names)
+
+    @property
+    def exit_code(self) -> int:
+        """What `steelyard run` ends with: 0 pass, 1 fail, 3 invalid, 4 ambiguous, 130 interrupted."""
+        from steelyard.release.verdict import exit_code
+
+        return _INTERRUPTED if self.interrupted else exit_code(self.verdict)
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, verdict={self.verdict.value if self.verdict else None})"

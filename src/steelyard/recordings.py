@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from steelyard.records import RunHeader, Sample
+from steelyard.records import Check, RunHeader, Sample
 from steelyard.suite.case import Case
 
 
@@ -27,6 +27,8 @@ class RecordedSample:
     """True when nothing but the scores of the reply can be read."""
     kept: Any = None
     """Whatever else was recorded, as plain data: it comes back when the run is written again."""
+    checks: tuple[Check, ...] | None = None
+    """What came of the checks of an answer that was not kept: they stand as they are. None, and `answer` is weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ class RecordedRun:
     """Whatever stood around the samples."""
     differences: tuple[str, ...] = ()
     """Where its own summary does not fit its records, a sentence each."""
+    notes: tuple[str, ...] = ()
+    """What it says and nobody can compute again, a line each."""
+    stated: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    """By case, figures that it states and does not hold the calls or answers of: `latency` in seconds (mean, p95, n,
+    timeouts, failures) and `stability` as shares by name. They are drawn as stated, and decide nothing."""
 
 
 class SnapshotFormat(Protocol):

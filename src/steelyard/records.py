@@ -93,6 +93,40 @@ class Certainty:
     """What kind of thing it is, for tables by kind."""
 
 
+class CheckState(StrEnum):
+    """What became of one check of one answer; a check that could not run is neither passed nor failed, and counts."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One named expectation of an answer and what became of it.
+
+    A check that compares a figure with a range also keeps the figure and the ends of the range, for tables and charts.
+    """
+
+    name: str
+    """As declared, and after a colon the value that was looked for when there are several: `colour:red`."""
+    state: CheckState
+    detail: str = ""
+    """What was found against what was expected, or why it did not run, in a few words."""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing in an answer that repeats of the same question should bring again: its key and its declared fields."""
+
+    key: str
+    values: tuple[Any, ...] = ()
+    """One for each field that the suite declares, in that order; plain data, None when it is missing or null."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """Something that was found right, and where it is on the case's picture."""
@@ -137,6 +171,7 @@ class Attempt:
     text: str | None = None
     status: int | None = None
     latency: float = 0.0
+    """Seconds; 0 in a recording that does not say: then it is in no figure."""
     started_at: float = 0.0
     tries: int = 1
     tokens_in: int | None = None
@@ -145,6 +180,11 @@ class Attempt:
     model: str | None = None
     cached: bool = False
     failure: Failure | None = None
+    first_byte: float | None = None
+    """Seconds until the first byte of the answer's body came; None when the target cannot tell."""
+    queued: float | None = None
+    """Under an open load (so many calls a second, come what may), seconds between the moment the call was due and the
+    moment it was sent; `latency` then counts from the moment it was due. None under a closed load."""
     cut_off: bool = False
     """True when the answer broke off at the limit of tokens."""
 
@@ -265,6 +305,10 @@ class Sample:
     marks: tuple[Mark, ...] = ()
     certainties: tuple[Certainty, ...] = ()
     """Every claim of the answer that came with a confidence."""
+    checks: tuple[Check, ...] = ()
+    """Every expectation that applies to the case, those that could not run included."""
+    items: tuple[Item, ...] | None = None
+    """What repeats are compared by; None when the suite compares nothing, or this answer could not be read."""
     rung: str | None = None
     judgement: Judgement | None = None
     """What the judge said; None for a suite without one, and for answers that never came before it."""

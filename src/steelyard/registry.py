@@ -1,6 +1,6 @@
-"""One registry for scorers and targets: built-ins and plug-ins are found the same way.
+"""One registry for scorers, targets and checks: built-ins and plug-ins are found the same way.
 
-A plug-in package declares an entry point in the group `steelyard.scorers` or `steelyard.targets`:
+A plug-in package declares an entry point in the group `steelyard.scorers`, `steelyard.targets` or `steelyard.checks`:
 
     [project.entry-points."steelyard.scorers"]
     my_scorer = "my_package.scoring:MyScorer"
@@ -40,6 +40,15 @@ _BUILT_IN = {
         "python": "steelyard.targets.python:PythonTarget",
         "recorded": "steelyard.targets.recorded:RecordedTarget",
     },
+    "checks": {
+        "count": "steelyard.scoring.check_values:CountCheck",
+        "each": "steelyard.scoring.check_values:EachCheck",
+        "none": "steelyard.scoring.check_values:NoneCheck",
+        "path": "steelyard.scoring.check_path:PathCheck",
+        "status": "steelyard.scoring.check_status:StatusCheck",
+    },
+    # The scorer of all checks together; nobody chooses it by name.
+    "expectations": {"expect": "steelyard.scoring.expectations:Expectations"},
     # The settings of a judge that is asked; who asks it is not chosen by name.
     "judges": {"chat": "steelyard.targets.chat_connection:ChatConnection"},
 }
@@ -52,7 +61,7 @@ def _places(kind: str) -> dict[str, str]:
 
 
 def names(kind: str) -> list[str]:
-    """All names known for `scorers` or `targets`, sorted."""
+    """All names known for `scorers`, `targets` or `checks`, sorted."""
     return sorted(_places(kind))
 
 

@@ -6,25 +6,33 @@ The command line and the Python API both go through here, so that they cannot di
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import math
 import os
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from steelyard import __version__
-from steelyard.analysis.summary import summarise
+from steelyard.analysis.stored import summarise_stored
 from steelyard.engine.health import Health
 from steelyard.engine.judges import Judges
-from steelyard.engine.options import RunOptions, Selection, parse_only
-from steelyard.engine.owner import is_alive, myself
+from steelyard.engine.options import RunOptions, load_of
+from steelyard.engine.owner import myself
 from steelyard.engine.plan import Plan
 from steelyard.engine.progress import Progress, Silent
 from steelyard.engine.replay import ReplayTarget
 from steelyard.engine.rescore import rescore as rescore_answers
+from steelyard.engine.resume import (
+    as_begun,
+    find_unfinished,
+    insist_on_same_instrument,
+    load_after_resume,
+    without_owner,
+)
 from steelyard.engine.run import Ending, Engine
 from steelyard.errors import UserMistake
 from steelyard.records import RunHeader, RunState
@@ -55,7 +63,7 @@ def run(
     progress = progress or Silent()
     if options.resume is not None:
         resumed = find_unfinished(store, suite, options.resume)
-        options = _as_begun(options, resumed)
+        options = as_begun(options, resumed)
     else:
         resumed = None
     suite = with_strict_rules(suite) if options.strict else suite
@@ -64,14 +72,16 @@ def run(
     refuse_self_judged(suite, None if options.answers_of is None else store.run(options.answers_of).target)
     surroundings = _surroundings(suite, limits, os.environ if env is None else env)
     target = _target(suite, surroundings, store, options)
+    if getattr(target, "asks_nobody", False):
+        limits = replace(limits, rate=None, requests_per_second=None, warm_up=0)
     judges = _judges(suite, limits, surroundings)
     header = _header(suite, target, plan, limits, options)
+    if options.answers_of is not None:
+        header.options |= _told_of_answers(store.run(options.answers_of))
     if resumed is not None:
-        _insist_on_same_instrument(resumed, header)
-        header = replace(resumed, state=RunState.RUNNING, options=resumed.options | {"owner": myself()})
-        store.update_run(header)
-    else:
-        store.create_run(header)
+        insist_on_same_instrument(resumed, header)
+        now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
+        header = replace(resumed, state=RunState.RUNNING, options=resumed.options | now)
     engine = Engine(
         plan=plan,
         target=target,
@@ -83,11 +93,13 @@ def run(
         cache=options.cache,
         redact=suite.redactor,
     )
-    try:
-        ending = _in_own_loop(_drive(engine, target, judges, progress, resumed=resumed is not None))
-    except UserMistake:
-        store.update_run(_without_owner(replace(header, state=RunState.INTERRUPTED)))
-        raise
+    ending = _in_own_loop(_drive(engine, target, judges, progress, _Begun(store, header, resumed is not None)))
+    header = replace(header, options=header.options | _after_the_run(header.options["load"], ending))
+    if ending.held_up:
+        progress.note(
+            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were under way, and had to wait: their"
+            " latency counts from when they were due; raise --concurrency to send them in time"
+        )
     if suite.answer.format == "text" and ending.health.all_objects:
         progress.note(
             "every answer is a JSON object, but the suite reads answers as plain text: if scorers are to look inside,"
@@ -96,9 +108,44 @@ def run(
     return finish(store, header, ending.health, finished=ending.stopped is None), ending
 
 
-async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, *, resumed: bool) -> Ending:
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A run that begins once its target is open: before that there is nothing to keep."""
+
+    store: Store
+    header: RunHeader
+    resumed: bool
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """The run is in the store; a mistake of the user that ends it leaves it open for `--resume`."""
+        if self.resumed:
+            self.store.update_run(self.header)
+        else:
+            self.store.create_run(self.header)
+        try:
+            yield
+        except UserMistake:
+            self.store.update_run(without_owner(replace(self.header, state=RunState.INTERRUPTED)))
+            raise
+
+
+async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, begun: _Begun) -> Ending:
     async with target, judges or contextlib.nullcontext():
-        return await engine.run(progress, resumed=resumed)
+        with begun.kept():
+            return await engine.run(progress, resumed=begun.resumed)
+
+
+def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
+    """What is true of the answers of an earlier run, whoever judges them."""
+    return {name: earlier.options[name] for name in ("load", "broken") if name in earlier.options}
+
+
+def _after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
+    """What is kept of how it went beside the samples: what warm-up and load came to, and that the system was gone."""
+    told = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
+    kept: dict[str, Any] = {"load": load | {name: n for name, n in told.items() if n}}
+    return kept if ending.broken is None else kept | {"broken": ending.broken}
 
 
 def rescore(
@@ -156,21 +203,19 @@ def judge_again(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
 ) -> tuple[RunHeader, Ending]:
     """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
-    return run(suite, store, _as_begun(replace(options, answers_of=earlier.id), earlier), progress)
+    return run(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
 
 
 def finish(store: Store, header: RunHeader, health: Health, *, finished: bool) -> RunHeader:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
-    columns = store.columns(header.id)
-    judgements = store.judgements(header.id) if header.suite.get("judge") else None
-    contents = store.contents(header.id) if len(columns.finding_sample) else None
-    summary = summarise(columns, header.suite, judgements, store.certainties(header.id), contents)
+    summary = summarise_stored(store, header.id, header.suite)
     typical = summary.overall.latency.get("p50")
-    suspect = health.complaints(typical.value if typical else None, _usual_latency(store, header))
+    hints = () if summary.latency is None else summary.latency.hints
+    suspect = (*health.complaints(typical.value if typical else None, _usual_latency(store, header)), *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
-    decision = decide(summary, header.suite, state=state, suspect=suspect)
+    decision = decide(summary, header.suite, state=state, suspect=suspect, gone=header.options.get("broken"))
     header = replace(
-        _without_owner(header),
+        without_owner(header),
         state=state,
         ended_at=time.time(),
         suspect=suspect,
@@ -194,54 +239,6 @@ def _usual_latency(store: Store, header: RunHeader) -> list[float]:
     return store.usual_latency(header.suite_name, header.target, before=header.created_at)
 
 
-def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
-    """The run to go on with: by name, or the suite's newest that has not ended."""
-    if name:
-        header = store.run(name)
-        if header.state is RunState.ENDED:
-            raise UserMistake(f"run {header.id} has ended: there is nothing to resume")
-        if is_alive(header.options.get("owner")):
-            raise UserMistake(
-                f"run {header.id} is still going on in process {header.options['owner']['pid']}:"
-                " wait for it, or stop it first"
-            )
-        return header
-    for header in store.runs(suite.name):
-        if header.state is not RunState.ENDED and not is_alive(header.options.get("owner")):
-            return header
-    raise UserMistake(f"no unfinished run of suite {suite.name}: start one without --resume")
-
-
-def _without_owner(header: RunHeader) -> RunHeader:
-    return replace(header, options={name: value for name, value in header.options.items() if name != "owner"})
-
-
-def _as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
-    """A resumed run keeps the part of the grid it was started with."""
-    kept = begun.options
-    selection = Selection(parse_only(tuple(kept["only"])), kept["limit"])
-    return replace(
-        options,
-        selection=selection,
-        repeats=kept["repeats"],
-        strict=kept["strict"],
-        cache=kept["cache"] or options.cache,
-        answers_of=options.answers_of or kept.get("answers_of"),
-    )
-
-
-def _insist_on_same_instrument(begun: RunHeader, now: RunHeader) -> None:
-    # A run that began before there were judges knows nothing of them: "" stands for none.
-    changed = [
-        part for part, value in now.signature.items() if begun.signature.get(part, "") != value and part != "text"
-    ]
-    if changed:
-        raise UserMistake(
-            f"run {begun.id} cannot be resumed: since it began these have changed: {', '.join(changed)}."
-            f" Samples from two instruments do not belong in one run: {_same_again(changed)}start a new one"
-        )
-
-
 def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
     """Answers that were kept before they were redacted must not get into another run."""
     if suite.redactor is None or earlier.signature.get("redact") == digest(suite.redactor.identity()):
@@ -250,13 +247,6 @@ def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
         f"run {earlier.id} was made before the suite redacted as it does now, and its answers are kept as they came:"
         " run the suite again"
     )
-
-
-def _same_again(changed: list[str]) -> str:
-    """What was said on the command line then and may have been left out now."""
-    options = {"target": "--target, --model and --set", "judge": "--judge options"}
-    left_out = [options[part] for part in changed if part in options]
-    return f"give the same {' and '.join(left_out)} as then, or " if left_out else ""
 
 
 def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options: RunOptions) -> Target:
@@ -268,6 +258,9 @@ def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options
 def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings) -> Judges | None:
     if suite.judge is None:
         return None
+    if limits.rate is not None:
+        # So many calls as an open load may have under way are for the system under test, not for its judges.
+        limits = replace(limits, concurrency=min(limits.concurrency, Limits().concurrency))
     return Judges(suite.judge, suite.folder, limits=limits, surroundings=surroundings, redact=suite.redactor)
 
 
@@ -291,7 +284,7 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
         signature=signature(suite, identity),
         target=identity,
         suite=_description(suite, limits, [variant.name for variant in plan.variants], plan.repeats, plan.n),
-        options=options.as_data() | {"owner": myself()},
+        options=options.as_data() | {"owner": myself(), "load": load_of(limits)},
         n_planned=plan.n,
         version=__version__,
     )
@@ -323,11 +316,18 @@ def _in_own_loop(coroutine: Any) -> Any:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    result: list[Any] = []
-    thread = threading.Thread(target=lambda: result.append(asyncio.run(coroutine)))
+    outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - raised again where the run was asked for
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    return result[0]
+    return outcome.result()
 
 
 def _plain(data: Any) -> Any:

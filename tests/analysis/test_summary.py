@@ -252,6 +252,7 @@ class TestCalls:
         assert {name: each.value for name, each in latency.items()} == {
             "p50": 2.5,
             "p95": pytest.approx(3.85),  # numpy.percentile([1, 2, 3, 4], 95)
+            "p99": pytest.approx(3.97),  # 1 + 0.99 * 3
             "mean": 2.5,
             "min": 1.0,
             "max": 4.0,

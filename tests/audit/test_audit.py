@@ -184,10 +184,13 @@ def test_the_command_fails_with_exit_code_1_and_says_why(tmp_path):
 
 @pytest.mark.parametrize("name", [listing.name for listing in list_suites()])
 def test_every_built_in_suite_passes_its_audit(name):
-    result = audit(load_suite(name))
+    suite = load_suite(name)
+    result = audit(suite)
     assert result.complaints == []
     assert result.n_audited == result.n_cases
-    assert not any(probe.passed for probe in result.probes if not probe.only_shown)
+    # A suite with cases that ask for nothing says how many of them an empty answer may pass.
+    allowed = suite.audit.null_passes * result.n_audited
+    assert all(len(probe.passed) <= allowed for probe in result.probes if not probe.only_shown)
 
 
 def test_a_null_answer_that_passes_is_caught_however_little_it_earns(tmp_path):

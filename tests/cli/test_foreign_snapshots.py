@@ -236,20 +236,20 @@ def test_without_a_suite_a_foreign_file_says_how_it_can_be_read(run_in, tmp_path
 
 
 def test_a_record_that_does_not_say_how_long_it_took_has_no_latency(run_in, tmp_path):
-    # The others say it, but a mean or a percentile of a part of them would be one of another run.
     pages = [{**PAGES[0], "took": None}, PAGES[1]]
     told = run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
-    assert "Note: 1 of 2 records do not say how long they took: no figure of latency.\n" in told
+    assert "Note: 1 of 2 records do not say how long they took: they are in no figure of latency.\n" in told
     report = json.loads(run_in("report", "LAST", "--json"))
-    assert (report["overall"]["latency"]["p50"]["value"], report["overall"]["latency"]["p50"]["n"]) == (None, 0)
-    assert report["slowest"] == []
-    assert [one["latency"] for one in report["samples"]] == [None, None]
+    # The figure stands on the one that says it, with its n.
+    assert (report["overall"]["latency"]["p50"]["value"], report["overall"]["latency"]["p50"]["n"]) == (0.5, 1)
+    assert [one["latency"] for one in report["slowest"]] == [0.5]
+    assert {one["case"]: one["latency"] for one in report["samples"]} == {"mon": None, "tue": 0.5}
     # Nor does the next one look slow, or itself too fast, beside it.
     run_in("import", diary(tmp_path / "e.json"), "--suite", "my")
     with closing(open_store(None, create=False)) as store:
         kept = [store.run(one.id) for one in store.runs()]
         assert [one.suspect for one in kept] == [(), ()]
-        assert store.usual_latency(kept[0].suite_name, kept[0].target, before=1e12) == [0.5]
+        assert store.usual_latency(kept[0].suite_name, kept[0].target, before=1e12) == [0.5, 0.5]
 
 
 def test_an_imported_run_is_not_weighed_again_and_it_is_said_what_to_do(run_in, tmp_path):

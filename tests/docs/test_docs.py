@@ -150,6 +150,19 @@ def suite_keys_not_documented(text: str) -> set[str]:
     return missing | {f"mapping.{word}" for word in {*UNITS, *CONVERSIONS} - in_code(section(text, "cases"))}
 
 
+def checks_not_documented(text: str) -> set[str]:
+    """As `kind` or `kind.key`: a kind's own keys stand in its row, those of every kind in rows of their own."""
+    rows = re.findall(r"^\|([^|]*)\|([^|]*)\|", section(text, "expect"), re.M)
+    told = {name: in_code(keys) for first, keys in rows for name in in_code(first)}
+    missing = set()
+    for kind in registry._BUILT_IN["checks"]:
+        fields = registry.find("checks", kind).model_fields
+        keys = {field.alias or name for name, field in fields.items()} - {kind}
+        own = {code.partition(":")[0] for code in told.get(kind, ())}
+        missing |= {f"{kind}.{key}" for key in keys - own - set(told)} if kind in told else {kind}
+    return missing
+
+
 def health_figures_not_documented(text: str) -> set[str]:
     return set(HEALTH) - in_code(first_cells(section(text, "judge")))
 
@@ -187,6 +200,9 @@ CHECKS = [
     ("reference/suite-file.md", suite_keys_not_documented, "| `constant` |", "case.constant"),
     ("reference/suite-file.md", suite_keys_not_documented, "`inches`", "mapping.inches"),
     ("reference/suite-file.md", suite_keys_not_documented, "| `ask_again` |", "judge.ask_again"),
+    ("reference/suite-file.md", checks_not_documented, "| `status` |", "status"),
+    ("reference/suite-file.md", checks_not_documented, "| `body_has` |", "status.body_has"),
+    ("reference/suite-file.md", checks_not_documented, "| `only_if` |", "count.only_if"),
     ("reference/suite-file.md", health_figures_not_documented, "| `broken_rules` |", "broken_rules"),
 ]
 

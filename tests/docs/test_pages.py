@@ -89,6 +89,10 @@ def test_the_page_on_comparing_does_what_it_says(tmp_path):
     assert play(page("comparing.md"), tmp_path) == []
 
 
+def test_the_page_on_experiments_does_what_it_says(tmp_path):
+    assert play(page("experiments.md"), tmp_path) == []
+
+
 def test_the_targets_of_the_tutorial_work_with_a_real_service(tutorial):
     folder = tutorial[0]
     truth = {

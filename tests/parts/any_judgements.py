@@ -34,6 +34,8 @@ attempts = st.builds(
     model=st.none() | texts,
     cached=st.booleans(),
     failure=st.none() | st.builds(Failure, texts, texts),
+    first_byte=st.none() | numbers,
+    queued=st.none() | numbers,
 )
 boxes = st.none() | st.tuples(*[st.floats(-1, 2)] * 4)
 spans = st.none() | st.tuples(small, small)

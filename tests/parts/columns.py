@@ -32,6 +32,10 @@ class Made:
     failure: str | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     """By component."""
+    first_byte: float | None = None
+    queued: float | None = None
+    cached: bool = False
+    error_answer: bool = False
 
 
 BANDS = [("Good", 0.75), ("Fair", 0.5), ("Poor", 0.0)]
@@ -124,6 +128,10 @@ def columns(made: list[Made]) -> Columns:
             for part in sorted({part for part, _ in counted})
         },
         latency=numbers([each.latency for each in made]),
+        first_byte=numbers([each.first_byte for each in made]),
+        queued=numbers([each.queued for each in made]),
+        cached=np.array([each.cached for each in made], dtype=bool),
+        error_answer=np.array([each.error_answer for each in made], dtype=bool),
         tokens_in=numbers([each.tokens and each.tokens[0] for each in made]),
         tokens_out=numbers([each.tokens and each.tokens[1] for each in made]),
         cost=numbers([each.cost for each in made]),

@@ -65,10 +65,12 @@ class Behaviour:
     """Close the connection after so many bytes of the body."""
     raw: bytes | None = None
     """Sent instead of any answer, then the connection is closed."""
+    raw_again: bytes | None = None
+    """Sent after `raw` again and again until the client goes away."""
     endless: bytes | None = None
     """A chunk of the body sent again and again until the client goes away."""
     endless_pause: float = 0.0
-    """Seconds between the chunks of an endless body."""
+    """Seconds between the chunks of an endless body, or between what is sent again."""
 
 
 Script = Behaviour | Callable[[Seen], Behaviour]
@@ -348,6 +350,10 @@ async def _behave(behaviour: Behaviour, seen: Seen, writer: asyncio.StreamWriter
     if behaviour.raw is not None:
         writer.write(behaviour.raw)
         await writer.drain()
+        while behaviour.raw_again is not None:
+            writer.write(behaviour.raw_again)
+            await writer.drain()
+            await asyncio.sleep(behaviour.endless_pause)
         return False
     body = b"" if seen.method == "HEAD" else behaviour.body
     headers = dict(behaviour.headers)

@@ -11,42 +11,15 @@ import jsonschema_rs
 import pytest
 
 from parts.judged_samples import judged, judgement
+from parts.old_snapshots import VERSION_3
 from parts.stored import case, header, sample
 from steelyard.errors import SnapshotError
 from steelyard.records import Ballot, Certainty, Finding, Judgement, Mode, RunState
 from steelyard.store.open import open_store
 from steelyard.store.snapshot import read_snapshot, write_snapshot
+from steelyard.store.snapshot_form import VERSION
 from steelyard.store.snapshot_schema import SCHEMA
 from steelyard.store.sql import SqlStore
-
-VERSION_3 = r"""
-{"format":"steelyard-snapshot",
-"version":3,
-"run":{"id":"demo-3","suite_name":"demo","suite_path":"demo/suite.yaml","created_at":1000.0,
-"ended_at":null,"state":"running","verdict":null,"suspect":[],"n_planned":3,"rescored_from":null,
-"version":"0.1.0","signature":{"truth":"ab12","text":"demo|truth:ab12"},"target":{"kind":"recorded",
-"file":"answers.jsonl"},"suite":{"name":"demo","components":[{"name":"title"},{"name":"year"}],
-"bands":[{"name":"Good","at_least":0.75},{"name":"Poor","at_least":0.0}]},"options":{"limit":20},
-"summary":null},
-"cases":[
-{"attachments":[],"category":"odd","difficulty":"easy","expected":{"title":"Thing 7","year":1907},
-"id":"case-0007","input":{"description":"thing 7"},"tags":[],"why":"a plain one"}
-],
-"samples":[
-{"position":0,"case":"case-0007","case_hash":"16c06d3d1491c139","variant":"","repeat":0,
-"outcome":"scored","score":0.8,"passed":true,"band":"Good","category":"odd","difficulty":"easy",
-"tags":[],"rung":"whole","scores":[{"name":"title","value":0.5,"weight":70.0}],
-"findings":[{"code":"YEAR","severity":"major","place":"year","expected":1900,"got":null,
-"evidence":"said 1890","component":"year","gain":0.25,"box":[0.0,0.25,0.5,1.0]}],
-"judgement":{"mode":"rules","ballots":[{"member":"code","repeat":0,"mode":"rules","rung":"rules",
-"raw":{"tone":4},"bound":{"tone":3},"bound_by":{"tone":"tone <= 3"}}],"raw":{"tone":4},"bound":{"tone":3}},
-"attempt":{"text":"{\"title\": \"Thing\"}","status":200,"latency":0.25,"started_at":1001.5,
-"tries":2,"tokens_in":12,"tokens_out":7,"cost":0.0015,"model":"model-x","cached":false,
-"failure":null}}
-],
-"digest":"sha256:b32cebf9aee746f08c57a590de2a9349fb7ceeb594d9db8fa912bcd40cbc0042"}
-"""
-"""What Steelyard wrote before there were spans; only line ends were added."""
 
 CASES = [case(number) for number in range(3)]
 CLAIMS = (Certainty(0.95, True, "é\x00\ud800"), Certainty(None, False), Certainty(math.nan, True), Certainty(7.0, True))
@@ -105,7 +78,7 @@ def test_a_snapshot_says_only_what_there_is_to_say(full: Path) -> None:
             ],
         }
     )
-    assert document["version"] == 4
+    assert document["version"] == VERSION
     first, second, third = document["samples"]
     assert (first["findings"][0]["span"], first["findings"][0]["section"]) == ([4, 11], "technicalSpecs")
     assert first["findings"][1].keys().isdisjoint({"span", "section"})
@@ -128,7 +101,7 @@ def test_a_snapshot_of_version_3_loads_and_is_the_same_run_as_before(store: SqlS
     assert back.judgement is not None
     assert (back.judgement.findings, back.judgement.ballots[0].findings) == ((), ())
     write_snapshot(store, "demo-3", tmp_path / "new.json")
-    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_3) | {"version": 4}
+    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_3) | {"version": VERSION}
 
 
 def test_a_judgement_without_findings_is_stored_as_before(store: SqlStore) -> None:

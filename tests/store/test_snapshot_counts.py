@@ -7,41 +7,15 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from parts.old_snapshots import VERSION_1
 from parts.stored import case, header, sample
 from steelyard.errors import SnapshotError
 from steelyard.records import Finding, Mark, Outcome, RunState, Score
 from steelyard.store.open import open_store
 from steelyard.store.snapshot import read_snapshot, write_snapshot
-from steelyard.store.snapshot_form import ContentDigest
+from steelyard.store.snapshot_form import VERSION, ContentDigest
 from steelyard.store.snapshot_schema import SCHEMA
 from steelyard.store.sql import SqlStore
-
-VERSION_1 = r"""
-{"format":"steelyard-snapshot",
-"version":1,
-"run":{"id":"demo-2","suite_name":"demo","suite_path":"demo/suite.yaml","created_at":1000.0,
-"ended_at":null,"state":"running","verdict":null,"suspect":[],"n_planned":3,"rescored_from":null,
-"version":"0.1.0","signature":{"truth":"ab12","text":"demo|truth:ab12"},"target":{"kind":"recorded",
-"file":"answers.jsonl"},"suite":{"name":"demo","components":[{"name":"title"},{"name":"year"}],
-"bands":[{"name":"Good","at_least":0.75},{"name":"Poor","at_least":0.0}]},"options":{"limit":20},
-"summary":null},
-"cases":[
-{"attachments":[],"category":"odd","difficulty":"easy","expected":{"title":"Thing 7","year":1907},
-"id":"case-0007","input":{"description":"thing 7"},"tags":[],"why":"a plain one"}
-],
-"samples":[
-{"position":0,"case":"case-0007","case_hash":"16c06d3d1491c139","variant":"","repeat":0,
-"outcome":"scored","score":0.8,"passed":true,"band":"Good","category":"odd","difficulty":"easy",
-"tags":[],"rung":"whole","scores":[{"name":"title","value":1.0,"weight":70.0},{"name":"year",
-"value":0.5,"weight":30.0,"raw":0.9,"bound_by":"no date","note":"guessed"}],
-"findings":[{"code":"YEAR","severity":"major","place":"year","expected":1900,"got":[1890,null],
-"evidence":"said 1890"}],"attempt":{"text":"{\"title\": \"Thing\"}","status":200,"latency":0.25,
-"started_at":1001.5,"tries":2,"tokens_in":12,"tokens_out":7,"cost":0.0015,"model":"model-x",
-"cached":false,"failure":null}}
-],
-"digest":"sha256:099efd6bbbb9cf264ad99aa3ef552cc8ae725b05aa84d938ed9506b7130e882b"}
-"""
-"""What Steelyard wrote before scores had counts; only line ends were added."""
 
 BOX = (0.125, 0.2, 0.30000000000000004, 1.0)
 
@@ -120,7 +94,7 @@ def test_a_snapshot_of_version_1_loads_and_is_the_same_run_as_before(store: SqlS
     assert back.findings == (Finding("YEAR", "year", 1900, [1890, None], "said 1890", "major", "", 0.0, None),)
     assert back.marks == ()
     write_snapshot(store, "demo-2", tmp_path / "new.json")
-    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_1) | {"version": 4}
+    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_1) | {"version": VERSION}
 
 
 def test_a_rescored_run_takes_its_counts_and_marks_along(full: Path, store: SqlStore, tmp_path: Path) -> None:

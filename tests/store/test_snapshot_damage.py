@@ -10,7 +10,7 @@ import pytest
 from steelyard.errors import SnapshotError
 from steelyard.store.open import open_store
 from steelyard.store.snapshot import read_snapshot
-from steelyard.store.snapshot_form import ContentDigest
+from steelyard.store.snapshot_form import VERSION, ContentDigest
 from steelyard.store.sql import SqlStore
 
 
@@ -60,7 +60,7 @@ def case_gone(document: dict[str, Any]) -> dict[str, Any]:
         (change("samples.1.repeat", -1), r"sample\.repeat"),
         (change("samples.1.position", 0), "position 0 comes after 0"),
         (change("samples.0.extra", 1), "extra"),
-        (change("version", 5), "version 5, this Steelyard reads up to 4: upgrade"),
+        (change("version", VERSION + 1), f"version {VERSION + 1}, this Steelyard reads up to {VERSION}: upgrade"),
         (change("version", "1"), "not a snapshot version"),
         (change("format", "other"), "is not a Steelyard snapshot"),
         (change("digest", "sha256:0"), "does not fit the digest"),

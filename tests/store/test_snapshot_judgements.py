@@ -12,43 +12,16 @@ from hypothesis import strategies as st
 
 from parts.any_judgements import any_judgements
 from parts.judged_samples import BY_RULES, ODD, judge_failed, judged, judgement
+from parts.old_snapshots import VERSION_2
 from parts.stored import case, header, sample
 from steelyard.errors import SnapshotError
 from steelyard.records import Finding, Judgement, Mark, RunState, Score
 from steelyard.store.base import Spending
 from steelyard.store.open import open_store
 from steelyard.store.snapshot import read_snapshot, write_snapshot
-from steelyard.store.snapshot_form import ContentDigest
+from steelyard.store.snapshot_form import VERSION, ContentDigest
 from steelyard.store.snapshot_schema import SCHEMA
 from steelyard.store.sql import SqlStore
-
-VERSION_2 = r"""
-{"format":"steelyard-snapshot",
-"version":2,
-"run":{"id":"demo-2","suite_name":"demo","suite_path":"demo/suite.yaml","created_at":1000.0,
-"ended_at":null,"state":"running","verdict":null,"suspect":[],"n_planned":3,"rescored_from":null,
-"version":"0.1.0","signature":{"truth":"ab12","text":"demo|truth:ab12"},"target":{"kind":"recorded",
-"file":"answers.jsonl"},"suite":{"name":"demo","components":[{"name":"title"},{"name":"year"}],
-"bands":[{"name":"Good","at_least":0.75},{"name":"Poor","at_least":0.0}]},"options":{"limit":20},
-"summary":null},
-"cases":[
-{"attachments":[],"category":"odd","difficulty":"easy","expected":{"title":"Thing 7","year":1907},
-"id":"case-0007","input":{"description":"thing 7"},"tags":[],"why":"a plain one"}
-],
-"samples":[
-{"position":0,"case":"case-0007","case_hash":"16c06d3d1491c139","variant":"","repeat":0,
-"outcome":"scored","score":0.8,"passed":true,"band":"Good","category":"odd","difficulty":"easy",
-"tags":[],"rung":"whole","scores":[{"name":"title","value":0.5,"weight":70.0,
-"counts":{"seen":4,"right":2}}],"findings":[{"code":"YEAR","severity":"major","place":"year",
-"expected":1900,"got":null,"evidence":"said 1890","component":"year","gain":0.25,
-"box":[0.0,0.25,0.5,1.0]}],"marks":[{"box":[0.5,0.5,1.0,1.0],"text":"chair"}],
-"attempt":{"text":"{\"title\": \"Thing\"}","status":200,"latency":0.25,"started_at":1001.5,
-"tries":2,"tokens_in":12,"tokens_out":7,"cost":0.0015,"model":"model-x","cached":false,
-"failure":null}}
-],
-"digest":"sha256:f15bb686ebf4b05dfb7878354bf6a8172970baa064d9fdb8739c8bfa4206ebc9"}
-"""
-"""What Steelyard wrote before there were judges; only line ends were added."""
 
 CASES = [case(number) for number in range(4)]
 _numbers = count()
@@ -109,7 +82,7 @@ def test_a_judgement_says_only_what_there_is_to_say(full: Path) -> None:
     document = json.loads(full.read_text())
     jsonschema_rs.Draft202012Validator(SCHEMA).validate(document)
     first, second, third, fourth = document["samples"]
-    assert document["version"] == 4
+    assert document["version"] == VERSION
     assert first["judgement"]["ballots"][0]["bound"] == {"tone": 3.0, "clarity": 4.0, "harmful": True}
     assert first["judgement"]["calls"][2]["attempt"]["failure"]["kind"] == "timeout"
     assert "shortened" not in first["judgement"]["calls"][0]
@@ -136,7 +109,7 @@ def test_a_snapshot_of_version_2_loads_and_is_the_same_run_as_before(store: SqlS
     )
     assert back.marks == (Mark((0.5, 0.5, 1.0, 1.0), "chair"),)
     write_snapshot(store, "demo-2", tmp_path / "new.json")
-    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_2) | {"version": 4}
+    assert json.loads((tmp_path / "new.json").read_text()) == json.loads(VERSION_2) | {"version": VERSION}
 
 
 def test_a_rescored_run_takes_the_calls_of_the_earlier_one_along(full: Path, store: SqlStore, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from parts.processes import ENVIRONMENT
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError
 from steelyard.records import Attempt
@@ -74,7 +75,7 @@ def test_a_file_that_may_not_grow_keeps_every_committed_sample(tmp_path: Path) -
         text=True,
         check=True,
         preexec_fn=small_files,
-        env={"PYTHONPATH": str(Path(__file__).parents[1])},
+        env=ENVIRONMENT,
     )
     kept, message = done.stdout.split("\n", 1)
     assert int(kept) > 5

@@ -156,3 +156,60 @@ def test_a_rescored_part_of_a_run_takes_only_its_own_attempts(store: SqlStore) -
     columns = store.columns("demo-2")
     assert list(columns.case_ids) == ["case-0001", "case-0003"]
     assert columns.latency.tolist() == [1.0, 3.0]
+
+
+def test_waits_and_what_came_from_the_cache_are_columns(store: SqlStore) -> None:
+    store.create_run(header())
+    cases = [case(number) for number in range(5)]
+    late = failed(cases[2], 2).attempt
+    late.first_byte, late.queued = 0.5, 0.125
+    attempts = [
+        Attempt(text="", latency=0.3, first_byte=0.1),
+        Attempt(text="", latency=0.3, queued=0.0, cached=True),
+        late,
+        Attempt(text="", latency=0.3, first_byte=NAN, queued=float("inf")),
+        Attempt(text="", latency=0.3, first_byte=0.0, queued=2.5),
+    ]
+    samples = [sample(of, n, attempt=attempts[n]) for n, of in enumerate(cases)]
+    samples[2] = failed(cases[2], 2, attempt=late)
+    store.add_samples("demo-1", samples, cases)
+    columns = store.columns("demo-1")
+    # A call that failed has no answer that could begin; it was sent late all the same.
+    assert same(columns.first_byte, [0.1, NAN, NAN, NAN, 0.0])
+    assert same(columns.queued, [NAN, 0.0, 0.125, NAN, 2.5])
+    assert columns.cached.tolist() == [False, True, False, False, False]
+    assert columns.cached.dtype == bool
+    told = [(one.attempt.first_byte, one.attempt.queued) for one, _ in store.samples("demo-1")]
+    assert told == [(0.1, None), (None, 0.0), (0.5, 0.125), (None, None), (0.0, 2.5)]
+
+
+def test_a_run_without_waits_has_columns_without_numbers(store: SqlStore) -> None:
+    store.create_run(header())
+    store.add_samples("demo-1", [sample(case(0), 0), failed(case(1), 1)], [case(0), case(1)])
+    columns = store.columns("demo-1")
+    assert same(columns.first_byte, [NAN, NAN])
+    assert same(columns.queued, [NAN, NAN])
+    assert columns.cached.tolist() == [False, False]
+
+
+def test_a_rescored_part_of_a_run_takes_only_its_own_waits(store: SqlStore) -> None:
+    store.create_run(header())
+    cases = [case(number) for number in range(5)]
+    waited = [Attempt(text="x", latency=9.0, first_byte=n / 2, queued=n / 4, cached=n == 3) for n in range(5)]
+    store.add_samples("demo-1", [sample(of, n, attempt=waited[n]) for n, of in enumerate(cases)], cases)
+    store.create_run(header("demo-2", rescored_from="demo-1"))
+    store.add_rescored("demo-2", "demo-1", [sample(cases[n]) for n in (3, 1)], cases)
+    columns = store.columns("demo-2")
+    assert (columns.first_byte.tolist(), columns.queued.tolist()) == ([0.5, 1.5], [0.25, 0.75])
+    assert columns.cached.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("told", [{"first_byte": 0.5}, {"queued": 0.5}, {"cached": True}])
+def test_any_one_of_the_waits_is_reason_enough_to_read_them(store: SqlStore, told: dict[str, float]) -> None:
+    store.create_run(header())
+    store.add_samples(
+        "demo-1", [sample(case(0), 0), sample(case(1), 1, attempt=Attempt(text="", **told))], [case(0), case(1)]
+    )
+    columns = store.columns("demo-1")
+    ((name, value),) = told.items()
+    assert getattr(columns, name).tolist()[1] == value

@@ -1,21 +1,24 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
+from itertools import count
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
+from parts.any_judgements import attempts
 from parts.judged_samples import ODD, judged
+from parts.processes import ENVIRONMENT
 from parts.stored import case, header, sample
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import RunState
+from steelyard.records import Attempt, RunState
+from steelyard.store.judged import attempt_data, attempt_from
 from steelyard.store.open import open_store
 from steelyard.store.sql import SqlStore
 
-_ENV = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+_numbers = count()
 _JOURNAL_AND_KEEP = """
 import sys
 from parts.judged_samples import judged
@@ -41,6 +44,23 @@ def test_the_journal_gives_back_what_it_was_given(store: SqlStore) -> None:
     assert store.journalled("demo-1") == {"0/target": {"text": ODD, "deep": [1, 1.0, True, None]}, ODD: {"text": None}}
     assert store.journalled("demo-1", [ODD, "unknown"]) == {ODD: {"text": None}}
     assert store.journalled("demo-1", []) == {}
+
+
+@given(given_=attempts)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_attempt_comes_back_from_the_journal_equal(store: SqlStore, given_: Attempt) -> None:
+    run = f"any-{next(_numbers)}"
+    store.create_run(header(run))
+    store.journal(run, [("0/target", attempt_data(given_))])
+    assert attempt_from(store.journalled(run)["0/target"]) == given_
+
+
+def test_an_attempt_that_the_version_before_waits_journalled_is_taken_up(store: SqlStore) -> None:
+    store.create_run(header())
+    then = attempt_data(Attempt(text="paid for", latency=0.5))
+    assert then.keys().isdisjoint({"first_byte", "queued"})
+    store.journal("demo-1", [("0/target", then)])
+    assert attempt_from(store.journalled("demo-1")["0/target"]) == Attempt(text="paid for", latency=0.5)
 
 
 def test_a_newer_entry_takes_the_place_of_an_older_one(store: SqlStore) -> None:
@@ -95,7 +115,7 @@ def test_a_journal_belongs_to_a_run(store: SqlStore) -> None:
 
 def test_no_paid_for_answer_is_lost_to_kill_9(url: str) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", _JOURNAL_AND_KEEP, url], stdout=subprocess.PIPE, text=True, env=_ENV
+        [sys.executable, "-c", _JOURNAL_AND_KEEP, url], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
     assert process.stdout is not None
     told = [process.stdout.readline().strip() for _ in range(12)][1:]

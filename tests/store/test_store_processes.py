@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
+from parts.processes import ENVIRONMENT
 from parts.stored import header
 from steelyard.store.open import open_store
 from steelyard.store.schema import MIGRATIONS
-
-_ENV = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
 
 _OPEN_AT_ONCE = """
 import sys
@@ -47,7 +44,7 @@ def started(script: str, *arguments: object) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=_ENV,
+        env=ENVIRONMENT,
     )
 
 

@@ -176,6 +176,18 @@ def test_usual_latency_is_the_median_of_earlier_ended_runs_with_the_same_target(
     assert store.usual_latency("demo", {"kind": "new"}, before=9.0) == []
 
 
+def test_usual_latency_counts_from_when_a_call_was_sent(store: SqlStore) -> None:
+    run = header()
+    store.create_run(run)
+    attempts = [Attempt(text="", latency=1.5, queued=1.25), Attempt(text="", latency=0.5, queued=0.0)]
+    samples = [sample(case(n), n, attempt=attempt) for n, attempt in enumerate(attempts)]
+    store.add_samples("demo-1", samples, [case(0), case(1)])
+    run.state = RunState.ENDED
+    store.update_run(run)
+    # The median of 1.5 - 1.25 and 0.5.
+    assert store.usual_latency("demo", run.target, before=2000.0) == [0.375]
+
+
 def test_the_cache_gives_back_what_it_was_given(store: SqlStore) -> None:
     assert store.cached("k1") is None
     store.cache([("k1", {"text": "a\x00b", "status": 200}), ("k2", {"text": "é"})])

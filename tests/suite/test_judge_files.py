@@ -220,7 +220,7 @@ def test_the_only_judge_needs_no_choosing_and_the_score_may_be_left_out(judged):
 
 def test_a_suite_with_neither_score_nor_judge_is_a_mistake(judged):
     assert mistakes(judged(suite={"score": None, "judge": None})) == [
-        "suite.yaml:1: score is missing: give at least one component, or a judge"
+        "suite.yaml:1: score is missing: give at least one component, expect or a judge"
     ]
     (told,) = mistakes(judged(suite={"judge": 3}))
     assert "judge is a group of keys (rubric, judges, ...); found 3 (a number)" in told

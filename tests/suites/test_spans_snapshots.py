@@ -147,7 +147,7 @@ def test_without_one_of_its_lists_only_the_scores_of_an_answer_are_read(suite, s
 def test_a_result_without_its_time_is_not_one_of_no_time(suite, store, tmp_path):
     one = {name: value for name, value in result("a").items() if name != "latencyMs"}
     found = brought_in(snapshot(one), suite, store, tmp_path)
-    assert found.lacking == ("1 of 1 records do not say how long they took: no figure of latency",)
+    assert found.lacking == ("1 of 1 records do not say how long they took: they are in no figure of latency",)
     assert found.header.summary["overall"]["latency"]["mean"]["n"] == 0
 
 

@@ -34,7 +34,7 @@ async def test_latency_tokens_cost_and_model_are_given_where_recorded(bench, rec
     reply = await bench.ask("recorded", name, Case("a"))
     assert (reply.latency, reply.tokens_in, reply.tokens_out, reply.cost, reply.model) == (1.25, 10, 5, 0.5, "m")
     bare = await bench.ask("recorded", name, Case("b"))
-    assert (bare.latency, bare.tokens_in, bare.cost, bare.model) == (None, None, None, None)
+    assert (bare.latency, bare.tokens_in, bare.cost, bare.model) == (0.0, None, None, None)
 
 
 async def test_other_shapes_are_read_through_paths(bench, record):

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from steelyard.analysis.checks_model import ChecksFigures
     from steelyard.analysis.confidence_model import ConfidenceFigures
     from steelyard.analysis.finding_places import ConfusionFigure, SectionFigure
+    from steelyard.analysis.latency_model import LatencyFigures
+    from steelyard.analysis.stability_model import StabilityFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ class Slice:
     findings: dict[str, int] = field(default_factory=dict)
     """How many of each code were found; codes that were not found are left out."""
     latency: dict[str, Estimate] = field(default_factory=dict)
-    """p50, p95, mean, min, max, in seconds, over calls that were answered."""
+    """p50, p95, p99, mean, min, max, in seconds, over calls that were answered."""
     finding_rates: dict[str, Estimate] = field(default_factory=dict)
     """For every known code, the share of conclusive samples with at least one such finding."""
     outcome_rates: dict[str, Estimate] = field(default_factory=dict)
@@ -132,6 +135,9 @@ class Slice:
     """In how many samples each code was found; codes that were not found are left out."""
     repeated: dict[str, Repeated] = field(default_factory=dict)
     """What came of every condition over repeats that the suite's criteria name, by its text."""
+    over_repeats: dict[str, Estimate] = field(default_factory=dict)
+    """What gates on checks and stability stand on, by their names: `cases.held`, `stability.presence`; `n` is cells (a
+    case under a variant) or checks of cells."""
     set_aside: int = 0
     """Scored samples that another kind of judge has read than the run's own: `outcomes` counts them as scored, every
     figure counts them as missing, and they are inconclusive."""
@@ -267,6 +273,12 @@ class Summary:
     """None for a run without a judge."""
     confidence: ConfidenceFigures | None = None
     """None for a run whose answers claim nothing with a confidence."""
+    checks: ChecksFigures | None = None
+    """None for a suite without expectations."""
+    stability: StabilityFigures | None = None
+    """None for a suite that does not compare repeats item by item."""
+    latency: LatencyFigures | None = None
+    """None for a run in which nobody was called."""
     confusions: list[ConfusionFigure] = field(default_factory=list)
     """What was taken for something else, most frequent first, the first ten."""
     sections: list[SectionFigure] = field(default_factory=list)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.best import find_best
+from steelyard.analysis.cell_groups import CellGroups
 from steelyard.analysis.cells import Cells
+from steelyard.analysis.checks import checks_figures
+from steelyard.analysis.checks_model import ChecksFigures
 from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.estimates import NOT_NEGATIVE
 from steelyard.analysis.failing_codes import failing_codes
@@ -16,6 +20,7 @@ from steelyard.analysis.finding_places import section_figures, top_confusions
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.judge_figures import judge_figures
 from steelyard.analysis.judge_model import Judged
+from steelyard.analysis.latency import latency_figures
 from steelyard.analysis.measures import measured
 from steelyard.analysis.mending import code_figures
 from steelyard.analysis.model import BestVariant, Estimate, ModeFigure, Slice, Summary
@@ -24,11 +29,13 @@ from steelyard.analysis.pieces import Array, tally
 from steelyard.analysis.repeats import Repeats
 from steelyard.analysis.rubric import DescribedRubric, described_rubric
 from steelyard.analysis.severity import severities
+from steelyard.analysis.stability import Placed, stability_figures
+from steelyard.analysis.stability_model import StabilityFigures
 from steelyard.analysis.table import Table, cut
-from steelyard.store.base import Certainties, Columns
+from steelyard.store.base import Certainties, Checks, Columns
 from steelyard.store.contents import Contents
 
-_LATENCIES = {"p50": 0.5, "p95": 0.95, "min": 0.0, "max": 1.0}
+_LATENCIES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
 _TOTALS = ("tokens_in", "tokens_out", "cost")
 
 
@@ -37,13 +44,17 @@ def summarise(
     suite: dict[str, Any],
     judgements: Iterable[Judged] | None = None,
     certainties: Certainties | None = None,
+    checks: Checks | None = None,
+    items: Iterable[Placed] | None = None,
+    load: str | None = "",
     contents: Contents | None = None,
 ) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and never came are missing from every figure of the whole run. `judgements` are those of
     the run in the order of its plan; they are read once and none is kept. `certainties` are what its answers claimed,
-    `contents` what its findings say.
+    `checks` what became of its expectations, `items` what its repeats are compared by and `contents` what its findings
+    say. `load` says in words how the calls were made; None leaves out all about latency that no gate stands on.
     """
     absent = max(0, int(suite.get("n_planned") or 0) - columns.n)
     table = Table(columns, suite)
@@ -51,6 +62,7 @@ def summarise(
     repeats = Repeats(table, suite)
     rubric = described_rubric(suite)
     slices = {factor: _slices(factor, each, table, repeats) for factor, each in groups.items()}
+    checked, stability = _over_repeats(table, columns, groups, suite, checks, items, slices)
     overall = slices.pop("")[0]
     codes = code_figures(table, groups[""], overall, severities(suite))
     patterns, n_patterns = find_patterns(table, groups, suite)
@@ -77,9 +89,36 @@ def summarise(
         modes=_modes(groups[""], table, rubric),
         judge=None if judgements is None or rubric is None else judge_figures(judgements, rubric),
         confidence=None if certainties is None else confidence_figures(certainties, table, suite),
+        checks=checked,
+        stability=stability,
+        latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents),
         sections=section_figures(table, columns),
     )
+
+
+def _over_repeats(
+    table: Table,
+    columns: Columns,
+    groups: dict[str, Groups],
+    suite: dict[str, Any],
+    checks: Checks | None,
+    items: Iterable[Placed] | None,
+    slices: dict[str, list[Slice]],
+) -> tuple[ChecksFigures | None, StabilityFigures | None]:
+    """The figures of checks and of stability; those that gates stand on are put into the slices."""
+    if not (
+        (checks is not None and (checks.n or suite.get("expect"))) or (items is not None and suite.get("stability"))
+    ):
+        return None, None
+    cells = CellGroups(table, groups, suite)
+    checked, found = (None, {}) if checks is None else checks_figures(checks, columns, table.conclusive, cells, suite)
+    stability, more = (None, {}) if items is None else stability_figures(items, table, cells, suite)
+    for factor, each in slices.items():
+        for g, group in enumerate(each):
+            figures = [source[factor][g] for source in (found, more) if source]
+            each[g] = replace(group, over_repeats={name: one for part in figures for name, one in part.items()})
+    return checked, stability
 
 
 def _slices(factor: str, groups: Groups, table: Table, repeats: Repeats) -> list[Slice]:

@@ -20,6 +20,8 @@ from steelyard.suite.gates import NONE
 FORMAT = "FORMAT"
 """The code of an answer in the wrong shape, which every suite knows."""
 _EVERYTHING = slice(None)
+_TIMEOUTS = ("timeout", "connect_timeout")
+"""Kinds of failures of calls that took too long."""
 _EASY_TO_HARD = ("trivial", "easy", "simple", "medium", "moderate", "normal", "hard", "difficult", "expert")
 
 
@@ -34,7 +36,6 @@ class Table:
         self._declared = {component["name"]: component for component in suite.get("components") or ()}
         self._bands = suite.get("bands") or ()
         self._has_threshold = bool(suite.get("passing"))
-        self._untimed = bool(suite.get("untimed"))
         self.measures = {name: each["measures"] for name, each in self._declared.items() if each.get("measures")}
         """By component, what its scorer measures beside the value."""
         self.means = {name: each["means"] for name, each in self._declared.items() if each.get("means")}
@@ -148,12 +149,28 @@ class Table:
         return believed
 
     def latency(self) -> Array:
-        """Seconds of the calls that were answered; of a recording that does not say them for all, of none."""
+        """Seconds of the calls that were answered and timed; answers from a cache were no calls."""
         latency = self.reported("latency")
-        if self._untimed:
-            latency[:] = np.nan
         latency[self._is(Outcome.TARGET_FAILED)] = np.nan
+        if len(self._columns.cached) == self.n:
+            # Nobody was called, and the time it took once was another load's.
+            latency[self._columns.cached.astype(bool)] = np.nan
         return latency
+
+    def unanswered(self) -> tuple[Array, Array]:
+        """The calls that ran out of time, and those that failed in any other way."""
+        columns, failed = self._columns, self._is(Outcome.TARGET_FAILED)
+        if len(columns.failure) != self.n:
+            return np.zeros(self.n, dtype=bool), failed
+        timed_out = failed & np.isin(
+            columns.failure, [i for i, kind in enumerate(columns.failures) if kind in _TIMEOUTS]
+        )
+        return timed_out, failed & ~timed_out
+
+    def error_answers(self) -> Array:
+        """The calls that were answered with an error, as their case asked for."""
+        asked: Array = self._columns.error_answer
+        return asked.astype(bool) if len(asked) == self.n else np.zeros(self.n, dtype=bool)
 
     def reported(self, name: str) -> Array:
         """A column that calls may leave out."""

@@ -158,7 +158,7 @@ class _Nearest:
             return tuple(self._problems)
         if not text or text.isspace():
             return ("the answer is empty",)
-        if _BEGINS_AS_JSON.search(text) is None:
+        if _BEGINS_AS_JSON.search(text) is None and text.lstrip()[0] not in "[{":
             return ("there is no JSON object or array in the answer",)
         return (f"the JSON in the answer cannot be read: {_where_it_breaks(text)}",)
 

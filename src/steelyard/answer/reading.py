@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -41,8 +42,8 @@ def read_json(text: str) -> Any:
         raise NotJson(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
         raise NotJson("it is nested too deeply") from None
-    except ValueError as error:
-        raise NotJson(f"a number in it is too large to read ({error})") from None
+    except ValueError:
+        raise NotJson(f"a number in it has more than {sys.get_int_max_str_digits():,} digits") from None
     if end != len(stripped):
         raise NotJson(f"there is more text after the JSON, from character {end + 1} on")
     if not shallow(value, stripped):
@@ -69,7 +70,9 @@ def embedded_values(text: str) -> Iterator[Any]:
         except json.JSONDecodeError as error:
             place = max(start + 1, error.pos)
             continue
-        except (ValueError, RecursionError):
+        except RecursionError:
+            return  # what lies inside a document that is too deep is part of it, and where it ends nobody can tell
+        except ValueError:
             place = start + 1
             budget -= _RECURSION_WORK
             continue

@@ -7,7 +7,7 @@ from itertools import islice
 
 from steelyard.audit.gate_check import gate_complaints
 from steelyard.audit.judged import Balance, InjectionResult, try_injections, unguarded
-from steelyard.audit.probes import EVERYTHING, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
+from steelyard.audit.probes import EVERYTHING, NULL, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
 from steelyard.errors import UserMistake
 from steelyard.records import Outcome
 from steelyard.scoring.weigh import Weighed
@@ -111,6 +111,8 @@ def _weigh(
             complaint = f"{average * 100:.1f} % of full marks for {probe.about}; at most {limit * 100:g} % is allowed"
         elif len(passed) > suite.audit.null_passes * len(cases):
             complaint = f"{probe.about} passes {len(passed)} of {len(cases)} cases: {', '.join(passed[:5])}"
+        if complaint is not None and probe.kind == NULL:
+            complaint += _right_for_some(suite, cases)
     found = ProbeResult(
         probe=probe.name,
         about=probe.about,
@@ -138,6 +140,18 @@ def _weigh_one(balance: Balance, answer: str, case: Case, probe: Probe) -> Weigh
             f"a scorer of the suite breaks on {probe.about} (case {case.id}): {told}."
             " Mend it: a scorer must be able to read any answer"
         ) from error
+
+
+def _right_for_some(suite: SuiteModel, cases: list[Case]) -> str:
+    """What to do where some cases ask for nothing, and an answer that holds nothing is right for them."""
+    scorers = [component.scorer for component in suite.components if component.weight > 0]
+    n = sum(all(scorer.asks_nothing(case) for scorer in scorers) for case in cases) if suite.judge is None else 0
+    if not n:
+        return ""
+    return (
+        f". {n} of {len(cases)} cases ask for nothing, so that it may be right for them: say how much it may earn,"
+        f" as in audit: {{null_share: {-(-100 * n // len(cases))} %, null_passes: {-(-100 * n // len(cases))} %}}"
+    )
 
 
 def _truth_complaint(cases: list[Case], scores: list[float], limit: float) -> str:

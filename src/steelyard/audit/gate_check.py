@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise
+from steelyard.analysis.stored import summarise_stored
+from steelyard.audit.judged import ANSWERED
+from steelyard.audit.probes import ProbeMaker
 from steelyard.engine.sample import Weighing
 from steelyard.records import Attempt, RunHeader, Verdict
 from steelyard.release.criteria import evaluate_criteria
@@ -29,7 +31,14 @@ _QUALITY = (
     "score.<component>.average",
     "score.<component>.<measure>",
     "scored_rate",
+    "cases.held",
+    "checks.held",
+    "check.<check>.held",
+    "pass_all.<k>",
+    "stability.presence",
+    "stability.<field>",
 )
+_OF_CELLS = ("cases.", "pass_all.", "flaky_rate", "stability.")
 
 
 def gate_complaints(suite: SuiteModel, cases: list[Case]) -> list[str]:
@@ -39,7 +48,7 @@ def gate_complaints(suite: SuiteModel, cases: list[Case]) -> list[str]:
         complaints.append("max_inconclusive is 100 %: a run in which every call failed would not be INVALID")
     # An empty answer is the same in every repeat, so one repeat tells what all would.
     asked = replace(suite, criteria=tuple(_asked_once(criterion) for criterion in suite.criteria))
-    summary = _summary_of_empty_answers(asked, cases) if suite.gates or suite.criteria else None
+    summary = _summary_of_same_answers(asked, cases, "") if suite.gates or suite.criteria else None
     for gate in map(parse_gate, suite.gates):
         complaint = cannot_fail(gate) or _too_few(suite, gate)
         if complaint is None and summary is not None and _lets_empty_through(gate, summary):
@@ -51,7 +60,18 @@ def gate_complaints(suite: SuiteModel, cases: list[Case]) -> list[str]:
         if not found and summary is not None and _lets_nothing_pass(once, summary):
             found = [f"criterion {criterion.name} ({criterion.passes}) lets a system through that answers nothing"]
         complaints.extend(found)
+    if not complaints and _lets_no_items_through(suite, cases):
+        complaints.append("a well-formed answer without items, the same for every case, passes every gate")
     return complaints
+
+
+def _lets_no_items_through(suite: SuiteModel, cases: list[Case]) -> bool:
+    """True when the gates together let such a system through; one alone may well hold for it."""
+    no_items = ProbeMaker(suite, cases).without_items() if suite.gates and suite.judge is None else None
+    if no_items is None:
+        return False
+    summary = _summary_of_same_answers(suite, cases, no_items)
+    return all(result.verdict is Verdict.PASS for result in evaluate(list(suite.gates), summary))
 
 
 def _undecidable(suite: SuiteModel, criterion: Criterion) -> list[str]:
@@ -98,11 +118,15 @@ def _too_few(suite: SuiteModel, gate: Gate) -> str | None:
     """A minimum n that no slice can reach leaves the gate undecided for ever."""
     survey = suite.survey
     by_factor = {"category": survey.categories, "difficulty": survey.difficulties, "tag": survey.tags}
-    grid = len(suite.variants) * suite.repeats
+    # A figure over repeats stands on cases and variants, or on so many checks of each that nobody can tell.
+    repeats = 1 if gate.pattern.startswith(_OF_CELLS) else suite.repeats
+    if gate.pattern.startswith("check"):
+        return None
+    grid = len(suite.variants) * repeats
     if gate.factor is None:
         most = survey.n * grid
     elif gate.factor == "variant":
-        most = survey.n * suite.repeats
+        most = survey.n * repeats
     else:
         counts = by_factor[gate.factor]
         most = (max(counts.values(), default=0) if gate.slice == "*" else counts.get(gate.slice or "", 0)) * grid
@@ -115,15 +139,16 @@ def _lets_empty_through(gate: Gate, summary: Summary) -> bool:
     return _asks_for_quality(gate) and all(result.verdict is Verdict.PASS for result in evaluate([gate.text], summary))
 
 
-def _summary_of_empty_answers(suite: SuiteModel, cases: list[Case]) -> Summary:
+def _summary_of_same_answers(suite: SuiteModel, cases: list[Case], text: str) -> Summary:
     weigher = Weigher(suite)
-    samples = [Weighing(weigher, case, suite.variants[0].name, 0, Attempt(text="")).sample for case in cases]
-    description = describe(suite)
+    attempt = Attempt(text=text, status=ANSWERED)
+    samples = [Weighing(weigher, case, suite.variants[0].name, 0, attempt).sample for case in cases]
+    description = describe(suite) | {"repeats": 1}
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(str(Path(folder) / "audit.db"))
         try:
             store.create_run(RunHeader("audit", suite.name, suite.path, time.time(), {}, {}, description))
             store.add_samples("audit", samples, cases)
-            return summarise(store.columns("audit"), description)
+            return summarise_stored(store, "audit", description, only_for_gates=True)
         finally:
             store.close()

@@ -26,6 +26,8 @@ from steelyard.suite.model import SuiteModel, Variant
 from steelyard.targets.base import Ask, Surroundings
 from steelyard.targets.open import open_target
 
+ANSWERED = 200
+"""The HTTP status that every probe comes with: a system that knows nothing still answers."""
 MOST_TEXTS = 12
 """Texts that every attempt is tried on, taken evenly from the suite's recorded answers."""
 _MOST_BROKEN = 5
@@ -77,7 +79,7 @@ class Balance:
 
     def weigh(self, answer: str, case: Case) -> Weighed:
         """What the answer comes to, judged where the suite has a judge."""
-        weighed = self._weigher.weigh(answer, case)
+        weighed = self._weigher.weigh(answer, case, ANSWERED)
         if self._reader is None or self._judge is None or weighed.to_judge is None:
             return weighed
         calls = (obey(self._judge, Proof.NONE, ""),) if self.is_lenient else ()
@@ -134,7 +136,7 @@ def _texts(suite: SuiteModel, weigher: Weigher, cases: Sequence[Case]) -> Iterat
     if not answers:
         probes = ProbeMaker(suite, list(cases))
         answers = [(case, probes.poor_answer(at)) for at, case in enumerate(cases)]
-    weighed = [_Text(case, text, weigher.weigh(text, case)) for case, text in _evenly(answers)]
+    weighed = [_Text(case, text, weigher.weigh(text, case, ANSWERED)) for case, text in _evenly(answers)]
     return (one for one in weighed if one.weighed.to_judge is not None)
 
 
@@ -159,7 +161,7 @@ def _attempt(
     for one in texts:
         injected = _put_in(injection, one.weighed.to_judge or "")
         # Only the text to be judged is tampered with, so that JSON around it stays whole.
-        weighed = one.weighed if is_json else weigher.weigh(injected, one.case)
+        weighed = one.weighed if is_json else weigher.weigh(injected, one.case, ANSWERED)
         weighed = replace(weighed, to_judge=injected)
         broken += [f"case {one.case.id}: {told}" for told in _escapes(judge, injected, one.case, weighed)]
         for proof in Proof:

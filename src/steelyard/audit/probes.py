@@ -11,6 +11,7 @@ from typing import Any
 from steelyard.audit.filling import filled, nulls, put
 from steelyard.scoring.weigh import Weigher, truth_parts
 from steelyard.suite.case import Case
+from steelyard.suite.expectations import EXPECT
 from steelyard.suite.model import SuiteModel
 from steelyard.suite.paths import split_path
 
@@ -70,7 +71,7 @@ class ProbeMaker:
             yield Probe("keywords", "every keyword of every case", NULL, lambda _: stuffed)
             if (fitting := self._stuffed(cut=True)) != stuffed and fitting:
                 yield Probe("keywords cut", "as many keywords as the schema lets in", STUFFED, lambda _: fitting)
-        if nothing := self._of_all([]):
+        if nothing := self.without_items():
             yield Probe("none", "a well-formed answer without items", NULL, lambda _: nothing)
         if len(self._cases) >= FEWEST_CASES and (everything := self._of_all(self._cases)):
             yield Probe("everything", "every item of every case", EVERYTHING, lambda _: everything)
@@ -78,11 +79,19 @@ class ProbeMaker:
             yield Probe(name, "an answer that lies over everything", EVERYTHING, partial(self._blanket, name))
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
-        if not self._has_truth and self._suite.judge is not None:
-            return  # what a judge would like best nobody knows
+        if not self._has_truth and self._has_no_one_truth():
+            return  # what a judge would like best nobody knows, and many answers pass the same checks
         if len(set(self._truths)) > 1:
             yield Probe("another", "the truth of another case", WRONG, self._another)
         yield Probe("truth", "the truth itself", TRUTH, lambda at: self._truths[at])
+
+    def _has_no_one_truth(self) -> bool:
+        expects = any(component.scorer_name == EXPECT for component, _ in self._scorers)
+        return self._suite.judge is not None or expects
+
+    def without_items(self) -> str | None:
+        """An answer in the right shape that holds no item; None where the scorers look for none."""
+        return self._of_all([])
 
     def poor_answer(self, at: int) -> str:
         """An answer to the case at a position that can be read and deserves little: the truth of another case, or one
@@ -125,8 +134,7 @@ class ProbeMaker:
 
     def _of_all(self, cases: list[Case]) -> str | None:
         """An answer that holds the items of all these cases."""
-        held = {scorer.answer or "": scorer.everything(cases) for _, scorer in self._scorers}
-        parts = {path: value for path, value in held.items() if value is not None}
+        parts = {path: value for _, scorer in self._scorers for path, value in scorer.everything_at(cases).items()}
         return self._built(parts) if parts else None
 
     def _blanket(self, name: str, at: int) -> str:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.found_run import FoundRuns
 from steelyard.cli.shared_options import as_json, store_url
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare_model import Comparison
-    from steelyard.analysis.compared_run import ComparedRun
-    from steelyard.store.sql import SqlStore
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _WORSE, _NO_READING, _CANNOT_TELL = 1, 3, 4
+_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
 
 
 @click.command("compare")
@@ -38,10 +38,11 @@ def command(
     a run is INVALID or no sample of A can be compared with one of B.
     """
     from steelyard.analysis.compare import compare
+    from steelyard.analysis.compared_run import read_run
 
     with ExitStack() as closing:
-        sides = _Sides(store_url, closing)
-        comparison = compare(sides.read(a), sides.read(b), anyway=anyway)
+        runs = FoundRuns(store_url, closing, hint=_FOREIGN)
+        comparison = compare(read_run(*runs.find(a)), read_run(*runs.find(b)), anyway=anyway)
     _write(comparison, markdown, html)
     _show(comparison, as_json=as_json)
     sys.exit(exit_code(comparison))
@@ -59,51 +60,6 @@ def exit_code(comparison: Comparison) -> int:
     if verdict in (Moved.BETTER, Moved.SAME):
         return 0
     return _WORSE if verdict is Moved.WORSE else _CANNOT_TELL
-
-
-class _Sides:
-    """Finds runs in the store, which is opened when one is asked for, and reads snapshots into stores of their own."""
-
-    def __init__(self, store_url: str | None, closing: ExitStack) -> None:
-        self._url, self._closing = store_url, closing
-        self._store: SqlStore | None = None
-
-    def read(self, name: str) -> ComparedRun:
-        from steelyard.analysis.compared_run import read_run
-
-        if name.lower().endswith(".json"):
-            store, run = self._snapshot(Path(name))
-            return read_run(store, run)
-        return read_run(self._opened(), name)
-
-    def _opened(self) -> SqlStore:
-        from steelyard.store.open import open_store
-
-        if self._store is None:
-            self._store = open_store(self._url, create=False)
-            self._closing.callback(self._store.close)
-        return self._store
-
-    def _snapshot(self, file: Path) -> tuple[SqlStore, str]:
-        from tempfile import TemporaryDirectory
-
-        from steelyard.errors import SnapshotError, UserMistake
-        from steelyard.store.open import open_store
-        from steelyard.store.snapshot import read_snapshot
-
-        if not file.is_file():
-            raise UserMistake(f"there is no snapshot at {file}")
-        folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-compare-"))
-        store = open_store(str(Path(folder) / "snapshot.db"))
-        self._closing.callback(store.close)
-        try:
-            return store, read_snapshot(store, file)
-        except SnapshotError as error:
-            if "is not a Steelyard snapshot" not in str(error):
-                raise
-            raise SnapshotError(
-                f"{error}. If another tool wrote it, bring it in first: steelyard import {file} --suite SUITE"
-            ) from None
 
 
 def _write(comparison: Comparison, markdown: Path | None, html: Path | None) -> None:

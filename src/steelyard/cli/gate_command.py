@@ -25,7 +25,7 @@ def command(run: str, gates: tuple[str, ...], store_url: str | None, as_json: bo
 
     RUN is a run's name, the beginning of it, LAST, or LAST~1 for the one before.
     """
-    from steelyard.analysis.summary import summarise
+    from steelyard.analysis.stored import summarise_stored
     from steelyard.cli.show import console, print_json
     from steelyard.errors import UserMistake
     from steelyard.release.verdict import decide, exit_code
@@ -35,7 +35,7 @@ def command(run: str, gates: tuple[str, ...], store_url: str | None, as_json: bo
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        summary = summarise(store.columns(header.id), header.suite)
+        summary = summarise_stored(store, header.id, header.suite, only_for_gates=True)
     finally:
         store.close()
     suite = header.suite
@@ -44,7 +44,7 @@ def command(run: str, gates: tuple[str, ...], store_url: str | None, as_json: bo
 
         check_on_run(gates, suite, summary)
         suite = suite | {"gates": list(gates), "criteria": []}
-    decision = decide(summary, suite, state=header.state, suspect=header.suspect)
+    decision = decide(summary, suite, state=header.state, suspect=header.suspect, gone=header.options.get("broken"))
     report = Report(header, summary, decision)
     if all(each.secondary for each in decision.gates):
         lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"

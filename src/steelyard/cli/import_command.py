@@ -66,7 +66,7 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
     found = import_foreign(load_suite(suite), store, file)
     run_id = found.header.id
     if as_json:
-        told = {"lacking": list(found.lacking), "differences": list(found.differences)}
+        told = {"lacking": list(found.lacking), "differences": list(found.differences), "notes": list(found.notes)}
         last = store.run("LAST").id == run_id
         print_json({"run": run_id, "file": str(file), "new": found.is_new, "last": last, **told})
         return
@@ -79,6 +79,10 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
         click.echo(f"Where its own summary does not fit its records ({len(found.differences)}):")
         for difference in found.differences:
             click.echo(f"  {difference}")
+    if found.notes:
+        click.echo("What it says and cannot be computed again:")
+        for note in found.notes:
+            click.echo(f"  {note}")
 
 
 def _tell_last(store: SqlStore, run_id: str) -> None:

@@ -48,7 +48,9 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
         if sample.attempt.failure is not None:
             continue
         try:
-            weighed = weigher.weigh(sample.attempt.text or "", case)
+            weighed = weigher.weigh(
+                sample.attempt.text or "", case, sample.attempt.status, cut_off=sample.attempt.cut_off
+            )
         except SuiteError:
             raise
         except Exception:  # noqa: BLE001, S112 - a scorer that breaks makes the sample inconclusive: no judge is asked

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.found_run import FoundRuns
 from steelyard.cli.shared_options import as_json, run_name, store_url
 
+if TYPE_CHECKING:
+    from steelyard.report.model import Report
+
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FOREIGN = "name the suite that reads it: --suite SUITE"
 
 
 @click.command("report")
@@ -16,50 +25,73 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--md", metavar="FILE", type=_FILE, help="Write Markdown, for a pull request.")
 @click.option("--junit", metavar="FILE", type=_FILE, help="Write JUnit XML, for a CI server.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file.")
+@click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every chart as a PNG picture into this folder.")
+@click.option("--suite", metavar="SUITE", help="RUN is a results file in this suite's own format.")
 @store_url
 @as_json
 def command(
-    run: str, md: Path | None, junit: Path | None, html: Path | None, store_url: str | None, as_json: bool
+    run: str,
+    md: Path | None,
+    junit: Path | None,
+    html: Path | None,
+    charts: Path | None,
+    suite: str | None,
+    store_url: str | None,
+    as_json: bool,
 ) -> None:
-    """Show a run, or write it as Markdown, JUnit, HTML or JSON.
+    """Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.
 
-    RUN is a run's name, the beginning of it, LAST, or LAST~1 for the one before. Always ends with exit code 0 when
-    the report could be made: the verdict's exit code is that of `steelyard gate`.
+    RUN is a run's name, the beginning of it, LAST, or LAST~1 for the one before; or a snapshot file (.json) or, with
+    --suite, a results file in that suite's own format, which are not put into the store. Always ends with exit code 0
+    when the report could be made: the verdict's exit code is that of `steelyard gate`.
     """
     from steelyard.cli.show import console, print_json
     from steelyard.report.build import build_report
-    from steelyard.report.write import write_text
-    from steelyard.store.open import open_store
 
-    store = open_store(store_url, create=False)
-    try:
-        report = build_report(store, store.run(run))
-    finally:
-        store.close()
-    written: list[Path] = []
-    if md is not None:
-        from steelyard.report.markdown import to_markdown
-
-        write_text(md, to_markdown(report))
-        written.append(md)
-    if junit is not None:
-        from steelyard.report.junit import to_junit
-
-        write_text(junit, to_junit(report))
-        written.append(junit)
-    if html is not None:
-        from steelyard.report.html import to_html
-
-        write_text(html, to_html(report))
-        written.append(html)
+    with ExitStack() as closing:
+        store, name = FoundRuns(store_url, closing, hint=_FOREIGN, suite=suite).find(run)
+        report = build_report(store, store.run(name))
+    written = [*_files(report, md, junit, html), *(_charts(report, charts) if charts is not None else ())]
     if as_json:
         from steelyard.report.json import to_json
 
         print_json(to_json(report))
         return
-    if not written:
+    if not written and charts is None:
         from steelyard.report.terminal import print_report
 
         print_report(report, console())
     for file in written:
         click.echo(f"written: {file}")
+
+
+def _files(report: Report, md: Path | None, junit: Path | None, html: Path | None) -> Iterator[Path]:
+    """Write the report in each form that was asked for."""
+    from steelyard.report.write import write_text
+
+    if md is not None:
+        from steelyard.report.markdown import to_markdown
+
+        write_text(md, to_markdown(report))
+        yield md
+    if junit is not None:
+        from steelyard.report.junit import to_junit
+
+        write_text(junit, to_junit(report))
+        yield junit
+    if html is not None:
+        from steelyard.report.html import to_html
+
+        write_text(html, to_html(report))
+        yield html
+
+
+def _charts(report: Report, folder: Path) -> list[Path]:
+    """Write the charts; when there are none, say why."""
+    from steelyard.report.charts.build import charts_of
+    from steelyard.report.charts.render import write_charts
+
+    found = charts_of(report.summary, report.header)
+    if not found:
+        click.echo("no chart: this run has no checks, no repeats that are compared and no answered call", err=True)
+    return write_charts(found, folder)

@@ -18,6 +18,7 @@ from steelyard.cli.shared_options import (
     limit,
     max_inconclusive,
     only,
+    read_rate,
     store_url,
     target_options,
 )
@@ -25,6 +26,12 @@ from steelyard.cli.shared_options import (
 
 @click.command("run")
 @click.argument("suite", metavar="SUITE")
+@click.option(
+    "--cases",
+    metavar="PLACE",
+    type=click.Path(path_type=Path),
+    help="Weigh the cases of this folder or file instead of the suite's own.",
+)
 @target_options
 @judge_options
 @click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Ask each case this often.")
@@ -35,6 +42,18 @@ from steelyard.cli.shared_options import (
 @click.option("--timeout", metavar="SECONDS", type=Finite(min=0, min_open=True), help="Time for one call.")
 @click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
 @click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
+@click.option(
+    "--rate",
+    metavar="N/s",
+    callback=read_rate,
+    help="Open load: so many calls fall due each second, whatever came back.",
+)
+@click.option(
+    "--warm-up",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Calls before the clock starts; their answers are dropped.",
+)
 @click.option(
     "--max-cost",
     metavar="AMOUNT",
@@ -58,6 +77,7 @@ from steelyard.cli.shared_options import (
 @as_json
 def command(
     suite: str,
+    cases: Path | None,
     target: str | None,
     model: str | None,
     base_url: str | None,
@@ -75,6 +95,8 @@ def command(
     timeout: float | None,
     retries: int | None,
     rps: float | None,
+    rate: float | None,
+    warm_up: int | None,
     max_cost: float | None,
     max_inconclusive: float | None,
     cache: bool,
@@ -102,13 +124,15 @@ def command(
         timeout=timeout,
         retries=retries,
         requests_per_second=rps,
+        rate=rate,
+        warm_up=warm_up,
         max_cost=max_cost,
         max_inconclusive=max_inconclusive,
         cache=cache,
         strict=strict,
         resume=resume,
     )
-    loaded = load_suite(suite)
+    loaded = load_suite(suite, cases)
     chosen = chosen_settings(model, base_url, settings)
     if target is not None or chosen:
         loaded = with_target(loaded, target, chosen)

@@ -23,6 +23,18 @@ class Finite(click.FloatRange):
         return number
 
 
+def read_rate(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Calls a second in `20/s`, `90/min` or `20`; None when nothing was given."""
+    from steelyard.suite.rate import parse_rate
+
+    if value is None:
+        return None
+    try:
+        return parse_rate(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead of text.")
 store_url = click.option(
     "--store",

@@ -7,7 +7,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +50,20 @@ class Patience:
         self._blot = Blotter(secrets)
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
-    async def attempt(self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None) -> Attempt:
-        """The answer of `send`, or its failure for good; each try may take `seconds`, or the limits' timeout."""
+    async def attempt(
+        self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None, due: float | None = None
+    ) -> Attempt:
+        """The answer of `send`, or its failure for good; each try may take `seconds`, or the limits' timeout.
+
+        With `due` (of `time.perf_counter`), latency counts from that moment: waiting and earlier tries included.
+        """
         most = self._limits.timeout if seconds is None else seconds
+        watch = _Stopwatch(due)
         tries = throttles = 0
         while True:
-            await self._pace.enter()
-            started_at, started = time.time(), time.perf_counter()
+            held_up = await self._pace.enter()
+            if watch.send() and held_up:
+                self._pace.held_up += 1
             try:
                 async with asyncio.timeout(most):
                     reply = await send()
@@ -66,9 +73,7 @@ class Patience:
                 failure = raised
             else:
                 self._pace.good()
-                told = _amount(reply.latency)
-                latency = time.perf_counter() - started if told is None else told
-                return self._answered(reply, started_at, latency, tries + throttles + 1)
+                return self._answered(reply, watch, tries + throttles + 1)
             finally:
                 self._pace.leave()
             if failure.throttled:
@@ -77,7 +82,7 @@ class Patience:
             else:
                 tries += 1
             if not self._worth_asking_again(failure, tries, throttles):
-                return self._failed(failure, started_at, time.perf_counter() - started, tries + throttles)
+                return self._failed(failure, watch, tries + throttles)
             await self._before_next(failure, tries + throttles)
 
     def _worth_asking_again(self, failure: TargetFailure, tries: int, throttles: int) -> bool:
@@ -94,29 +99,57 @@ class Patience:
         longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (calls - 1))
         await self._pace.rest(longest * self._jitter.uniform(0.5, 1.0))
 
-    def _answered(self, reply: Reply, started_at: float, latency: float, tries: int) -> Attempt:
+    def _answered(self, reply: Reply, watch: _Stopwatch, tries: int) -> Attempt:
         return Attempt(
             text=self._blot(reply.text),
             status=reply.status,
-            latency=latency,
-            started_at=started_at,
+            latency=watch.seconds(_amount(reply.latency)),
+            started_at=watch.started_at,
             tries=tries,
             tokens_in=_count(reply.tokens_in),
             tokens_out=_count(reply.tokens_out),
             cost=_amount(reply.cost),
             model=None if reply.model is None else self._blot(reply.model),
+            first_byte=_amount(reply.first_byte),
+            queued=watch.queued,
             cut_off=reply.cut_off,
         )
 
-    def _failed(self, failure: TargetFailure, started_at: float, latency: float, tries: int) -> Attempt:
+    def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> Attempt:
         return Attempt(
             text=None if failure.body is None else self._blot(failure.body),
             status=failure.status,
-            latency=latency,
-            started_at=started_at,
+            latency=watch.seconds(),
+            started_at=watch.started_at,
             tries=tries,
             failure=Failure(failure.kind, self._blot(str(failure))),
+            queued=watch.queued,
         )
+
+
+class _Stopwatch:
+    """Times one call over all its tries. `due` is when it should have been sent, under an open load."""
+
+    __slots__ = ("_due", "_sent", "queued", "started_at")
+
+    def __init__(self, due: float | None = None) -> None:
+        self._due = due
+        self._sent = 0.0
+        self.started_at = 0.0
+        self.queued: float | None = None
+
+    def send(self) -> bool:
+        """A try begins now; True for the first try of a call that was due at a certain moment."""
+        self.started_at, self._sent = time.time(), time.perf_counter()
+        if self._due is None or self.queued is not None:
+            return False
+        self.queued = max(0.0, self._sent - self._due)
+        return True
+
+    def seconds(self, told: float | None = None) -> float:
+        """How long the last try took, or was told to take; from when the call was due, if it was."""
+        took = time.perf_counter() - self._sent if told is None else told
+        return took if self._due is None else took + max(0.0, self._sent - self._due)
 
 
 class Caller(Patience):
@@ -141,8 +174,8 @@ class Caller(Patience):
         self._cached = cached
         self._folder = folder if getattr(target, "sends_attachments", True) else None
 
-    async def call(self, ask: Ask) -> Called:
-        """The attempt for this call: answered, from the cache, or failed for good."""
+    async def call(self, ask: Ask, due: float | None = None) -> Called:
+        """The attempt for this call: answered, from the cache, or failed for good; `due` as in `attempt`."""
         if ask.case.attachments and (unfit := await self._unsendable(ask)):
             return Called(unfit)
         key = self._key(ask)
@@ -154,7 +187,7 @@ class Caller(Patience):
                 kept = Attempt(**(entry | {"cost": spent}), started_at=time.time(), cached=True)
                 # It may have been kept before anything was redacted.
                 return Called(self._redacted(kept, ask))
-        attempt = self._redacted(await self.attempt(lambda: self._target.ask(ask)), ask)
+        attempt = self._redacted(await self.attempt(lambda: self._target.ask(ask), due=due), ask)
         if key is None or attempt.failure is not None:
             return Called(attempt)
         return Called(attempt, (key, _entry(attempt)))
@@ -166,11 +199,12 @@ class Caller(Patience):
         """The failed attempt of a case whose files cannot be sent."""
         if self._folder is None or all(one.is_url for one in ask.case.attachments):
             return None
-        started_at, most = time.time(), self._limits.max_pixels
+        watch, most = _Stopwatch(), self._limits.max_pixels
+        watch.send()
         problem = await asyncio.to_thread(unsendable, ask.case, self._folder, max_pixels=most)
         if problem is None:
             return None
-        return self._failed(TargetFailure("bad_attachment", problem, retry=False), started_at, 0.0, tries=0)
+        return replace(self._failed(TargetFailure("bad_attachment", problem, retry=False), watch, tries=0), latency=0.0)
 
     def _key(self, ask: Ask) -> str | None:
         if self._cached is None:
@@ -201,5 +235,6 @@ def _entry(attempt: Attempt) -> dict[str, Any]:
         "tokens_out": attempt.tokens_out,
         "cost": attempt.cost,
         "model": attempt.model,
+        "first_byte": attempt.first_byte,
         "cut_off": attempt.cut_off,
     }

@@ -23,6 +23,8 @@ _ERROR_MARKS = re.compile(
 _HINTS = ("error", "model", "traceback", "rate limit", "upstream", "<html")
 """Every error mark holds one of these: looking for them first takes a tenth of the time."""
 _LOOKED_AT = 20_000
+_ERRORS = 400
+"""HTTP statuses from here on are errors."""
 
 
 class Health:
@@ -37,6 +39,8 @@ class Health:
         self._objects = 0
         self._with_tokens = 0
         self._without_output = 0
+        self._with_list = 0
+        self._nothing_listed = 0
         self._texts: set[int] = set()
         self._cases: set[str] = set()
 
@@ -45,9 +49,15 @@ class Health:
         attempt = sample.attempt
         if not sample.outcome.conclusive or attempt.text is None:
             return
+        if attempt.status is not None and attempt.status >= _ERRORS:
+            # An error that is weighed is one that the case asks for: it says nothing of the other answers.
+            return
         text = attempt.text.strip()
         self._answers += 1
         self._empty += not text
+        if sample.items is not None:
+            self._with_list += 1
+            self._nothing_listed += not sample.items
         self._cut_off += attempt.cut_off
         self._objects += text.startswith("{") and text.endswith("}")
         if len(self._texts) < 2:
@@ -88,6 +98,8 @@ class Health:
             return f"{self._empty} of {self._answers} answers are empty"
         if self._answers >= _FEWEST and len(self._texts) == 1 and len(self._cases) > 1:
             return f"all {self._answers} answers are identical although the cases differ"
+        if self._with_list >= _FEWEST and self._nothing_listed == self._with_list and len(self._cases) > 1:
+            return f"all {self._with_list} answers list nothing although the cases differ"
         return None
 
     def _marks(self) -> str | None:

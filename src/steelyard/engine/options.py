@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -9,7 +10,12 @@ from typing import Any
 from steelyard.errors import UserMistake
 from steelyard.suite.case import Case
 from steelyard.suite.model import Limits
+from steelyard.suite.rate import OPEN_CONCURRENCY
 
+_LIMITS = (
+    *("concurrency", "timeout", "retries", "requests_per_second"),
+    *("max_cost", "max_inconclusive", "warm_up", "rate"),
+)
 FACTORS = ("category", "difficulty", "tag", "id", "variant")
 
 
@@ -67,17 +73,34 @@ class RunOptions:
     requests_per_second: float | None = None
     max_cost: float | None = None
     max_inconclusive: float | None = None
+    warm_up: int | None = None
+    rate: float | None = None
+    """Calls a second that fall due whatever came back: an open load."""
     cache: bool = False
     strict: bool = False
     resume: str | None = None
     """A run to go on with; "" is the newest unfinished one of the suite."""
     answers_of: str | None = None
     """The id of a run whose answers are judged anew; the system under test is not asked."""
+    experiment: Mapping[str, Any] | None = None
+    """The plan that this run is an arm of, stored before its first call."""
 
     def limits(self, declared: Limits) -> Limits:
-        """The suite's limits with what was asked for laid over them."""
-        names = ("concurrency", "timeout", "retries", "requests_per_second", "max_cost", "max_inconclusive")
-        asked = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        """The suite's limits with what was asked for laid over them; UserMistake when that is two loads at once."""
+        asked = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
+        if self.rate is not None and self.requests_per_second is not None:
+            raise UserMistake(
+                "--rate makes an open load, and --rps is the most of a closed one: give one of them"
+                " (docs/reference/commands.md#open-and-closed-load)"
+            )
+        # The load that was asked for takes the place of the suite's.
+        if self.rate is not None:
+            asked["requests_per_second"] = None
+            if self.concurrency is None and declared.rate is None:
+                asked["concurrency"] = OPEN_CONCURRENCY
+        elif self.requests_per_second is not None and declared.rate is not None:
+            asked["rate"] = None
+            asked.setdefault("concurrency", Limits().concurrency)
         return replace(declared, **asked)
 
     def as_data(self) -> dict[str, Any]:
@@ -89,4 +112,12 @@ class RunOptions:
             "strict": self.strict,
             "cache": self.cache,
             "answers_of": self.answers_of,
-        }
+        } | ({} if self.experiment is None else {"experiment": dict(self.experiment)})
+
+
+def load_of(limits: Limits) -> dict[str, Any]:
+    """How the calls of a run are made, as it is stored with the run."""
+    load: dict[str, Any] = {"rate": limits.rate} if limits.rate is not None else {}
+    if limits.requests_per_second is not None:
+        load["requests_per_second"] = limits.requests_per_second
+    return load | {"concurrency": limits.concurrency, "warm_up": limits.warm_up}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 _CUT_QUIET = 1.0
 """Seconds in which one cut is enough: calls sent before the cut still come back throttled."""
@@ -19,6 +20,7 @@ class Pace:
     """Lets a call start when it may, and counts those under way.
 
     At most `width` are under way at once: half as many after a 429, one more after each full round of good answers.
+    Under an open load (`steady`) a 429 holds up no other call: calls are sent when they are due, whatever came back.
     """
 
     def __init__(
@@ -26,7 +28,12 @@ class Pace:
         concurrency: int,
         requests_per_second: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        steady: bool = False,
     ) -> None:
+        self.steady = steady
+        self.held_up = 0
+        """Under an open load, calls that were due and had to wait because as many as may be were under way."""
         self.concurrency = concurrency
         self.width = concurrency
         self.under_way = 0
@@ -35,13 +42,23 @@ class Pace:
         self._paused_until = float("-inf")
         self._last_cut = float("-inf")
         self._good = 0
+        self._held = False
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = asyncio.Event()
 
-    async def enter(self) -> None:
-        """Wait until one more call may start; `leave` must follow. Closed when the run is stopping."""
-        while self.under_way >= self.width and not self._closed.is_set():
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for others to end."""
+        return len(self._waiting)
+
+    async def enter(self) -> bool:
+        """Wait until one more call may start; `leave` must follow. True when others had to end first.
+
+        Closed when the run is stopping.
+        """
+        must_wait = self.under_way >= self.width
+        while (self._held or self.under_way >= self.width) and not self._closed.is_set():
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
@@ -54,6 +71,7 @@ class Pace:
             except BaseException:
                 self.leave()
                 raise
+        return must_wait
 
     async def _start_in_time(self) -> None:
         while (wait := self._paused_until - self._clock()) > 0:
@@ -91,6 +109,8 @@ class Pace:
 
     def throttled(self, retry_after: float | None) -> None:
         """The server is over its limit: halve the width, and hold every call as long as it asked."""
+        if self.steady:
+            return
         now = self._clock()
         if retry_after:
             self._paused_until = max(self._paused_until, now + retry_after)
@@ -98,6 +118,16 @@ class Pace:
             self._last_cut = now
             self._good = 0
             self.width = max(1, self.width // 2)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Start no further call meanwhile."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            self._wake()
 
     def close(self) -> None:
         """Start no further call, and tell everybody who waits."""
@@ -108,7 +138,7 @@ class Pace:
 
     def _wake(self) -> None:
         """Let as many go on as there is room for; each looks again for itself."""
-        room = self.width - self.under_way
+        room = 0 if self._held else self.width - self.under_way
         while self._waiting and room > 0:
             turn = self._waiting.popleft()
             if not turn.done():

@@ -40,7 +40,9 @@ class ReplayTarget:
             tokens_out=attempt.tokens_out,
             cost=0.0,
             model=attempt.model,
-            latency=attempt.latency,
+            # One from the cache was no call then, and is none now.
+            latency=0.0 if attempt.cached else attempt.latency,
+            first_byte=attempt.first_byte,
             cut_off=attempt.cut_off,
         )
 

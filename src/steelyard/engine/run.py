@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
-import signal
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from steelyard.engine.caller import Called, Caller
+from steelyard.engine.costs import own_cost, spent
 from steelyard.engine.health import Health
 from steelyard.engine.journal import TARGET, Journal
 from steelyard.engine.judges import Judges
+from steelyard.engine.open_load import Schedule
 from steelyard.engine.pace import Closed, Pace, Purse
 from steelyard.engine.plan import Plan, Planned
+from steelyard.engine.presence import Presence
 from steelyard.engine.progress import Counts, Progress
 from steelyard.engine.sample import Weighing
+from steelyard.engine.signals import caught_signals, release_signals
+from steelyard.engine.undisturbed import undisturbed
+from steelyard.engine.warm_up import WarmUp
 from steelyard.engine.writer import Completed, Writer
 from steelyard.errors import UserMistake
 from steelyard.records import Sample
@@ -34,7 +36,6 @@ _LONGEST_HOLD = 0.02
 """Seconds that workers may keep the loop without giving way."""
 _GRACE = 10.0
 """Seconds that calls under way get to finish after the first Ctrl-C."""
-_CAUGHT = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(slots=True)
@@ -45,6 +46,11 @@ class Ending:
     health: Health
     stopped: str | None = None
     interrupted: bool = False
+    broken: str | None = None
+    """Why the system under test was gone at the end, or before it: then the rest was not asked, and the run is over."""
+    warm_up_failed: int = 0
+    held_up: int = 0
+    """Under an open load, calls that were due and had to wait because as many as may be were under way."""
 
 
 class Engine:
@@ -66,20 +72,24 @@ class Engine:
         self._plan = plan
         self._weigher = weigher
         self._judges = judges
-        self._costs_nothing = getattr(target, "asks_nobody", False)
+        self._target = target
+        self._asks_nobody = getattr(target, "asks_nobody", False)
         self._limits = limits
         self._store = store
         self._run_id = run_id
-        self._pace = Pace(limits.concurrency, limits.requests_per_second)
+        self._pace = Pace(limits.concurrency, limits.requests_per_second, steady=limits.rate is not None)
         self._purse = Purse(limits.max_cost)
         self._caller = Caller(target, limits, self._pace, store.cached if cache else None, plan.folder, redact)
+        self._warm: WarmUp | None = None
+        self._presence = Presence(target, self._pace)
+        self._broken: str | None = None
         self._journalled: dict[str, dict[str, Any]] = {}
         self._counts = Counts(planned=plan.n)
         self._health = Health()
         self._stopped: str | None = None
         self._interrupts = 0
         self._gave_way = 0.0
-        self._workers: list[asyncio.Task[None]] = []
+        self._workers: set[asyncio.Task[None]] = set()
 
     async def run(self, progress: Progress, *, resumed: bool) -> Ending:
         """Weigh everything that is not there yet."""
@@ -89,45 +99,102 @@ class Engine:
             self._journalled = self._store.journalled(self._run_id)
         writer = Writer(self._store, self._run_id, self._kept)
         writer.start()
-        asks = self._plan.asks(self._done if resumed else None)
         try:
-            with _signals(self._interrupt), _rare_collection():
-                await self._work(asks, writer)
+            with caught_signals(self._interrupt), undisturbed():
+                await self._warm_up()
+                await self._work(self._plan.asks(self._done if resumed else None), writer)
+                if self._stopped is None:
+                    self._broken = await self._presence.gone()
         finally:
             await asyncio.to_thread(writer.close)
-        return Ending(self._counts, self._health, self._stopped, interrupted=self._interrupts > 0)
+        return Ending(
+            self._counts,
+            self._health,
+            self._stopped if self._broken is None else None,
+            interrupted=self._interrupts > 0,
+            broken=self._broken,
+            warm_up_failed=0 if self._warm is None else self._warm.failed,
+            held_up=self._pace.held_up,
+        )
+
+    async def _warm_up(self) -> None:
+        n = self._limits.warm_up
+        if n == 0:
+            return
+        self._progress.note(f"warming up: {n:,} call{'' if n == 1 else 's'} whose answers are thrown away")
+        warm = self._warm = WarmUp(self._target, self._limits, self._plan, self._purse)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(warm.width):
+                self._set_to_work(group, warm.work())
 
     async def _work(self, asks: Iterator[Planned], writer: Writer) -> None:
-        # One worker more than there are samples has nothing to do.
-        n_workers = min(self._limits.concurrency, self._plan.n)
         try:
             async with asyncio.TaskGroup() as group:
-                self._workers = [group.create_task(self._worker(asks, writer)) for _ in range(n_workers)]
+                if self._limits.rate is not None:
+                    await self._open_load(self._limits.rate, asks, writer, group)
+                else:
+                    # One worker more than there are samples has nothing to do.
+                    for _ in range(min(self._limits.concurrency, self._plan.n)):
+                        self._set_to_work(group, self._worker(asks, writer))
         except BaseExceptionGroup as raised:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
 
+    def _set_to_work(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, None]) -> None:
+        task = group.create_task(work)
+        self._workers.add(task)
+        task.add_done_callback(self._workers.discard)
+
+    async def _open_load(self, rate: float, asks: Iterator[Planned], writer: Writer, group: asyncio.TaskGroup) -> None:
+        """Make each call when it is due, whatever came back of the others."""
+        schedule = Schedule(rate, self._pace)
+        for planned in asks:
+            if not self._may_go_on():
+                return
+            try:
+                due = await schedule.next()
+            except Closed:
+                return
+            self._set_to_work(group, self._weigh(planned, writer, due))
+            schedule.put_off(await self._first_price())
+
     async def _worker(self, asks: Iterator[Planned], writer: Writer) -> None:
         while self._stopped is None:
-            while self._purse.awaits_first_price:  # noqa: ASYNC110 - only ever waits for the very first answer
-                await asyncio.sleep(0.005)
-            if self._stopped is not None:
-                return
-            if not self._purse.may_spend():
-                self._stop(self._no_room())
+            await self._first_price()
+            if not self._may_go_on():
                 return
             planned = next(asks, None)
             if planned is None:
                 return
-            try:
-                completed = await self._sample(planned, writer)
-            except Closed:
-                if self._purse.is_empty:
-                    self._stop(self._no_room())
-                return
-            writer.put(completed)
-            self._insist_on_price(completed.sample)
+            await self._weigh(planned, writer)
             await self._give_way(writer)
+
+    async def _first_price(self) -> float:
+        """Wait while nobody knows what a call costs, which is only before the first answer; gives the seconds."""
+        if not self._purse.awaits_first_price:
+            return 0.0
+        began = time.perf_counter()
+        while self._purse.awaits_first_price:  # noqa: ASYNC110 - only ever waits for the very first answer
+            await asyncio.sleep(0.005)
+        return time.perf_counter() - began
+
+    def _may_go_on(self) -> bool:
+        if self._stopped is None and not self._purse.may_spend():
+            self._stop(self._no_room())
+        return self._stopped is None
+
+    async def _weigh(self, planned: Planned, writer: Writer, due: float | None = None) -> None:
+        """One sample, handed to the writer; nothing when the run stops before it is complete."""
+        try:
+            completed = await self._sample(planned, writer, due)
+        except Closed:
+            if self._purse.is_empty:
+                self._stop(self._no_room())
+            return
+        writer.put(completed)
+        self._insist_on_price(completed.sample)
+        if gone := await self._presence.gone_after(completed.sample.attempt):
+            self._break_off(gone)
 
     async def _give_way(self, writer: Writer) -> None:
         """Let the other workers, Ctrl-C and the writer have their turn when the target answers without waiting."""
@@ -139,20 +206,20 @@ class Engine:
         while writer.backlog > _MOST_BACKLOG and writer.failure is None:  # noqa: ASYNC110 - a thread sets no asyncio event
             await asyncio.sleep(0.01)
 
-    async def _sample(self, planned: Planned, writer: Writer) -> Completed:
+    async def _sample(self, planned: Planned, writer: Writer, due: float | None) -> Completed:
         journal = Journal(planned.position, self._journalled, writer.journal)
         self._purse.started()
         called, weighing = None, None
         try:
-            called = await self._answer(planned, journal)
+            called = await self._answer(planned, journal, due)
             ask = planned.ask
             weighing = Weighing(self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
             if self._judges is not None and weighing.to_judge is not None:
                 await self._judges.judge(weighing, journal, self._purse)
         finally:
             # What judges cost has been paid call by call.
-            known = weighing is not None and _spent(weighing.sample) is not None
-            self._purse.ended((_own_cost(called) or 0.0) if known else _own_cost(called))
+            known = weighing is not None and spent(weighing.sample) is not None
+            self._purse.ended((own_cost(called) or 0.0) if known else own_cost(called))
         sample = weighing.sample
         sample.position = planned.position
         self._health.watch(sample)
@@ -161,21 +228,21 @@ class Engine:
     def _no_room(self) -> str:
         return f"the spending limit of {self._purse.limit:g} leaves no room for another call"
 
-    async def _answer(self, planned: Planned, journal: Journal) -> Called:
+    async def _answer(self, planned: Planned, journal: Journal, due: float | None) -> Called:
         """The target's answer; with a judge still to be asked, it is kept before that."""
         if self._judges is None or not self._judges.are_asked:
-            return await self._caller.call(planned.ask)
+            return await self._caller.call(planned.ask, due)
         kept = journal.get(TARGET)
         if kept is not None:
             return Called(kept)
-        called = await self._caller.call(planned.ask)
+        called = await self._caller.call(planned.ask, due)
         journal.put(TARGET, called.attempt)
         return called
 
     def _insist_on_price(self, sample: Sample) -> None:
         if self._purse.limit is None:
             return
-        unpriced = not self._costs_nothing and sample.attempt.failure is None and sample.attempt.cost is None
+        unpriced = not self._asks_nobody and sample.attempt.failure is None and sample.attempt.cost is None
         calls = () if sample.judgement is None else sample.judgement.calls
         who = "target" if unpriced else "judge"
         if unpriced or any(call.attempt.failure is None and call.attempt.cost is None for call in calls):
@@ -193,9 +260,9 @@ class Engine:
         for sample, _ in self._store.samples(self._run_id):
             self._counts.add(sample.outcome)
             self._health.watch(sample)
-            if (spent := _spent(sample)) is not None:
+            if (cost := spent(sample)) is not None:
                 self._purse.started()
-                self._purse.ended(spent)
+                self._purse.ended(cost)
         self._progress.update(self._counts)
 
     def _kept(self, group: list[Completed]) -> None:
@@ -208,8 +275,18 @@ class Engine:
             self._stopped = reason
             self._progress.note(reason)
             self._pace.close()
+            if self._warm is not None:
+                self._warm.close()
             if self._judges is not None:
                 self._judges.close()
+
+    def _break_off(self, gone: str) -> None:
+        """The system under test is gone: there is no point in asking it for the rest. Answers it gave are judged."""
+        if self._stopped is None:
+            self._broken = gone
+            self._stopped = f"the rest is not asked: {gone}"
+            self._progress.note(self._stopped)
+            self._pace.close()
 
     def _interrupt(self) -> None:
         self._interrupts += 1
@@ -221,54 +298,6 @@ class Engine:
 
     def _drop(self) -> None:
         # From here on a further Ctrl-C ends the process: a target that ignores being cancelled must not hold it up.
-        _release_signals()
-        for worker in self._workers:
+        release_signals()
+        for worker in list(self._workers):
             worker.cancel()
-
-
-def _own_cost(called: Called | None) -> float | None:
-    """What the target's answer cost; None when it was not asked, or nobody knows."""
-    return None if called is None or called.attempt.cached else called.attempt.cost
-
-
-def _spent(sample: Sample) -> float | None:
-    """What the answer and its judges cost; None when nothing was paid for, or nobody knows."""
-    calls = () if sample.judgement is None else sample.judgement.calls
-    paid = [one for one in (sample.attempt, *(call.attempt for call in calls)) if not one.cached]
-    costs = [one.cost for one in paid if one.cost is not None]
-    return sum(costs) if costs else None
-
-
-@contextlib.contextmanager
-def _rare_collection() -> Iterator[None]:
-    """Looks for garbage in circles seldom while calls are under way: saved a tenth of the CPU of a call, measured."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
-@contextlib.contextmanager
-def _signals(interrupt: object) -> Iterator[None]:
-    """Ctrl-C and a polite kill stop the run instead of the process; only the main thread can ask for that."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    for number in _CAUGHT:
-        loop.add_signal_handler(number, interrupt)  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        _release_signals()
-
-
-def _release_signals() -> None:
-    if threading.current_thread() is threading.main_thread():
-        loop = asyncio.get_running_loop()
-        for number in _CAUGHT:
-            loop.remove_signal_handler(number)

@@ -32,7 +32,9 @@ class Weighing:
             tags=case.tags,
         )
         if attempt.failure is None:
-            self._take(lambda: weigher.weigh(attempt.text or "", case, cut_off=attempt.cut_off))
+            self._take(lambda: weigher.weigh(attempt.text or "", case, attempt.status, cut_off=attempt.cut_off))
+        else:
+            self.sample.checks = weigher.unrun(case, f"the call failed: {attempt.failure.kind}")
 
     @property
     def to_judge(self) -> str | None:
@@ -63,12 +65,15 @@ class Weighing:
             sample.outcome = Outcome.JUDGE_FAILED
             told = str(error) if isinstance(error, BrokenScorer) else f"a scorer raised {raised_in_words(error)}"
             sample.findings = (Finding(BROKEN_SCALE, evidence=told),)
+            sample.checks = sample.checks or self._weigher.unrun(self.case, told)
             return
         sample.outcome = weighed.outcome
         sample.scores = weighed.scores
         sample.findings = weighed.findings
         sample.marks = weighed.marks
         sample.certainties = weighed.certainties
+        sample.checks = weighed.checks
+        sample.items = weighed.items
         sample.rung = weighed.rung
         if weighed.outcome.conclusive and weighed.to_judge is None:
             sample.score, sample.passed, sample.band = weighed.score, weighed.passed, weighed.band

@@ -12,6 +12,8 @@ from steelyard.suite.gates import COMPARE, EVERY, Gate, parse_gate
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 45 / 50 and 0.9."""
+OVER_REPEATS = ("cases", "checks", "check", "pass_all", "flaky_rate", "stability")
+"""First parts of the names of figures over the repeats of each case."""
 _GROWING = ("count", "cost", "tokens")
 """Units of sums: a sample that is missing can only have added to them."""
 
@@ -62,7 +64,7 @@ def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive:
     else:
         name = gate.metric if gate.factor is None else f"{gate.factor}.{found.name}.{gate.metric}"
         value = measure(gate, found, summary)
-        verdict, reason = _judge(gate, value, max_inconclusive)
+        verdict, reason = _judge(gate, value, summary, max_inconclusive)
     return GateResult(
         gate=gate.text,
         metric=name,
@@ -95,6 +97,8 @@ def measure(gate: Gate, found: Slice, summary: Summary) -> Estimate:
         return _share_of_scale(found.components.get(gate.subject, nothing), summary, gate.subject)
     if head == "findings":
         return _findings(gate, found, nothing)
+    if head in OVER_REPEATS:
+        return found.over_repeats.get(gate.metric, nothing)
     if head == "latency":
         return found.latency.get(tail, nothing)
     return found.totals.get({"cost.total": "cost"}.get(gate.pattern, gate.pattern.replace(".", "_")), nothing)
@@ -123,19 +127,45 @@ def _findings(gate: Gate, found: Slice, nothing: Estimate) -> Estimate:
     return Estimate(float(counts.get(gate.subject, 0)), n, found.n_planned - n) if n else nothing
 
 
-def _judge(gate: Gate, value: Estimate, max_inconclusive: float) -> tuple[Verdict, str]:
+def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: float) -> tuple[Verdict, str]:
     if value.value is None:
-        return Verdict.AMBIGUOUS, "n/a: nothing to stand on" + _missing(value)
+        return Verdict.AMBIGUOUS, "n/a: nothing to stand on" + _more_repeats(gate, summary) + _missing(value)
     if value.n < gate.min_n:
         return Verdict.AMBIGUOUS, f"n {value.n} is below the {gate.min_n} that this gate asks for" + _missing(value)
     holds = _holds(value.value, gate.operator, gate.threshold)
     verdict = Verdict.PASS if holds else Verdict.FAIL
+    if gate.pattern.endswith("held") and _could_hold(gate, value, holds=holds):
+        return Verdict.AMBIGUOUS, f"{value.n_missing} of {value.n + value.n_missing} cannot be told and could change it"
     if gate.unit in _GROWING and value.n_missing and _could_turn(gate, value.value, holds=holds):
         planned = value.n + value.n_missing
         if value.n_missing / planned > max_inconclusive + _TOLERANCE:
             return Verdict.AMBIGUOUS, f"{value.n_missing} of {planned} samples are missing and could change it"
         return verdict, _words(gate, value.value, holds=holds) + _missing(value)
     return verdict, _words(gate, value.value, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
+
+
+def _could_hold(gate: Gate, value: Estimate, *, holds: bool) -> bool:
+    """Whether those of which nobody can tell could change sides of a share of all, in which they do not hold."""
+    planned = value.n + value.n_missing
+    best = (value.value or 0.0) + value.n_missing / planned
+    if gate.operator in ("==", "!="):
+        return (
+            value.n_missing > 0
+            and _holds(gate.threshold, ">=", value.value or 0.0)
+            and _holds(best, ">=", gate.threshold)
+        )
+    return _holds(best, gate.operator, gate.threshold) is not holds
+
+
+def _more_repeats(gate: Gate, summary: Summary) -> str:
+    """What to do when a figure over repeats asks for more of them than the run has."""
+    asked = 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
+    asked = int(gate.subject) if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal() else asked
+    return (
+        f"; it asks for {asked} repeats and this run has {summary.repeats}: run with -n {asked}"
+        if summary.repeats < asked
+        else ""
+    )
 
 
 def _holds(value: float, sign: str, threshold: float) -> bool:

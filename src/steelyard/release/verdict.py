@@ -22,10 +22,12 @@ def decide(
     *,
     state: RunState | str = RunState.ENDED,
     suspect: Sequence[str] = (),
+    gone: str | None = None,
 ) -> Decision:
     """The verdict of a run: INVALID before anything else, then FAIL, AMBIGUOUS, PASS; None when nothing decides.
 
     Gates and criteria that are not secondary decide. A run that a health check found suspect is never PASS.
+    `gone` says why the system under test was not there any more when the run ended: nothing it said then is a reading.
     """
     allowed = float(suite.get("max_inconclusive", 0.05))
     criteria = declared_criteria(suite)
@@ -33,7 +35,7 @@ def decide(
         *evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed),
         *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
     )
-    broken = _why_invalid(summary.overall, allowed, RunState(state))
+    broken = (*((gone,) if gone else ()), *_why_invalid(summary.overall, allowed, RunState(state)))
     doubts = tuple(f"suspect: {reason}" for reason in suspect)
     verdict = Verdict.INVALID if broken else _verdict(found, doubtful=bool(doubts))
     shown = _reasons(found, Verdict.FAIL, Verdict.AMBIGUOUS, secondary=True)
@@ -45,7 +47,7 @@ def decide(
         reasons = (_all_hold(found), *shown)
     else:
         reasons = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS), *shown)
-    by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts))
+    by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
     return Decision(verdict, (*reasons, *doubts), found, by_variant)
 
 
@@ -64,7 +66,7 @@ def _verdict(found: Sequence[GateResult], *, doubtful: bool) -> Verdict | None:
 
 
 def _by_variant(
-    criteria: Sequence[Criterion], summary: Summary, allowed: float, state: RunState, *, doubtful: bool
+    criteria: Sequence[Criterion], summary: Summary, allowed: float, state: RunState, *, doubtful: bool, gone: bool
 ) -> tuple[VariantDecision, ...]:
     """What the criteria come to for each variant alone; left out when no criterion can decide for every one."""
     variants = summary.slices.get("variant", [])
@@ -78,7 +80,7 @@ def _by_variant(
         verdict = _verdict(found, doubtful=doubtful)
         if verdict is None:
             return ()
-        if lacking or _why_invalid(part, allowed, state):
+        if gone or lacking or _why_invalid(part, allowed, state):
             verdict = Verdict.INVALID
         decisions.append(VariantDecision(part.name, verdict, found))
     return tuple(decisions)

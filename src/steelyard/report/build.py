@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.analysis.failure_words import failure_words
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise
+from steelyard.analysis.stored import summarise_stored
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.records import Outcome, RunHeader, Sample
@@ -37,19 +37,18 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
     """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst."""
     columns = store.columns(header.id)
     judged = bool(header.suite.get("judge"))
-    judgements = store.judgements(header.id) if judged else None
-    contents = store.contents(header.id) if len(columns.finding_sample) else None
-    summary = summarise(columns, header.suite, judgements, store.certainties(header.id), contents)
-    decision = decide(summary, header.suite, state=header.state, suspect=header.suspect)
+    summary = summarise_stored(store, header.id, header.suite, columns)
+    decision = decide(
+        summary, header.suite, state=header.state, suspect=header.suspect, gone=header.options.get("broken")
+    )
     flags = failing_flags(header)
     details = _details(store, header, columns.n, max_details)
-    timed = _is_timed(header)
-    slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True) if timed else []
+    slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
     return Report(
         header=header,
         summary=summary,
         decision=decision,
-        worst=[sample_line(sample, flags, timed=timed) for sample in _worst(store, header, summary)],
+        worst=[sample_line(sample, flags) for sample in _worst(store, header, summary)],
         slowest=[sample_line(sample, flags) for sample, _ in slowest],
         details=details,
         n_samples=columns.n,
@@ -60,11 +59,6 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
         why_inconclusive=_why_inconclusive(summary, details),
         spending=store.judge_spending(header.id) if judged else None,
     )
-
-
-def _is_timed(header: RunHeader) -> bool:
-    """False for a recording that does not say how long its answers took."""
-    return not header.suite.get("untimed")
 
 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
@@ -132,7 +126,6 @@ class _Reader:
     def __init__(self, header: RunHeader) -> None:
         self._read, self._judged = _found_in_text(header), judgement_reader(header)
         self._flags = failing_flags(header)
-        self._timed = _is_timed(header)
 
     def worst_first(self, pairs: Iterable[tuple[Sample, Case]]) -> list[SampleDetail]:
         """Inconclusive samples first, so that they are never out of sight, then flagged ones, then the lowest scores.
@@ -140,7 +133,7 @@ class _Reader:
         What fails comes before what passes, whatever the score.
         """
         details = [
-            sample_detail(sample, case, self._read(sample), self._judged(sample, case), self._flags, timed=self._timed)
+            sample_detail(sample, case, self._read(sample), self._judged(sample, case), self._flags)
             for sample, case in pairs
         ]
         return sorted(details, key=lambda detail: (badness(detail), detail.line.score or 0.0))

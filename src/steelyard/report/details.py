@@ -22,9 +22,8 @@ _MOST_MARKS = 200
 _LONGEST_MARK = 200
 
 
-def sample_line(sample: Sample, flags: Collection[str] = (), *, timed: bool = True) -> SampleLine:
-    """The sample in one line, with what went wrong in a few words; `flags` are those that fail a sample, and `timed`
-    says whether it is known how long it took."""
+def sample_line(sample: Sample, flags: Collection[str] = ()) -> SampleLine:
+    """The sample in one line, with what went wrong in a few words; `flags` are those that fail a sample."""
     return SampleLine(
         case_id=sample.case_id,
         variant=sample.variant,
@@ -32,7 +31,7 @@ def sample_line(sample: Sample, flags: Collection[str] = (), *, timed: bool = Tr
         outcome=sample.outcome.value,
         score=sample.score,
         band=sample.band,
-        latency=sample.attempt.latency if timed and sample.attempt.failure is None else None,
+        latency=(sample.attempt.latency or None) if sample.attempt.failure is None else None,
         why=_why(sample, flags),
     )
 
@@ -48,13 +47,11 @@ def sample_detail(
     read: Any = None,
     judgement: JudgementDetail | None = None,
     flags: Collection[str] = (),
-    *,
-    timed: bool = True,
 ) -> SampleDetail:
     """The sample with question, truth, answer, scores and findings; `read` is what was read out of other text."""
     findings = [asdict(finding) for finding in sample.findings[:_MOST_FINDINGS]]
     return SampleDetail(
-        line=sample_line(sample, flags, timed=timed),
+        line=sample_line(sample, flags),
         input=_bounded(case.input),
         expected=_bounded(case.expected),
         answer=None if sample.attempt.text is None else shortened(sample.attempt.text, LONGEST_TEXT),

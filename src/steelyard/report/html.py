@@ -10,16 +10,20 @@ from markupsafe import Markup
 
 from steelyard.analysis.model import Estimate
 from steelyard.report import (
+    checks_tables,
     confidence_tables,
     criteria_tables,
     error_tables,
     figures,
     judged_tables,
     judged_wording,
+    latency_tables,
     said_tables,
+    stability_tables,
     tables,
     wording,
 )
+from steelyard.report.html_charts import drawn_charts
 from steelyard.report.html_page import VERDICT_SIGNS, asset, environment, policy
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.outlines import Palette, box_of, drawings
@@ -45,6 +49,7 @@ _MOST_ITEMS = 200
 _FEW_ITEMS = 10
 _MOST_CODE_GROUPS = 100
 _FEW_CODE_GROUPS = 10
+_MOST_CELLS = 100
 
 
 def to_html(report: Report) -> str:
@@ -65,7 +70,7 @@ def to_html(report: Report) -> str:
         if at_least > room and longest != _LONGEST_TEXTS[-1]:
             continue
         page = _render(report, gallery, longest).lstrip()
-        if len(page.encode()) - len(gallery.defs) <= room:
+        if len(page.encode()) - len(gallery.defs) - gallery.charts.size <= room:
             break
     return page
 
@@ -75,9 +80,10 @@ def _most_findings(longest: int) -> int:
 
 
 class Gallery:
-    """The pictures of a page, each in it once, and what is drawn on them."""
+    """The pictures and charts of a page, each in it once, and what is drawn on pictures."""
 
     def __init__(self, report: Report) -> None:
+        self.charts = drawn_charts(report)
         wanted = [picture for detail in report.details for picture in detail.pictures]
         self.pictures = load_pictures(wanted, report.header.suite_path) if wanted else {}
         shown = [place for place, picture in self.pictures.items() if not picture.problem]
@@ -122,6 +128,11 @@ def _render(report: Report, gallery: Gallery, longest: int) -> str:
             judged=judged_tables,
             further=said_tables.said(report),
             confident=confidence_tables,
+            checked=checks_tables,
+            stable=stability_tables,
+            timed=latency_tables,
+            charts=gallery.charts,
+            most_cells=_MOST_CELLS,
             reliability=drawing,
             said=judged_wording.said,
             judge_warnings=judged_wording.judge_warnings(report),

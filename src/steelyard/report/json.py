@@ -20,8 +20,10 @@ from steelyard.analysis.model import (
 from steelyard.records import RunHeader
 from steelyard.release.model import GateResult
 from steelyard.report import error_tables, judged_wording, wording
+from steelyard.report.charts.build import charts_of
 from steelyard.report.confidence_json import confidence_data
 from steelyard.report.model import Report, SampleDetail
+from steelyard.report.repeats_json import checks_data, stability_data
 from steelyard.report.taxonomy import code_of
 from steelyard.store.base import Found, Spending
 
@@ -89,6 +91,13 @@ def _whole(report: Report) -> dict[str, Any]:
         "modes": {name: _mode(figure) for name, figure in summary.modes.items()},
         "judge": None if summary.judge is None else _judge(summary.judge, report.spending),
         "confidence": None if summary.confidence is None else confidence_data(summary.confidence),
+        "checks": None if summary.checks is None else checks_data(summary.checks),
+        "stability": None if summary.stability is None else stability_data(summary.stability),
+        "latency": None if summary.latency is None else asdict(summary.latency),
+        "charts": [
+            {"name": chart.name, "title": chart.title, "about": chart.about, "spec": chart.spec}
+            for chart in charts_of(summary, report.header)
+        ],
         "failures": dict(summary.failures),
         "rungs": dict(summary.rungs),
         "tokens_in": _maybe(summary.tokens_in),
@@ -218,6 +227,7 @@ def _slice(group: Slice) -> dict[str, Any]:
         },
         "finding_samples": dict(group.finding_samples),
         "repeated": {text: _repeated(found) for text, found in group.repeated.items()},
+        "over_repeats": _estimates(group.over_repeats),
     }
 
 

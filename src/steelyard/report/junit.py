@@ -11,6 +11,7 @@ from steelyard.report import criteria_tables, figures, wording
 from steelyard.report.judged_wording import judged_lines
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.safe_text import as_text, one_line, shortened, visible
+from steelyard.suite.expectations import EXPECT
 
 _LONGEST_NAME = 300
 _LONGEST_ANSWER = 4_000
@@ -101,11 +102,21 @@ def _sample(report: Report, detail: SampleDetail, category: str) -> ElementTree.
         ElementTree.SubElement(case, "error", {"type": "set_aside", "message": _attribute(wording.aside_words(detail))})
     elif detail.passed is False or line.outcome == Outcome.MALFORMED:
         score = f"{figures.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
-        message = f"{score}: {line.why}" if line.why else score
+        why = _failed_checks(detail) or line.why
+        message = f"{score}: {why}" if why else score
         attributes = {"type": _attribute(line.band or line.outcome), "message": _attribute(message)}
         ElementTree.SubElement(case, "failure", attributes).text = visible(_findings(detail))
     ElementTree.SubElement(case, "system-out").text = visible(_account(detail))
     return case
+
+
+def _failed_checks(detail: SampleDetail) -> str:
+    """The names of the checks that failed, where everything that was found is such a check; else ""."""
+    if not detail.findings or any(finding.get("component") != EXPECT for finding in detail.findings):
+        return ""
+    named = ", ".join(as_text(finding.get("place")) for finding in detail.findings)
+    more = (detail.n_findings or 0) - len(detail.findings)
+    return f"failed {named}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _findings(detail: SampleDetail) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.report import (
+    checks_tables,
     confidence_tables,
     criteria_tables,
     error_tables,
     figures,
     judged_tables,
     judged_wording,
+    latency_tables,
     said_tables,
+    stability_tables,
     tables,
     wording,
 )
@@ -39,6 +42,8 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"### {sign} {name}: {wording.verdict_word(report)}"
     rate = wording.pass_rate(report)
     yield f"**Pass rate {safe(rate)}** &nbsp; average {safe(figures.with_base(report.summary.overall.average))}"
+    if held := checks_tables.headline(report):
+        yield f"**{safe(held)}**"
     said = [safe(reason) for reason in wording.reasons(report)[:MOST_ROWS]]
     said += [f"**SUSPECT**: {safe(reason)}" for reason in report.header.suspect[:MOST_ROWS]]
     said += [f"⚠️ {safe(warning)}" for warning in judged_wording.judge_warnings(report)]
@@ -48,6 +53,8 @@ def _parts(report: Report) -> Iterator[str]:
     yield from table_parts(tables.gates(report))
     yield from table_parts(criteria_tables.criteria(report, with_reasons=True))
     yield from table_parts(criteria_tables.by_variant(report)[0])
+    yield from table_parts(checks_tables.broken(report, MOST_ROWS))
+    yield from table_parts(stability_tables.stability(report))
     yield from table_parts(error_tables.errors(report))
     yield from table_parts(error_tables.confusions(report))
     yield from table_parts(error_tables.sections(report))
@@ -55,9 +62,8 @@ def _parts(report: Report) -> Iterator[str]:
     yield from table_parts(judged_tables.dimensions(report))
     yield from table_parts(judged_tables.flags(report))
     yield from table_parts(confidence_tables.buckets(report))
-    yield folded(
-        "Figures", [_overall(report), *_judge(report), *_confidence(report), *_bands(report), *_tables(report)]
-    )
+    parts = [_overall(report), *_over_repeats(report), *_judge(report), *_confidence(report), *_bands(report)]
+    yield folded("Figures", [*parts, *_tables(report)])
 
 
 def _tables(report: Report) -> Iterator[str]:
@@ -68,8 +74,8 @@ def _tables(report: Report) -> Iterator[str]:
     yield from table_parts(tables.components(report))
     yield from table_parts(error_tables.measures(report))
     yield from table_parts(error_tables.measures_by_variant(report)[0])
-    named = (tables.patterns, tables.worst, tables.slowest, tables.failures, tables.inconclusive)
-    for table in named:
+    slowest = () if wording.times_have_a_part(report) else (tables.slowest,)
+    for table in (tables.patterns, tables.worst, *slowest, tables.failures, tables.inconclusive):
         yield from table_parts(table(report))
 
 
@@ -78,6 +84,19 @@ def _overall(report: Report) -> str:
     if report.summary.method:
         rows.append(("Intervals", report.summary.method))
     return facts(f"Run {report.header.id}, {wording.target_name(report.header)}", rows)
+
+
+def _over_repeats(report: Report) -> Iterator[str]:
+    for title, rows in (
+        ("Expectations", checks_tables.expectations(report)),
+        ("Latency", latency_tables.latency(report)),
+    ):
+        if rows:
+            yield facts(title, rows)
+    yield from table_parts(checks_tables.by_check(report))
+    yield from table_parts(checks_tables.by_value(report))
+    yield from table_parts(stability_tables.least_stable(report, MOST_ROWS))
+    yield from table_parts(latency_tables.slowest_cases(report, MOST_ROWS))
 
 
 def _judge(report: Report) -> Iterator[str]:

@@ -214,14 +214,19 @@ def overall(report: Report) -> list[tuple[str, str]]:
     ]
     rows += [
         (f"Latency {name}", figures.with_base(summary.overall.latency[name], "s"))
-        for name in ("p50", "p95")
-        if name in summary.overall.latency
+        for name in ("p50", "p95", "p99")
+        if name in summary.overall.latency and not wording.times_have_a_part(report)
     ]
     totals = (("Tokens in", summary.tokens_in, "count"), ("Tokens out", summary.tokens_out, "count"))
     for label, total, unit in (*totals, ("Cost", summary.cost, "cost")):
         if total is not None and total.n:
             rows.append((label, f"{figures.with_base(total, unit)} (sum)"))
     return rows
+
+
+def cell_name(case_id: str, variant: str) -> str:
+    """What a case under a variant is called, over all its repeats."""
+    return f"{case_id} ({variant})" if variant else case_id
 
 
 def _name(report: Report, line: SampleLine) -> str:

@@ -12,13 +12,16 @@ from rich.text import Text
 from steelyard.analysis.model import Estimate
 from steelyard.records import Verdict
 from steelyard.report import (
+    checks_tables,
     confidence_tables,
     criteria_tables,
     error_tables,
     figures,
     judged_tables,
     judged_wording,
+    latency_tables,
     said_tables,
+    stability_tables,
     tables,
     wording,
 )
@@ -31,6 +34,8 @@ _MOST_GROUPS = 20
 _MOST_TAGS = 10
 _MOST_PATTERNS = 8
 _MOST_GATES = 40
+_MOST_BROKEN = 12
+_MOST_CELLS = 4
 _BAR_WIDTH = 20
 
 
@@ -59,6 +64,7 @@ class _View(Layout):
         yield from self.decision()
         yield from self.overall()
         yield from self.judge()
+        yield from self.over_repeats()
         yield from self.bands()
         for factor in self.report.summary.slices:
             yield from self.table(self.slices(factor))
@@ -66,17 +72,20 @@ class _View(Layout):
         yield from self.table(judged_tables.flags(self.report))
         for table in said_tables.said(self.report):
             yield from self.table(table)
-        yield from self.table(tables.components(self.report))
+        if not checks_tables.says_it_all(self.report):
+            yield from self.table(tables.components(self.report))
         yield from self.table(error_tables.measures(self.report))
         yield from self.fitting(*error_tables.measures_by_variant(self.report))
         yield from self.table(error_tables.errors(self.report))
         yield from self.table(error_tables.confusions(self.report))
         yield from self.table(error_tables.sections(self.report))
         yield from self.confidence()
-        yield from self.table(tables.patterns(self.report, _MOST_PATTERNS))
-        yield from self.table(tables.priorities(self.report))
-        yield from self.table(tables.worst(self.report))
-        yield from self.table(tables.slowest(self.report))
+        if not checks_tables.says_it_all(self.report):
+            yield from self.table(tables.patterns(self.report, _MOST_PATTERNS))
+            yield from self.table(tables.priorities(self.report))
+            yield from self.table(tables.worst(self.report))
+        if not wording.times_have_a_part(self.report):
+            yield from self.table(tables.slowest(self.report))
         yield from self.table(tables.failures(self.report))
         yield from self.table(tables.inconclusive(self.report))
         yield Text()
@@ -100,6 +109,8 @@ class _View(Layout):
         yield Text()
         yield Text.assemble((f" {word} ", STYLES[word] + " reverse"), f" {wording.verdict_meaning(report)}")
         yield Padding(self.text(f"Pass rate {wording.pass_rate(report)}", "bold"), (0, 0, 0, 1))
+        if held := checks_tables.headline(report):
+            yield Padding(self.text(held, "bold"), (0, 0, 0, 1))
         for reason in wording.reasons(report):
             yield self.bullet("-", reason)
         for warning in report.header.suspect:
@@ -117,6 +128,17 @@ class _View(Layout):
 
     def judge(self) -> Iterator[RenderableType]:
         yield from self.facts("Judge", judged_tables.judge(self.report))
+
+    def over_repeats(self) -> Iterator[RenderableType]:
+        """Expectations, stability and latency, each with the cases to look at first."""
+        report = self.report
+        yield from self.facts("Expectations", checks_tables.expectations(report))
+        yield from self.table(checks_tables.broken_by_case(report, _MOST_BROKEN))
+        yield from self.table(checks_tables.by_check(report))
+        yield from self.table(stability_tables.stability(report))
+        yield from self.table(stability_tables.least_stable(report, _MOST_CELLS))
+        yield from self.facts("Latency", latency_tables.latency(report))
+        yield from self.table(latency_tables.slowest_cases(report, _MOST_CELLS))
 
     def confidence(self) -> Iterator[RenderableType]:
         yield from self.facts("Confidence", confidence_tables.confidence(self.report))

@@ -14,6 +14,7 @@ from steelyard.report.judged_wording import aside_sentence, mode_sentence
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.safe_text import clipped
 from steelyard.store.base import Found
+from steelyard.suite.rate import load_in_words
 
 NO_VERDICT = "NO VERDICT"
 _KINDS = "what failed: "
@@ -178,7 +179,7 @@ def notes(report: Report) -> list[str]:
     """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
     header = report.header
     begun = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header)]
-    found = [*begun, _strict(header), _repeats(report), mode_sentence(report), aside_sentence(report)]
+    found = [*begun, _strict(header), _repeats(report), _load(header), mode_sentence(report), aside_sentence(report)]
     return [note for note in found if note]
 
 
@@ -242,6 +243,30 @@ def is_strict(header: RunHeader) -> bool:
 
 def _repeats(report: Report) -> str:
     return f"{report.summary.repeats} repeats of each case" if report.summary.repeats > 1 else ""
+
+
+def _load(header: RunHeader) -> str:
+    """How the calls were made, where that was not the usual way: at a rate, or after a warm-up."""
+    load = header.options.get("load") or {}
+    said = [f"open load: {load_in_words(load)}"] if load.get("rate") else []
+    if late := load.get("held_up"):
+        said.append(f"{figures.counted(late, 'call')} had to wait for one of the {load['concurrency']:,} under way")
+    if warm := load.get("warm_up"):
+        failed = load.get("warm_up_failed")
+        said.append(
+            f"after {figures.counted(warm, 'warm-up call')}" + (f", {failed:,} of which failed" if failed else "")
+        )
+    return "; ".join(said)
+
+
+def times_have_a_part(report: Report) -> bool:
+    """True when times have a part of their own: of a suite that looks at repeats or times, and under an open load."""
+    summary = report.summary
+    if summary.latency is None:
+        return False
+    limits = report.header.suite.get("latency") or {}
+    asked = summary.checks is not None or summary.stability is not None or any(limits.values())
+    return asked or summary.latency.queued is not None
 
 
 def not_shown(report: Report) -> str:

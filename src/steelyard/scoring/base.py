@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from steelyard.records import Box, Certainty, Mark, Span
+from steelyard.records import Box, Certainty, Check, Mark, Span
 from steelyard.suite.case import Case
 from steelyard.suite.paths import MISSING, Getter, compile_path
 
@@ -77,6 +77,8 @@ class Reading:
     """What was measured, by name, for the rules that bind a judge: numbers, true or false; lists only to be shown."""
     certainties: tuple[Certainty, ...] = ()
     """What the answer claims with a confidence, and whether each claim is right."""
+    checks: tuple[Check, ...] = ()
+    """Named expectations and what became of each."""
     misshapen: str = ""
     """Why the answer is in no shape that this scorer can read; the whole answer then counts as malformed."""
 
@@ -204,6 +206,15 @@ class Scorer(BaseModel):
     def everything(self, cases: Sequence[Case]) -> Any:  # noqa: ARG002 - for those that override it
         """An answer that holds what is true of any of these cases, for `audit` of scorers of sets; None for others."""
         return None
+
+    def everything_at(self, cases: Sequence[Case]) -> dict[str, Any]:
+        """The same by path into the answer, for scorers that look at more than one place; empty for others."""
+        value = self.everything(cases)
+        return {} if value is None else {self.answer or "": value}
+
+    def asks_nothing(self, case: Case) -> bool:  # noqa: ARG002 - for those that override it
+        """True when a well-formed answer that holds nothing may be right for the case."""
+        return False
 
     def blankets(self, case: Case) -> Mapping[str, Any]:  # noqa: ARG002 - for those that override it
         """Answers that lie over all of the case's question, by name, for `audit` of scorers that look for places."""

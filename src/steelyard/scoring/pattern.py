@@ -12,10 +12,7 @@ from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.normalise import as_text
 from steelyard.suite.case import Case
 from steelyard.suite.paths import Getter, compile_path
-
-# A group that repeats without limit and whose last part repeats without limit too, such as (a+)+ or (\w*\s?)*:
-# on text that almost fits, Python's matcher then tries a number of ways that doubles with each character.
-_REPEATED_REPEAT = re.compile(r"(?:[^\\]|^)(?:\\\\)*[+*}]\??(?:[^()\\|]\?|\\.\?)?\)(?:[+*]|\{\d*,\})")
+from steelyard.suite.patterns import refuse_runaway
 
 
 def matches(text: str, pattern: re.Pattern[str], *, whole: bool, max_characters: int) -> float:
@@ -33,8 +30,7 @@ def compile_pattern(text: str, *, ignore_case: bool) -> re.Pattern[str]:
         pattern = re.compile(text, re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{text!r} is not a regular expression: {error}") from None
-    if _REPEATED_REPEAT.search(text):
-        raise ValueError(f"{text!r} repeats a group that ends in a repeat: it can take forever; write it without")
+    refuse_runaway(text)
     if pattern.search("") is not None:
         raise ValueError(f"{text!r} fits an empty answer, so every answer would earn full marks")
     return pattern

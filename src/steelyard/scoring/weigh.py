@@ -11,14 +11,18 @@ from typing import Any, Final
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.errors import Mistake, SteelyardError, SuiteError, raised_in_words
-from steelyard.records import BROKE_OFF, Box, Certainty, Finding, Judgement, Mark, Outcome, Score
+from steelyard.records import BROKE_OFF, Box, Certainty, Check, Finding, Item, Judgement, Mark, Outcome, Score
 from steelyard.scoring.base import Fault, Reading
+from steelyard.scoring.check_base import Answered
+from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.judged import JUDGE, read_judgement
 from steelyard.scoring.normalise import as_text, has_phrase, normalise
 from steelyard.scoring.said import said_scores
+from steelyard.scoring.stability import items_of
 from steelyard.suite.case import Case
 from steelyard.suite.model import Component, SuiteModel
 from steelyard.suite.paths import MISSING, compile_path
+from steelyard.suite.patterns import Unsearchable
 
 FORMAT: Final = "FORMAT"
 """The code of an answer that cannot be read or does not fit the schema."""
@@ -35,6 +39,8 @@ _ROUNDING: Final = 10.0**-_PRECISION
 _FRACTIONS: Final = (0.0, 1.0)
 _LONGEST_QUOTE: Final = 300
 _MOST_UNKNOWN_WORDS: Final = 12
+_ERRORS: Final = 400
+"""Statuses from here on are errors."""
 
 
 class BrokenScorer(Exception):
@@ -61,6 +67,10 @@ class Weighed:
     weight: float = 0.0
     """The sum of the weights of the components, and of what they earned."""
     certainties: tuple[Certainty, ...] = ()
+    checks: tuple[Check, ...] = ()
+    """Every expectation that applies to the case."""
+    items: tuple[Item, ...] | None = None
+    """What repeats are compared by; None when the suite compares nothing, or the case expects an error."""
 
 
 class Weigher:
@@ -80,23 +90,47 @@ class Weigher:
         self._order = {kind.code: place for place, kind in enumerate(suite.taxonomy)}
         self._judge = suite.judge
         self._judged_place = compile_path(suite.judge.of) if suite.judge is not None and suite.judge.of else None
+        scorers = [scorer for _, scorer in self.components]
+        self._expect = next((scorer for scorer in scorers if isinstance(scorer, Expectations)), None)
+        self._stability = suite.stability
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
 
-    def weigh(self, text: str, case: Case, *, cut_off: bool = False) -> Weighed:
+    def weigh(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Weighed:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.
 
-        JSON that was `cut_off` at the limit of tokens is not mended: whatever is missing was never said.
+        `status` is the HTTP status it came with. A case that expects an error is not held against the schema. JSON that
+        was `cut_off` at the limit of tokens is not mended: whatever is missing was never said.
         """
         if self._judge is not None and not text.strip():
             return self._malformed(text, case, ["the answer is empty: there is nothing to judge"])
+        expects_error = self.expects_error(case)
+        if self._expect is not None and self._expect.needs_status and not expects_error and (status or 0) >= _ERRORS:
+            return self._malformed(text, case, [f"it came with status {status}, and no error is expected"])
         if not self._is_json:
-            return self._weigh(text, text, case, None)
-        climbed = climb(text, self._validator, repair=self._repair and not cut_off)
-        if climbed.rung is None:
+            return self._weigh(text, Answered(text, text, status), case, None)
+        climbed = climb(text, None if expects_error else self._validator, repair=self._repair and not cut_off)
+        if climbed.rung is None and not expects_error:
             return self._malformed(text, case, (BROKE_OFF, *climbed.problems) if cut_off else climbed.problems)
-        return self._weigh(text, climbed.value, case, climbed.rung)
+        try:
+            return self._weigh(text, Answered(text, climbed.value, status), case, climbed.rung)
+        except Unsearchable as error:
+            # The items that repeats are compared by cannot be looked for.
+            return self._malformed(text, case, [str(error)], fits=True)
 
-    def _weigh(self, text: str, answer: Any, case: Case, rung: str | None) -> Weighed:
+    def expects_error(self, case: Case) -> bool:
+        """True when the right answer to the case is an error."""
+        return self._expect is not None and self._expect.expects_error(case)
+
+    def _items(self, answer: Any, case: Case) -> tuple[Item, ...] | None:
+        return None if self._stability is None or self.expects_error(case) else items_of(self._stability, answer)
+
+    def unrun(self, case: Case, why: str) -> tuple[Check, ...]:
+        """The checks of a case for which no answer could be weighed: none of them ran."""
+        return () if self._expect is None else self._expect.unrun(case, why)
+
+    def _weigh(self, text: str, answered: Answered, case: Case, rung: str | None) -> Weighed:
+        answer = answered.answer
+        checks: tuple[Check, ...] = ()
         scores: list[Score] = []
         findings: list[Finding] = []
         marks: tuple[Mark, ...] = ()
@@ -104,9 +138,10 @@ class Weigher:
         certainties: tuple[Certainty, ...] = ()
         earned = weight = 0.0
         for component, scorer in self.components:
-            reading = _read(component, scorer, answer, case)
+            reading = _read(component, scorer, answered, case)
             if reading.misshapen:
-                return self._malformed(text, case, [reading.misshapen])
+                return self._malformed(text, case, [reading.misshapen], fits=True)
+            checks += reading.checks
             if reading.metrics:
                 metrics[component.name] = reading.metrics
             if reading.value is None:
@@ -143,13 +178,16 @@ class Weigher:
             earned,
             weight,
             certainties,
+            checks,
+            self._items(answer, case),
         )
         return weighed if self._judge is None else self._for_judge(weighed, text, answer, case)
 
     def _for_judge(self, weighed: Weighed, text: str, answer: Any, case: Case) -> Weighed:
         to_judge = self._text_to_judge(text, answer)
         if not to_judge.strip():
-            return self._malformed(text, case, ["the part of the answer that is to be judged is missing or empty"])
+            missing = "the part of the answer that is to be judged is missing or empty"
+            return self._malformed(text, case, [missing], fits=True)
         return replace(weighed, to_judge=to_judge)
 
     def _text_to_judge(self, text: str, answer: Any) -> str:
@@ -198,7 +236,8 @@ class Weigher:
         severity = self._severity[finding.code]
         return replace(finding, severity=severity) if finding.severity == "error" else finding
 
-    def _malformed(self, text: str, case: Case, problems: Sequence[str]) -> Weighed:
+    def _malformed(self, text: str, case: Case, problems: Sequence[str], *, fits: bool = False) -> Weighed:
+        """Worth nothing; `fits` says that the schema is not to blame."""
         finding = Finding(
             FORMAT,
             expected=self._shape,
@@ -208,7 +247,9 @@ class Weigher:
             gain=1.0,
         )
         scores = self._counted_as_nothing(case) if self._counting else ()
-        return Weighed(Outcome.MALFORMED, 0.0, self._passed(0.0), self._band(0.0), scores, (finding,), None)
+        checks = () if self._expect is None else self._expect.unread(case, finding.evidence, fits=fits)
+        passed, band = self._passed(0.0), self._band(0.0)
+        return Weighed(Outcome.MALFORMED, 0.0, passed, band, scores, (finding,), None, checks=checks)
 
     def _counted_as_nothing(self, case: Case) -> tuple[Score, ...]:
         """Scores that hold only the counts of what should have been answered."""
@@ -263,9 +304,11 @@ class Weigher:
         return None
 
 
-def _read(component: Component, scorer: Any, answer: Any, case: Case) -> Reading:
+def _read(component: Component, scorer: Any, answered: Answered, case: Case) -> Reading:
     try:
-        reading: Reading = scorer.read(answer, case)
+        if isinstance(scorer, Expectations):
+            return scorer.weigh(answered, case)
+        reading: Reading = scorer.read(answered.answer, case)
     except SteelyardError:
         raise
     except Exception as error:

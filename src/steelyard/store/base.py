@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.records import Finding, Judgement, Outcome, RunHeader, Sample
+from steelyard.records import Finding, Item, Judgement, Outcome, RunHeader, Sample
 from steelyard.suite.case import Case
 
 if TYPE_CHECKING:
@@ -113,6 +113,34 @@ class Certainties:
 
 
 @dataclass(slots=True)
+class Checks:
+    """Every check of a run's answers as columns, in the order of the plan, those of failed calls included."""
+
+    sample: np.ndarray
+    """The position of its sample in `Columns`."""
+    name: np.ndarray
+    """Codes into `names`."""
+    names: list[str]
+    state: np.ndarray
+    """Codes into `states`."""
+    states: list[str]
+    """The values of `CheckState`, in the order of its members."""
+    detail: np.ndarray
+    """Codes into `details`."""
+    details: list[str]
+    """Each once."""
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    """NaN where there is none."""
+
+    @property
+    def n(self) -> int:
+        """How many checks there are."""
+        return len(self.name)
+
+
+@dataclass(slots=True)
 class Columns:
     """A run's samples as columns, in the order they were planned; memory is bounded by numbers, not by answers.
 
@@ -160,6 +188,14 @@ class Columns:
     """Component name to the name of a count to its values; NaN where nothing was counted."""
     latency: np.ndarray = field(default_factory=lambda: _empty())
     """Seconds; NaN where no answer came."""
+    first_byte: np.ndarray = field(default_factory=lambda: _empty())
+    """Seconds until the body began; NaN where the target cannot tell, or no answer came."""
+    queued: np.ndarray = field(default_factory=lambda: _empty())
+    """Seconds that the call was sent late under an open load; NaN under a closed one."""
+    cached: np.ndarray = field(default_factory=lambda: _empty())
+    """True where the answer came from the cache."""
+    error_answer: np.ndarray = field(default_factory=lambda: _empty())
+    """True where the answer is an HTTP error that is no failure, because the case asks for it."""
     tokens_in: np.ndarray = field(default_factory=lambda: _empty())
     tokens_out: np.ndarray = field(default_factory=lambda: _empty())
     cost: np.ndarray = field(default_factory=lambda: _empty())
@@ -243,6 +279,15 @@ class Store(Protocol):
         """What the run's answers claimed with a confidence; nothing, and nothing is read, where they claimed none."""
         ...
 
+    def checks(self, run_id: str) -> Checks:
+        """What became of the run's expectations; nothing, and nothing is read, where there are none."""
+        ...
+
+    def items(self, run_id: str) -> Iterator[tuple[int, tuple[Item, ...]]]:
+        """What repeats are compared by, of every answer that could be read (also one with no items), streamed in the
+        order of the plan with the position of its sample in `Columns`."""
+        ...
+
     def contents(self, run_id: str) -> Contents:
         """Which cases the run's samples asked and what was taken for what in them, as digests beside `columns`."""
         ...
@@ -260,7 +305,8 @@ class Store(Protocol):
         ...
 
     def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
-        """Median latencies, in seconds, of the suite's earlier ended runs with the same target."""
+        """Median latencies, in seconds from when a call was sent, of the suite's earlier ended runs with the same
+        target."""
         ...
 
     def cached(self, key: str) -> dict[str, Any] | None: ...

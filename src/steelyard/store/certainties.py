@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.records import Certainty
 from steelyard.store.base import Certainties
 from steelyard.store.database import Row, Session
+from steelyard.store.places import codes_of, places_of
 from steelyard.store.text import to_json
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ PIECE = 500
 """Samples read at a time."""
 
 _CLAIMS = "SELECT seq, content FROM certainties WHERE run = ? ORDER BY seq"
-_RANGE = "SELECT count(*), min(seq), max(seq) FROM samples WHERE run = ?"
-_PLACES = "SELECT seq FROM samples WHERE run = ? ORDER BY seq"
 
 
 def certainties_text(certainties: Sequence[Certainty]) -> str:
@@ -59,14 +58,14 @@ def read_certainties(session: Session, run: int) -> Certainties:
     places: np.ndarray | None = None
     for rows in session.stream(_CLAIMS, (run,), PIECE):
         if places is None:
-            places = _places(session, run)
+            places = places_of(session, run)
         seqs, confidence, right, labels = _piece(rows)
         samples.append(np.searchsorted(places, seqs).astype(np.uint32))
         # Not known is NaN; a confidence that came as no number is NaN too, and told apart by `stated`.
         confidences.append(np.array(confidence, dtype=float))
         unstated.append(_unstated(confidence, confidences[-1]))
         rights.append(np.frombuffer(right.encode(), dtype=np.uint8) == ord("1"))
-        kinds.append(_codes(labels, known))
+        kinds.append(codes_of(labels, known))
     n_absent = np.zeros(0, dtype=bool)
     return Certainties(
         sample=np.concatenate([np.zeros(0, dtype=np.uint32), *samples]),
@@ -100,24 +99,3 @@ def _unstated(given: list[Any], numbers: np.ndarray) -> np.ndarray:
     for place in np.flatnonzero(unstated):
         unstated[place] = given[place] is None
     return unstated
-
-
-def _codes(labels: list[str], known: dict[str, int]) -> np.ndarray:
-    """Codes of the labels, each new one taking the next."""
-    import numpy as np
-
-    for label in dict.fromkeys(labels):
-        known.setdefault(label, len(known))
-    return np.fromiter(map(known.__getitem__, labels), np.uint32, len(labels))
-
-
-def _places(session: Session, run: int) -> np.ndarray:
-    """The place in the plan of every sample, in order."""
-    import numpy as np
-
-    n, first, last = session.execute(_RANGE, (run,))[0]
-    if last - first + 1 == n:
-        # Nothing was left out of the plan: no need to read what can be counted.
-        return np.arange(first, last + 1)
-    pieces = [np.array(rows, dtype=np.int64).ravel() for rows in session.stream(_PLACES, (run,), 20_000)]
-    return np.concatenate(pieces)

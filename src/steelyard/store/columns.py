@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import operator
-import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import compress
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from steelyard.records import Outcome
 from steelyard.store.base import Columns
 from steelyard.store.database import Session
 from steelyard.store.load import layouts_of
-from steelyard.store.text import from_stored
+from steelyard.store.narrow import REAL, Column, Names, PackedTexts
 from steelyard.store.weighed import Layout
 
 PIECE = 1_000
@@ -30,95 +29,35 @@ FROM samples WHERE run = ? ORDER BY seq
 _TEXTS = ("variant", "outcome", "band", "category", "difficulty", "rung", "mode")
 _BY_CASE = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
 _OWNERS = "SELECT DISTINCT attempt_run FROM samples WHERE run = ?"
-_ATTEMPTS = """
-SELECT seq, CASE WHEN failure_kind IS NULL THEN latency END, tokens_in, tokens_out, cost, failure_kind
-FROM attempts WHERE run = ? ORDER BY seq
+_ATTEMPTS = "SELECT seq, failure_kind, {} FROM attempts WHERE run = ? ORDER BY seq"
+_NUMBERS = {
+    # What another tool recorded without a time has none: it did not take 0 s.
+    "latency": "CASE WHEN failure_kind IS NULL AND latency > 0 THEN latency END",
+    "tokens_in": "tokens_in",
+    "tokens_out": "tokens_out",
+    "cost": "cost",
+}
+_RARE_NUMBERS = {
+    "first_byte": "CASE WHEN failure_kind IS NULL THEN first_byte END",
+    "queued": "queued",
+    "cached": "cached",
+    "error_answer": "CASE WHEN failure_kind IS NULL AND status >= 400 THEN 1 END",
+}
+_HAS_RARE = """
+SELECT 1 FROM attempts WHERE run = ? AND
+(first_byte IS NOT NULL OR queued IS NOT NULL OR cached <> 0 OR (failure_kind IS NULL AND status >= 400)) LIMIT 1
 """
-_MEASURED = ("latency", "tokens_in", "tokens_out", "cost")
 _N_FINDINGS = "SELECT count(*) FROM findings WHERE run = ?"
 _FINDINGS = "SELECT seq, code, component, gain, section FROM findings WHERE run = ? ORDER BY seq, position"
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? ORDER BY seq, position"
-
-_WHOLE = (np.int8, np.int16, np.int32, np.int64)
-_REAL = (np.float16, np.float32, np.float64)
-
-
-class _Column:
-    """Values in the narrowest type that holds all of them exactly; what was not put is absent (-1 or NaN)."""
-
-    def __init__(self, n: int, kinds: Sequence[type] = _WHOLE) -> None:
-        self._wider = list(kinds[1:])
-        self.values: np.ndarray = np.full(n, np.nan if kinds is _REAL else -1, dtype=kinds[0])
-
-    def put(self, where: slice | np.ndarray, piece: np.ndarray) -> None:
-        with np.errstate(over="ignore"):
-            while not np.array_equal(piece.astype(self.values.dtype), piece, equal_nan=True):
-                self.values = self.values.astype(self._wider.pop(0))
-        self.values[where] = piece
-
-
-class _Names:
-    """Gives each text its code, in the order of first appearance; an absent text is -1."""
-
-    def __init__(self, first: Sequence[str] = ()) -> None:
-        self._known: dict[str | None, int] = {None: -1}
-        self.texts: list[str] = []
-        self.codes(first)
-
-    def codes(self, texts: Sequence[str | None]) -> np.ndarray:
-        try:
-            return np.fromiter(map(self._known.__getitem__, texts), np.int64, len(texts))
-        except KeyError:
-            for text in dict.fromkeys(texts):
-                if text is not None and text not in self._known:
-                    self._known[text] = len(self.texts)
-                    self.texts.append(from_stored(text))
-            return self.codes(texts)
-
-
-class _PackedTexts(Sequence[str]):
-    """Many sorted texts, packed together: a million ids would be a hundred million bytes as strings."""
-
-    _EACH = 500
-
-    def __init__(self) -> None:
-        self._packed: list[bytes] = []
-        self._loose: list[str] = []
-
-    def extend(self, stored: Sequence[str]) -> None:
-        self._loose.extend(stored)
-        while len(self._loose) >= self._EACH:
-            # No stored text contains this character.
-            self._packed.append(zlib.compress("\0".join(self._loose[: self._EACH]).encode(), 1))
-            del self._loose[: self._EACH]
-
-    def __len__(self) -> int:
-        return len(self._packed) * self._EACH + len(self._loose)
-
-    def __iter__(self) -> Iterator[str]:
-        # One by one each pack would be unpacked 500 times.
-        for packed in self._packed:
-            yield from map(from_stored, zlib.decompress(packed).decode().split("\0"))
-        yield from map(from_stored, self._loose)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(*place.indices(len(self)))]
-        pack, at = divmod(range(len(self))[place], self._EACH)
-        texts = self._loose if pack == len(self._packed) else zlib.decompress(self._packed[pack]).decode().split("\0")
-        return from_stored(texts[at])
 
 
 class _Cases:
     """The codes of cases whose ids come in order, so that none need be looked up; useless once one does not."""
 
     def __init__(self, n: int) -> None:
-        self.codes = _Column(n)
-        self.ids = _PackedTexts()
+        self.codes = Column(n)
+        self.ids = PackedTexts()
         self.in_order = True
         self._last = ""
 
@@ -140,12 +79,12 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
     declared = [component["name"] for component in suite.get("components", ())]
     known = [score for layout in layouts.values() for score in layout]
     components = dict.fromkeys([*declared, *(name for name, _weight, _counts in known)])
-    names = {column: _Names() for column in _TEXTS}
-    names["outcome"] = _Names([outcome.value for outcome in Outcome])
-    names["band"] = _Names([band["name"] for band in suite.get("bands", ())])
-    whole = {column: _Column(n) for column in ("repeat", "passed", *_TEXTS)}
-    score, parts = _Column(n, _REAL), {name: _Column(n, _REAL) for name in components}
-    counted = {(name, count): _Column(n, _REAL) for name, _weight, counts in known for count in counts}
+    names = {column: Names() for column in _TEXTS}
+    names["outcome"] = Names([outcome.value for outcome in Outcome])
+    names["band"] = Names([band["name"] for band in suite.get("bands", ())])
+    whole = {column: Column(n) for column in ("repeat", "passed", *_TEXTS)}
+    score, parts = Column(n, REAL), {name: Column(n, REAL) for name in components}
+    counted = {(name, count): Column(n, REAL) for name, _weight, counts in known for count in counts}
     # As wide as what is looked up in it, which numpy would otherwise widen again and again.
     places = np.empty(n, dtype=np.int64)
     cases = _Cases(n)
@@ -197,8 +136,8 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
 
 
 def _put_parts(
-    parts: dict[str, _Column],
-    counted: dict[tuple[str, str], _Column],
+    parts: dict[str, Column],
+    counted: dict[tuple[str, str], Column],
     piece: slice,
     layouts: dict[int, Layout],
     used: Sequence[int],
@@ -217,7 +156,7 @@ def _put_parts(
             column.put(piece.start + where, matrix[:, position])
 
 
-def _by_component(counted: dict[tuple[str, str], _Column]) -> dict[str, dict[str, np.ndarray]]:
+def _by_component(counted: dict[tuple[str, str], Column]) -> dict[str, dict[str, np.ndarray]]:
     nested: dict[str, dict[str, np.ndarray]] = {}
     for (name, count), column in counted.items():
         nested.setdefault(name, {})[count] = column.values
@@ -228,7 +167,7 @@ class _Listing:
     """Texts listed for samples, as codes in the narrowest type."""
 
     def __init__(self) -> None:
-        self.names = _Names()
+        self.names = Names()
         self._codes = array("I")
 
     def take(self, texts: Sequence[str]) -> None:
@@ -252,7 +191,7 @@ def _findings(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
     """Positions of samples, and of each finding in them the code, the component, the gain and the section."""
     n = session.execute(_N_FINDINGS, (run,))[0][0]
     places, codes, components, sections = array("I"), _Listing(), _Listing(), _Listing()
-    gain = _Column(n, _REAL)
+    gain = Column(n, REAL)
     for rows in session.stream(_FINDINGS, (run,), PIECE):
         seqs, code, component, gains, section = zip(*rows, strict=True)
         gain.put(slice(len(places), len(places) + len(rows)), np.array(gains))
@@ -278,18 +217,27 @@ def _positions(seq: np.ndarray, seqs: Sequence[int]) -> bytes:
 
 def _attempts(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
     """Numbers of the attempts, which a rescored run shares with an earlier one that may hold more of them."""
-    measured = {column: _Column(len(seq), _REAL) for column in _MEASURED}
-    failure, names = _Column(len(seq)), _Names()
+    measured = {column: Column(len(seq), REAL) for column in _NUMBERS | _RARE_NUMBERS}
+    failure, names = Column(len(seq)), Names()
     for (owner,) in session.execute(_OWNERS, (run,)):
-        for rows in session.stream(_ATTEMPTS, (owner,), PIECE):
-            seqs, *values, kinds = zip(*rows, strict=True)
-            found = np.array(seqs)
-            where = np.searchsorted(seq, found)
-            here = (where < len(seq)) & (seq[np.minimum(where, len(seq) - 1)] == found)
-            for column, numbers in zip(measured.values(), values, strict=True):
-                column.put(where[here], np.array(numbers, dtype=float)[here])
-            failure.put(where[here], names.codes(kinds)[here])
-    return {column: each.values for column, each in measured.items()} | {
-        "failure": failure.values,
-        "failures": names.texts,
-    }
+        # To look once is half the price of bringing four empty columns along.
+        wanted = _NUMBERS | _RARE_NUMBERS if session.execute(_HAS_RARE, (owner,)) else _NUMBERS
+        for rows in session.stream(_ATTEMPTS.format(", ".join(wanted.values())), (owner,), PIECE):
+            seqs, kinds, *values = zip(*rows, strict=True)
+            there, here = _shared(seq, np.array(seqs))
+            for column, numbers in zip(wanted, values, strict=True):
+                measured[column].put(there, np.array(numbers, dtype=float)[here])
+            failure.put(there, names.codes(kinds)[here])
+    numbered = {column: each.values for column, each in measured.items()}
+    marked = {column: numbered[column] == 1 for column in ("cached", "error_answer")}
+    return numbered | marked | {"failure": failure.values, "failures": names.texts}
+
+
+def _shared(seq: np.ndarray, found: np.ndarray) -> tuple[slice | np.ndarray, slice | np.ndarray]:
+    """Where in `seq` those of the found places are that it holds, and which of them these are."""
+    where = np.searchsorted(seq, found)
+    held = (where < len(seq)) & (seq[np.minimum(where, len(seq) - 1)] == found)
+    if held.all() and where[-1] - where[0] + 1 == len(where):
+        # As good as always: a run with attempts of its own, all in one piece.
+        return slice(where[0], where[-1] + 1), slice(None)
+    return where[held], held

@@ -13,6 +13,7 @@ from typing import Any
 from steelyard.records import Attempt, Ballot, Failure, Finding, JudgeCall, Judgement, Mode, Remark
 from steelyard.store.finding_form import finding_data, finding_from
 from steelyard.store.text import to_json
+from steelyard.store.weighed import finite_or_none
 
 
 def attempt_data(attempt: Attempt) -> dict[str, Any]:
@@ -31,6 +32,7 @@ def attempt_data(attempt: Attempt) -> dict[str, Any]:
         "model": attempt.model,
         "cached": attempt.cached,
         "failure": None if failure is None else {"kind": failure.kind, "message": failure.message},
+        **_waits(attempt),
         **cut_off,
     }
 
@@ -39,6 +41,11 @@ def attempt_from(data: dict[str, Any]) -> Attempt:
     """The attempt back from `attempt_data`."""
     failure = data["failure"]
     return Attempt(**(data | {"failure": None if failure is None else Failure(**failure)}))
+
+
+def _waits(attempt: Attempt) -> dict[str, float]:
+    waits = {"first_byte": finite_or_none(attempt.first_byte), "queued": finite_or_none(attempt.queued)}
+    return {name: seconds for name, seconds in waits.items() if seconds is not None}
 
 
 def call_data(call: JudgeCall) -> dict[str, Any]:

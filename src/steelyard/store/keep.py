@@ -11,8 +11,8 @@ from steelyard.store.load import layouts_of
 from steelyard.store.rows import (
     ANSWER_COLUMNS,
     ATTEMPT_COLUMNS,
+    BESIDE_COLUMNS,
     CALL_COLUMNS,
-    CERTAINTY_COLUMNS,
     JUDGEMENT_COLUMNS,
     SAMPLE_COLUMNS,
     TAG_COLUMNS,
@@ -131,4 +131,6 @@ def _insert(session: Session, batch: Batch) -> None:
     session.insert("findings", FINDING_COLUMNS, batch.findings)
     session.insert("tags", TAG_COLUMNS, batch.tags)
     session.insert("judgements", JUDGEMENT_COLUMNS, batch.judgements)
-    session.insert("certainties", CERTAINTY_COLUMNS, batch.certainties)
+    session.insert("certainties", BESIDE_COLUMNS, batch.certainties)
+    session.insert("checks", BESIDE_COLUMNS, batch.checks)
+    session.insert("items", BESIDE_COLUMNS, batch.items)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
-from steelyard.records import Certainty, Finding, Judgement, Outcome, Sample
+from steelyard.records import Finding, Judgement, Outcome, Sample
 from steelyard.store.base import Found
 from steelyard.store.certainties import certainties_from
+from steelyard.store.checks import checks_from
 from steelyard.store.database import Row, Session, in_pieces, placeholders
+from steelyard.store.items import items_from
 from steelyard.store.judged import judgement_stored
-from steelyard.store.rows import ATTEMPT_COLUMNS, SAMPLE_COLUMNS, attempt_from, case_from, sample_from
+from steelyard.store.rows import ATTEMPT_COLUMNS, SAMPLE_COLUMNS, Beside, attempt_from, case_from, sample_from
 from steelyard.store.text import from_stored, to_stored
 from steelyard.store.weighed import FINDING_COLUMNS, Layout, finding_from, layout_from
 from steelyard.suite.case import Case
+
+Kept = TypeVar("Kept")
 
 PAGE = 500
 """How many samples or cases are in memory at a time."""
@@ -38,8 +43,6 @@ ORDER BY f.seq, f.position LIMIT ?
 _TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
 _IN_ORDER = " ORDER BY seq, position"
 _HAS_JUDGE = "SELECT 1 FROM judgements WHERE run = ? LIMIT 1"
-_HAS_CLAIMS = "SELECT 1 FROM certainties WHERE run = ? LIMIT 1"
-_CLAIMS = "SELECT seq, content FROM certainties WHERE run = ? AND seq IN "
 _JUDGEMENTS = """
 SELECT j.seq, j.content, c.content FROM judgements j
 LEFT JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq WHERE j.run = ? AND j.seq IN
@@ -93,7 +96,22 @@ def findings_of(session: Session, run: int, code: str, limit: int) -> list[Found
 def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sample, Case]]:
     if not rows:
         return []
-    seqs = [row[1] for row in rows]
+    beside = _beside(session, run, [row[1] for row in rows])
+    layouts = layouts_of(session, run)
+    cases: dict[str, Case] = {}
+    complete = []
+    for row in rows:
+        seq, text, content = row[1], row[-2], row[-1]
+        attempt = attempt_from(row[_N_SAMPLE:-2], text)
+        sample = sample_from(row[:_N_SAMPLE], attempt, layouts.__getitem__, beside[seq])
+        if sample.case_hash not in cases:
+            cases[sample.case_hash] = case_from(content)
+        complete.append((sample, cases[sample.case_hash]))
+    return complete
+
+
+def _beside(session: Session, run: int, seqs: Sequence[int]) -> dict[int, Beside]:
+    """What other tables hold of the samples at these places of the plan."""
     marks = f"({placeholders(seqs)})"
     findings: dict[int, list[Finding]] = {}
     for seq, *values in session.execute(_FINDINGS + marks + _IN_ORDER, (run, *seqs)):
@@ -106,19 +124,27 @@ def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sam
     if session.execute(_HAS_JUDGE, (run,)):
         for seq, content, calls in session.execute(_JUDGEMENTS + marks, (run, *seqs)):
             judgements[seq] = judgement_stored(content, calls)
-    claims: dict[int, tuple[Certainty, ...]] = {}
-    if session.execute(_HAS_CLAIMS, (run,)):
-        for seq, content in session.execute(_CLAIMS + marks, (run, *seqs)):
-            claims[seq] = certainties_from(content)
-    layouts = layouts_of(session, run)
-    cases: dict[str, Case] = {}
-    complete = []
-    for row in rows:
-        seq, text, content = row[1], row[-2], row[-1]
-        attempt = attempt_from(row[_N_SAMPLE:-2], text)
-        more = (findings.get(seq, ()), tags.get(seq, ()), judgements.get(seq), claims.get(seq, ()))
-        sample = sample_from(row[:_N_SAMPLE], attempt, layouts.__getitem__, *more)
-        if sample.case_hash not in cases:
-            cases[sample.case_hash] = case_from(content)
-        complete.append((sample, cases[sample.case_hash]))
-    return complete
+    claims = _contents(session, run, "certainties", seqs, certainties_from)
+    checks = _contents(session, run, "checks", seqs, checks_from)
+    items = _contents(session, run, "items", seqs, items_from)
+    return {
+        seq: Beside(
+            findings=findings.get(seq, ()),
+            tags=tags.get(seq, ()),
+            judgement=judgements.get(seq),
+            certainties=claims.get(seq, ()),
+            checks=checks.get(seq, ()),
+            items=items.get(seq),
+        )
+        for seq in seqs
+    }
+
+
+def _contents(
+    session: Session, run: int, table: str, seqs: Sequence[int], read: Callable[[str], Kept]
+) -> dict[int, Kept]:
+    """What one of the tables that few runs use holds of these samples."""
+    if not session.execute(f"SELECT 1 FROM {table} WHERE run = ? LIMIT 1", (run,)):  # noqa: S608 - our own names
+        return {}
+    sql = f"SELECT seq, content FROM {table} WHERE run = ? AND seq IN ({placeholders(seqs)})"  # noqa: S608
+    return {seq: read(content) for seq, content in session.execute(sql, (run, *seqs))}

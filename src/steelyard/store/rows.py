@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from steelyard.records import (
     Attempt,
     Certainty,
+    Check,
     Failure,
     Finding,
+    Item,
     Judgement,
     Outcome,
     RunHeader,
@@ -20,6 +22,8 @@ from steelyard.records import (
     Verdict,
 )
 from steelyard.store.certainties import certainties_text
+from steelyard.store.checks import checks_text
+from steelyard.store.items import items_text
 from steelyard.store.judged import calls_text, judgement_text
 from steelyard.store.text import from_stored, to_json, to_stored
 from steelyard.store.weighed import (
@@ -45,12 +49,13 @@ SAMPLE_COLUMNS = (
 )
 ATTEMPT_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
-    *("failure_kind", "failure_message", "cut_off"),
+    *("failure_kind", "failure_message", "cut_off", "first_byte", "queued"),
 )
 ANSWER_COLUMNS = ("run", "seq", "text")
 TAG_COLUMNS = ("run", "seq", "position", "tag")
 CALL_COLUMNS = ("run", "seq", "content")
-CERTAINTY_COLUMNS = ("run", "seq", "content")
+BESIDE_COLUMNS = ("run", "seq", "content")
+"""Of every table that holds something of some samples only: certainties, checks and items."""
 JUDGEMENT_COLUMNS = ("run", "seq", "judge_run", "content")
 
 
@@ -137,6 +142,8 @@ class Batch:
     judge_calls: list[Row] = field(default_factory=list)
     judgements: list[Row] = field(default_factory=list)
     certainties: list[Row] = field(default_factory=list)
+    checks: list[Row] = field(default_factory=list)
+    items: list[Row] = field(default_factory=list)
 
     def add(self, run: int, owners: tuple[int, int], seq: int, sample: Sample, case_hash: str, layout: int) -> None:
         """Lay one sample out; its attempt and the calls of its judge only when this run is the owner of them."""
@@ -174,6 +181,11 @@ class Batch:
             self.tags.append((run, seq, position, to_stored(tag)))
         if sample.certainties:
             self.certainties.append((run, seq, certainties_text(sample.certainties)))
+        if sample.checks:
+            self.checks.append((run, seq, checks_text(sample.checks)))
+        # An answer without items is another thing than none that could be read.
+        if sample.items is not None:
+            self.items.append((run, seq, items_text(sample.items)))
         if sample.judgement is not None:
             self._add_judgement(run, judge_run, seq, sample.judgement)
 
@@ -201,6 +213,8 @@ class Batch:
                 None if failure is None else to_stored(failure.kind),
                 None if failure is None else to_stored(failure.message),
                 int(attempt.cut_off),
+                finite_or_none(attempt.first_byte),
+                finite_or_none(attempt.queued),
             )
         )
         if attempt.text is not None:
@@ -209,7 +223,8 @@ class Batch:
 
 def attempt_from(row: Row, text: str | None) -> Attempt:
     """The attempt back from ATTEMPT_COLUMNS without run and seq, and its answer's text."""
-    status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, kind, message, cut_off = row
+    status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, *more = row
+    kind, message, cut_off, first_byte, queued = more
     return Attempt(
         text=stored_or_none(text),
         status=status,
@@ -223,18 +238,24 @@ def attempt_from(row: Row, text: str | None) -> Attempt:
         cached=bool(cached),
         failure=None if kind is None else Failure(from_stored(kind), from_stored(message)),
         cut_off=bool(cut_off),
+        first_byte=first_byte,
+        queued=queued,
     )
 
 
-def sample_from(
-    row: Row,
-    attempt: Attempt,
-    layouts: Callable[[int], Layout],
-    findings: Sequence[Finding],
-    tags: Sequence[str],
-    judgement: Judgement | None,
-    certainties: Sequence[Certainty],
-) -> Sample:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What of a sample lives in tables other than its own."""
+
+    findings: Sequence[Finding]
+    tags: Sequence[str]
+    judgement: Judgement | None
+    certainties: tuple[Certainty, ...]
+    checks: tuple[Check, ...]
+    items: tuple[Item, ...] | None
+
+
+def sample_from(row: Row, attempt: Attempt, layouts: Callable[[int], Layout], beside: Beside) -> Sample:
     """The sample back from SAMPLE_COLUMNS and the rows that belong to it."""
     (_run, seq, case_id, variant, repeat, case_hash, _attempt_run, outcome, score, passed, band, *rest) = row
     category, difficulty, rung, layout, scores, details, marks, _mode = rest
@@ -248,14 +269,16 @@ def sample_from(
         passed=None if passed is None else bool(passed),
         band=stored_or_none(band),
         scores=scores_from(layouts(layout), scores, details),
-        findings=tuple(findings),
+        findings=tuple(beside.findings),
         marks=marks_from(marks),
-        certainties=tuple(certainties),
+        certainties=beside.certainties,
+        checks=beside.checks,
+        items=beside.items,
         rung=rung,
-        judgement=judgement,
+        judgement=beside.judgement,
         category=stored_or_none(category),
         difficulty=stored_or_none(difficulty),
-        tags=tuple(tags),
+        tags=tuple(beside.tags),
         case_hash=case_hash,
         position=seq,
     )

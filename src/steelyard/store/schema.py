@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from steelyard.store.tables import CERTAINTIES_TABLE, EXPECTATION_TABLES, FIRST_TABLES, JUDGE_TABLES
+
 Guarded = list[tuple[str, str]]
 """Tables whose rows belong to a run, each with what may not happen to them after it ended."""
 
@@ -76,7 +78,7 @@ def m001_runs_and_samples(execute: Executes, dialect: Dialect) -> None:
         "key_text": dialect.key_text,
         "clustered": dialect.clustered,
     }
-    for statement in _FIRST_TABLES.split(";"):
+    for statement in FIRST_TABLES.split(";"):
         if statement.strip():
             execute(statement.strip().format(**words))
 
@@ -103,7 +105,7 @@ def m004_judgements(execute: Executes, dialect: Dialect) -> None:
     """What judges were asked and said, the kind of judge behind a score, and answers of samples not complete yet."""
     execute("ALTER TABLE samples ADD COLUMN mode TEXT")
     # Apart from the samples, whose columns would be three times slower to read with such long rows between them.
-    for statement in _JUDGE_TABLES_SQL.split(";"):
+    for statement in JUDGE_TABLES.split(";"):
         execute(statement.strip().format(big=dialect.big))
     _guard(execute, dialect, _guarded(_JUDGE_TABLES, against_additions="judgements"))
 
@@ -116,13 +118,24 @@ def m005_spans_and_certainties(execute: Executes, dialect: Dialect) -> None:
     execute("DROP INDEX findings_in_order")
     execute("CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code, component, gain, section)")
     # A table of its own, as judgements have: samples without claims are read as fast as ever.
-    execute(_CERTAINTIES_SQL.format(big=dialect.big))
+    execute(CERTAINTIES_TABLE.format(big=dialect.big))
     _guard(execute, dialect, _guarded(("certainties",), against_additions="certainties"))
 
 
 def m006_answers_cut_off(execute: Executes, dialect: Dialect) -> None:  # noqa: ARG001 - the same in both databases
     """Attempts know whether their answer broke off at the limit of tokens; a judge's calls hold that in their JSON."""
     execute("ALTER TABLE attempts ADD COLUMN cut_off SMALLINT NOT NULL DEFAULT 0")
+
+
+def m007_checks_items_and_waits(execute: Executes, dialect: Dialect) -> None:
+    """Samples keep what became of their expectations and what repeats are compared by; attempts know their waits."""
+    execute(f"ALTER TABLE attempts ADD COLUMN first_byte {dialect.real}")
+    execute(f"ALTER TABLE attempts ADD COLUMN queued {dialect.real}")
+    for statement in EXPECTATION_TABLES.split(";"):
+        execute(statement.strip().format(big=dialect.big))
+    # A sample may have the one without the other: neither hangs on the other.
+    for table in ("checks", "items"):
+        _guard(execute, dialect, _guarded((table,), against_additions=table))
 
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -132,156 +145,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     m004_judgements,
     m005_spans_and_certainties,
     m006_answers_cut_off,
+    m007_checks_items_and_waits,
 )
-
-_FIRST_TABLES = """
-CREATE TABLE runs (
-    number {number_key},
-    id TEXT NOT NULL UNIQUE,
-    suite_name TEXT NOT NULL,
-    suite_path TEXT NOT NULL,
-    created_at {real} NOT NULL,
-    state TEXT NOT NULL,
-    ended_at {real},
-    verdict TEXT,
-    rescored_from TEXT,
-    n_planned {big} NOT NULL,
-    version TEXT NOT NULL,
-    target_digest TEXT NOT NULL,
-    median_latency {real},
-    signature TEXT NOT NULL,
-    target TEXT NOT NULL,
-    suite TEXT NOT NULL,
-    options TEXT NOT NULL,
-    suspect TEXT NOT NULL,
-    summary TEXT
-);
-CREATE INDEX runs_by_age ON runs (created_at);
-
-CREATE TABLE cases (
-    id {key_text} NOT NULL,
-    hash {key_text} NOT NULL,
-    content TEXT NOT NULL,
-    PRIMARY KEY (id, hash)
-);
-
-CREATE TABLE layouts (
-    run INTEGER NOT NULL REFERENCES runs (number),
-    number INTEGER NOT NULL,
-    content TEXT NOT NULL,
-    PRIMARY KEY (run, number)
-){clustered};
-
-CREATE TABLE attempts (
-    run INTEGER NOT NULL REFERENCES runs (number),
-    seq {big} NOT NULL,
-    status INTEGER,
-    latency {real} NOT NULL,
-    started_at {real} NOT NULL,
-    tries INTEGER NOT NULL,
-    tokens_in {big},
-    tokens_out {big},
-    cost {real},
-    model TEXT,
-    cached SMALLINT NOT NULL,
-    failure_kind TEXT,
-    failure_message TEXT,
-    PRIMARY KEY (run, seq)
-){clustered};
-
-CREATE TABLE answers (
-    run INTEGER NOT NULL REFERENCES runs (number),
-    seq {big} NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (run, seq)
-);
-
-CREATE TABLE samples (
-    run INTEGER NOT NULL REFERENCES runs (number),
-    seq {big} NOT NULL,
-    case_id {key_text} NOT NULL,
-    variant TEXT NOT NULL,
-    repeat INTEGER NOT NULL,
-    case_hash {key_text} NOT NULL,
-    attempt_run INTEGER NOT NULL,
-    outcome TEXT NOT NULL,
-    score {real},
-    passed SMALLINT,
-    band TEXT,
-    category TEXT,
-    difficulty TEXT,
-    rung TEXT,
-    layout INTEGER NOT NULL,
-    scores TEXT NOT NULL,
-    details TEXT,
-    PRIMARY KEY (run, seq),
-    CONSTRAINT samples_once UNIQUE (run, case_id, variant, repeat),
-    FOREIGN KEY (case_id, case_hash) REFERENCES cases (id, hash),
-    FOREIGN KEY (attempt_run, seq) REFERENCES attempts (run, seq)
-){clustered};
-
-CREATE TABLE findings (
-    run INTEGER NOT NULL,
-    seq {big} NOT NULL,
-    position INTEGER NOT NULL,
-    code TEXT NOT NULL,
-    severity TEXT NOT NULL,
-    place TEXT NOT NULL,
-    expected TEXT,
-    got TEXT,
-    evidence TEXT NOT NULL,
-    FOREIGN KEY (run, seq) REFERENCES samples (run, seq)
-);
-CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code);
-
-CREATE TABLE tags (
-    run INTEGER NOT NULL,
-    seq {big} NOT NULL,
-    position INTEGER NOT NULL,
-    tag TEXT NOT NULL,
-    PRIMARY KEY (run, seq, position),
-    FOREIGN KEY (run, seq) REFERENCES samples (run, seq)
-){clustered};
-
-CREATE TABLE cache (
-    key TEXT NOT NULL PRIMARY KEY,
-    content TEXT NOT NULL,
-    kept_at {real} NOT NULL
-)
-"""
-
-_JUDGE_TABLES_SQL = """
-CREATE TABLE judge_calls (
-    run INTEGER NOT NULL REFERENCES runs (number),
-    seq {big} NOT NULL,
-    content TEXT NOT NULL,
-    PRIMARY KEY (run, seq)
-);
-CREATE TABLE judgements (
-    run INTEGER NOT NULL,
-    seq {big} NOT NULL,
-    judge_run INTEGER,
-    content TEXT NOT NULL,
-    PRIMARY KEY (run, seq),
-    FOREIGN KEY (run, seq) REFERENCES samples (run, seq),
-    FOREIGN KEY (judge_run, seq) REFERENCES judge_calls (run, seq)
-);
-CREATE TABLE journal (
-    run INTEGER NOT NULL REFERENCES runs (number),
-    key TEXT NOT NULL,
-    content TEXT NOT NULL,
-    PRIMARY KEY (run, key)
-)
-"""
-
-_CERTAINTIES_SQL = """
-CREATE TABLE certainties (
-    run INTEGER NOT NULL,
-    seq {big} NOT NULL,
-    content TEXT NOT NULL,
-    PRIMARY KEY (run, seq),
-    FOREIGN KEY (run, seq) REFERENCES samples (run, seq)
-)"""
 
 _REFUSE = "BEGIN SELECT RAISE(ABORT, 'the run has ended and cannot be changed'); END"
 _SQLITE_RUN_GUARDS = [

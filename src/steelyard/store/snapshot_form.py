@@ -9,6 +9,9 @@ from typing import Any
 
 from steelyard.records import (
     Certainty,
+    Check,
+    CheckState,
+    Item,
     Judgement,
     Mark,
     Outcome,
@@ -25,9 +28,10 @@ _IN_WORDS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 FORMAT = "steelyard-snapshot"
-VERSION = 4
+VERSION = 5
 """2 added counts of scores, component, gain and box of findings, and marks; 3 added judgement; 4 added span and section
-of findings, findings of judgements and their ballots, and certainties. Each may be left out."""
+of findings, findings of judgements and their ballots, and certainties; 5 added checks and items, and first_byte and
+queued of attempts. Each may be left out."""
 
 
 class ContentDigest:
@@ -81,6 +85,7 @@ def sample_data(sample: Sample) -> dict[str, Any]:
     """A sample with its attempt as plain data."""
     marks = [{"box": list(mark.box), "text": mark.text} for mark in sample.marks]
     claims = [_certainty_data(certainty) for certainty in sample.certainties]
+    checks = [_check_data(check) for check in sample.checks]
     return {
         "position": sample.position,
         "case": sample.case_id,
@@ -99,6 +104,9 @@ def sample_data(sample: Sample) -> dict[str, Any]:
         "findings": [finding_data(finding) for finding in sample.findings],
         **({"marks": marks} if marks else {}),
         **({"certainties": claims} if claims else {}),
+        **({"checks": checks} if checks else {}),
+        # An answer without items says so; one that could not be read says nothing.
+        **({} if sample.items is None else {"items": [_item_data(item) for item in sample.items]}),
         **({} if sample.judgement is None else {"judgement": _judgement_data(sample.judgement)}),
         "attempt": attempt_data(sample.attempt),
     }
@@ -119,6 +127,8 @@ def sample_from(data: dict[str, Any]) -> Sample:
         findings=tuple(finding_from(finding) for finding in data["findings"]),
         marks=tuple(Mark(tuple(mark["box"]), mark["text"]) for mark in data.get("marks", ())),
         certainties=tuple(_certainty_from(claim) for claim in data.get("certainties", ())),
+        checks=tuple(_check_from(check) for check in data.get("checks", ())),
+        items=tuple(_item_from(item) for item in data["items"]) if "items" in data else None,
         rung=data["rung"],
         judgement=None if "judgement" not in data else _judgement_from(data["judgement"]),
         category=data["category"],
@@ -143,15 +153,42 @@ def _score_data(score: Score) -> dict[str, Any]:
 
 
 def _certainty_data(claim: Certainty) -> dict[str, Any]:
-    confidence = claim.confidence
-    # JSON has no word for a number that is not finite; in words it can be told from one that never came.
-    told = confidence if confidence is None or isfinite(confidence) else _IN_WORDS[str(confidence)]
+    told = None if claim.confidence is None else _in_json(claim.confidence)
     return {"confidence": told, "right": claim.right, **({"label": claim.label} if claim.label else {})}
 
 
 def _certainty_from(data: dict[str, Any]) -> Certainty:
     confidence = data["confidence"]
     return Certainty(None if confidence is None else float(confidence), data["right"], data.get("label", ""))
+
+
+def _in_json(number: float) -> float | str:
+    # JSON has no word for a number that is not finite; in words it can be told from one that never came.
+    return number if isfinite(number) else _IN_WORDS[str(number)]
+
+
+def _check_data(check: Check) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": check.name, "state": check.state.value}
+    if check.detail:
+        data["detail"] = check.detail
+    for name, number in (("value", check.value), ("low", check.low), ("high", check.high)):
+        if number is not None:
+            data[name] = _in_json(number)
+    return data
+
+
+def _check_from(data: dict[str, Any]) -> Check:
+    changed: dict[str, Any] = {"state": CheckState(data["state"])}
+    changed |= {name: float(data[name]) for name in ("value", "low", "high") if isinstance(data.get(name), str)}
+    return Check(**(data | changed))
+
+
+def _item_data(item: Item) -> dict[str, Any]:
+    return {"key": item.key, **({"values": list(item.values)} if item.values else {})}
+
+
+def _item_from(data: dict[str, Any]) -> Item:
+    return Item(data["key"], tuple(data.get("values", ())))
 
 
 def _judgement_data(judgement: Judgement) -> dict[str, Any]:

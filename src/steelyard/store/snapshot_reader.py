@@ -10,8 +10,8 @@ from steelyard.records import RunHeader, RunState, Sample
 from steelyard.store.database import Session, in_pieces
 from steelyard.store.keep import Layouts, keep_cases, keep_samples
 from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
+from steelyard.store.snapshot_check import first_problem
 from steelyard.store.snapshot_form import FORMAT, VERSION, ContentDigest, run_from, sample_from
-from steelyard.store.snapshot_schema import first_problem
 from steelyard.store.sql import UPDATE_RUN, median_latency
 from steelyard.suite.case import Case
 from steelyard.suite.json_stream import BrokenJson, JsonCursor

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import jsonschema_rs
-
-from steelyard.records import Mode, Outcome, RunState, Verdict
+from steelyard.records import CheckState, Mode, Outcome, RunState, Verdict
 from steelyard.store.snapshot_form import FORMAT, VERSION
 from steelyard.store.weighed import MOST_COUNTED
 
@@ -129,6 +126,7 @@ _FINDING = _record(
     about="One typed error. gain is what its component, as a share of its scale, would rise by were it mended; section "
     "the named region of the text that it begins in.",
 )
+_NUMBER_OR_WORD: Schema = {"anyOf": [_NUMBER, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
 _MARK = _record({"box": _BOX, "text": _TEXT}, about="Something that was found right, and where on the picture.")
 _CERTAINTY = _record(
     {
@@ -139,6 +137,24 @@ _CERTAINTY = _record(
     optional=("label",),
     about="One thing that the answer claimed, how sure it was (as it came, not clamped; null when it did not say) and "
     "whether it was right.",
+)
+_CHECK = _record(
+    {
+        "name": _TEXT,
+        "state": {"enum": [state.value for state in CheckState]},
+        "detail": _TEXT,
+        "value": _NUMBER_OR_WORD,
+        "low": _NUMBER_OR_WORD,
+        "high": _NUMBER_OR_WORD,
+    },
+    optional=("detail", "value", "low", "high"),
+    about="One named expectation and what became of it. One that compares a figure with a range gives the figure and "
+    "the ends that the range has.",
+)
+_ITEM = _record(
+    {"key": _TEXT, "values": {"type": "array"}},
+    optional=("values",),
+    about="One thing in the answer that repeats should bring again: its key, and the value of each declared field.",
 )
 _ATTEMPT = _record(
     {
@@ -154,9 +170,12 @@ _ATTEMPT = _record(
         "cached": {"type": "boolean"},
         "failure": _or_null(_record({"kind": _TEXT, "message": _TEXT})),
         "cut_off": {"type": "boolean"},
+        "first_byte": _NUMBER,
+        "queued": _NUMBER,
     },
-    optional=("cut_off",),
-    about="One call of the target, or of a judge: what it answered, or why it did not. latency is in seconds; "
+    optional=("cut_off", "first_byte", "queued"),
+    about="One call of the target, or of a judge: what it answered, or why it did not. latency is in seconds, and so "
+    "are first_byte, until the answer began, and queued, that the call was sent late under an open load. "
     "cut_off is true when the answer broke off at the limit of tokens.",
 )
 _SCORES_AND_FLAGS: Schema = {"type": "object", "additionalProperties": {"type": ["number", "boolean"]}}
@@ -221,11 +240,14 @@ _SAMPLE = _record(
         "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
         "marks": {"type": "array", "items": {"$ref": "#/$defs/mark"}},
         "certainties": {"type": "array", "items": {"$ref": "#/$defs/certainty"}},
+        "checks": {"type": "array", "items": {"$ref": "#/$defs/check"}},
+        "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
         "judgement": {"$ref": "#/$defs/judgement"},
         "attempt": {"$ref": "#/$defs/attempt"},
     },
-    optional=("marks", "certainties", "judgement"),
-    about="One attempt with what it weighed. case and case_hash name one of the cases.",
+    optional=("marks", "certainties", "checks", "items", "judgement"),
+    about="One attempt with what it weighed. case and case_hash name one of the cases. items is left out when the "
+    "answer could not be read, and empty when nothing is in it.",
 )
 
 SCHEMA: Schema = {
@@ -252,45 +274,10 @@ SCHEMA: Schema = {
         "finding": _FINDING,
         "mark": _MARK,
         "certainty": _CERTAINTY,
+        "check": _CHECK,
+        "item": _ITEM,
         "judgement": _JUDGEMENT,
         "ballot": _BALLOT,
         "call": _CALL,
     },
 }
-
-
-def first_problem(kind: str) -> Callable[[Any], str | None]:
-    """A check of one `run`, `case` or `sample`: the first thing wrong with it in words, or None."""
-    validator = jsonschema_rs.Draft202012Validator(
-        {"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]}, retriever=_no_remote
-    )
-
-    def check(record: Any) -> str | None:
-        try:
-            return told(record)
-        except UnicodeEncodeError:
-            # The validator can neither look up nor quote half of a surrogate pair, which model output may hold.
-            return told(_without_halves(record))
-
-    def told(record: Any) -> str | None:
-        if validator.is_valid(record):
-            return None
-        error = next(iter(validator.iter_errors(record)))
-        place = ".".join(str(step) for step in error.instance_path)
-        message = error.message if len(error.message) <= 200 else f"{error.message[:200]}..."
-        return f"{kind}{f'.{place}' if place else ''}: {message}"
-
-    return check
-
-
-def _without_halves(data: Any) -> Any:
-    """The same with another character for each half of a surrogate pair: of the same shape, only to be checked."""
-    if isinstance(data, str):
-        return data.encode("utf-8", "replace").decode()
-    if isinstance(data, dict):
-        return {_without_halves(key): _without_halves(value) for key, value in data.items()}
-    return [_without_halves(item) for item in data] if isinstance(data, list) else data
-
-
-def _no_remote(address: str) -> Any:
-    raise ValueError(f"a snapshot's schema refers to nothing outside itself, not to {address}")

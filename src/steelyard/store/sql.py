@@ -8,13 +8,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from steelyard.errors import StoreError
-from steelyard.records import RunHeader, RunState, Sample
-from steelyard.store.base import Certainties, Columns, Found, JudgedSample, Spending
+from steelyard.records import Item, RunHeader, RunState, Sample
+from steelyard.store.base import Certainties, Checks, Columns, Found, JudgedSample, Spending
 from steelyard.store.certainties import read_certainties
+from steelyard.store.checks import read_checks
 from steelyard.store.columns import read_columns
 from steelyard.store.contents import Contents, read_contents
 from steelyard.store.database import Database, Duplicate, Session, in_pieces
 from steelyard.store.ids import find_run, list_runs, run_not_found
+from steelyard.store.items import items_of
 from steelyard.store.journal import entries_of, forget_entries, keep_entries
 from steelyard.store.judgements import judged_after, spending_of
 from steelyard.store.keep import (
@@ -33,9 +35,13 @@ from steelyard.suite.case import Case, digest
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _ORDERS = {
     "score": ("s.score", "s.score IS NOT NULL"),
-    "latency": ("a.latency", "a.failure_kind IS NULL"),
+    "latency": ("a.latency", "a.failure_kind IS NULL AND a.latency > 0"),
 }
-_LATENCIES = "SELECT latency FROM attempts WHERE run = ? AND failure_kind IS NULL AND cached = 0"
+# From when each call was sent: what waited for its turn under an open load says nothing about the target.
+_LATENCIES = """
+SELECT latency - coalesce(queued, 0) FROM attempts
+WHERE run = ? AND failure_kind IS NULL AND cached = 0 AND latency > 0
+"""
 _USUAL = """
 SELECT median_latency FROM runs
 WHERE suite_name = ? AND target_digest = ? AND state = 'ended' AND created_at < ? AND median_latency IS NOT NULL
@@ -178,6 +184,15 @@ class SqlStore:
         with self.database.reading() as session:
             return read_certainties(session, self._number(session, run_id))
 
+    def checks(self, run_id: str) -> Checks:
+        with self.database.reading() as session:
+            return read_checks(session, self._number(session, run_id))
+
+    def items(self, run_id: str) -> Iterator[tuple[int, tuple[Item, ...]]]:
+        with self.database.reading() as session:
+            run = self._number(session, run_id)
+        return items_of(self.database, run)
+
     def contents(self, run_id: str) -> Contents:
         with self.database.reading() as session:
             run = self._number(session, run_id)
@@ -255,12 +270,12 @@ class SqlStore:
 def median_latency(session: Session, run: int, header: RunHeader) -> float | None:
     """The median time of the calls an ended run made, answers from the cache left out.
 
-    None for a run that goes on, for one of earlier answers and for a recording that does not say its times.
+    None for a run that goes on, for one of earlier answers and for a recording that says none of its times.
     """
     import numpy as np
 
     own = header.state is RunState.ENDED and header.rescored_from is None
-    if not own or header.suite.get("untimed"):
+    if not own:
         return None
     pieces = [np.array(rows, dtype=float) for rows in session.stream(_LATENCIES, (run,), 20_000)]
     return float(np.median(np.concatenate(pieces))) if pieces else None

@@ -14,10 +14,12 @@ from steelyard.suite.criteria import check_criteria
 from steelyard.suite.declared_judges import self_judged
 from steelyard.suite.declared_targets import build_target, prompts_of
 from steelyard.suite.draft import Draft
+from steelyard.suite.expectations import EXPECT, SCHEMA, build_expectations
 from steelyard.suite.file import SuitePart
 from steelyard.suite.gates import Known, check_gate, parse_gate
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.judges import build_judge
+from steelyard.suite.latency import build_latency
 from steelyard.suite.model import (
     AuditLimits,
     Band,
@@ -25,6 +27,7 @@ from steelyard.suite.model import (
     Component,
     Criterion,
     FindingKind,
+    Hold,
     Limits,
     SuiteModel,
     TargetSpec,
@@ -35,6 +38,7 @@ from steelyard.suite.own_code import own_code
 from steelyard.suite.redaction import RedactedCases, build_redactor
 from steelyard.suite.shares import passing, share
 from steelyard.suite.spelling import found, listed, meant
+from steelyard.suite.stability import PRESENCE, build_stability
 from steelyard.suite.survey import survey_cases
 from steelyard.suite.taxonomy import build_taxonomy, given_codes, tell_idle_codes
 from steelyard.suite.variants import build_variants
@@ -54,11 +58,15 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     variants, variant_prompts = build_variants(raw.get("variants"), draft)
     score = raw["score"] if isinstance(raw.get("score"), dict) else {}
     judge = build_judge(raw.get("judge"), draft, components, answer, list(score))
+    expectations = build_expectations(raw, answer, draft, alone=not score and raw.get("judge") is None)
+    components = components if expectations is None else (*components, expectations)
     _check_weights(raw, components, judge, draft)
     if judge is not None and (wrong := self_judged(target, judge, variants)):
         draft.tell(wrong, ("judge",))
     redactor = build_redactor(raw.get("redact"), draft)
     confidence = build_confidence(raw.get("confidence"), draft)
+    stability = build_stability(raw.get("stability"), answer, draft)
+    latency = build_latency(raw.get("latency"), draft)
     source = build_source(raw.get("cases"), draft)
     survey = survey_cases(source, components, draft, judge, redactor) if source is not None else CaseSurvey()
     for component in components:
@@ -85,7 +93,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         components=components,
         about=part.about,
         answer=answer,
-        passing=None if part.pass_ is None else Threshold(passing(part.pass_), _rule(part.pass_)),
+        passing=_passing(part),
         bands=bands,
         gates=tuple(part.gates),
         criteria=tuple(
@@ -95,7 +103,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         variants=variants,
         repeats=part.repeats,
         taxonomy=taxonomy,
-        limits=Limits(**part.limits.model_dump()),
+        limits=Limits(**(part.limits.model_dump() | {"concurrency": part.limits.most_under_way})),
         audit=AuditLimits(**part.audit.model_dump()),
         prompts=prompts,
         survey=survey,
@@ -105,18 +113,30 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         confidence=confidence,
         redactor=redactor,
         snapshots=snapshots,
+        hold=Hold(part.hold or Hold.ALL),
+        stability=stability,
+        latency=latency,
     )
+
+
+def _passing(part: SuitePart) -> Threshold | None:
+    """The pass rule; where checks are expected and none is given, all of them must pass."""
+    if part.pass_ is not None:
+        return Threshold(passing(part.pass_), _rule(part.pass_))
+    return Threshold(1.0, "score >= 100 %") if part.expect else None
 
 
 def _check_weights(
     raw: dict[str, Any], components: tuple[Component, ...], judge: JudgeModel | None, draft: Draft
 ) -> None:
     """Tell of a suite in which nothing counts; a part that is broken is told elsewhere."""
+    if raw.get("expect") is not None:
+        return
     if raw.get("judge") is None and not raw.get("score"):
         if isinstance(raw.get("score"), dict):
-            draft.tell("score is empty: give at least one component, or a judge", ("score",))
+            draft.tell("score is empty: give at least one component, expect or a judge", ("score",))
         elif "score" not in raw:
-            draft.tell("score is missing: give at least one component, or a judge")
+            draft.tell("score is missing: give at least one component, expect or a judge")
         return
     score = raw.get("score", {})
     if (raw.get("judge") is not None and judge is None) or not isinstance(score, dict) or len(components) < len(score):
@@ -188,6 +208,8 @@ def _known(
     """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
     score = raw.get("score")
     measures: dict[str, list[str] | None] = dict.fromkeys(score if isinstance(score, dict) else ())
+    if raw.get("expect") is not None:
+        measures |= {EXPECT: None}
     broken = len(components) < len(measures) or (judge is None and raw.get("judge") is not None)
     measures |= {component.name: _measured(component) for component in components}
     scales: dict[str, Bounds] = {component.name: component.scale for component in components}
@@ -211,9 +233,29 @@ def _known(
         codes=None if broken else given_codes(components, judge, taxonomy),
         bands=[band.name for band in bands],
         slices=slices if survey.n else None,
-        passing=raw.get("pass") is not None,
+        passing=raw.get("pass") is not None or raw.get("expect") is not None,
         scales=scales,
+        checks=_checks(raw),
+        stability=_compared(raw.get("stability")),
     )
+
+
+def _checks(raw: dict[str, Any]) -> list[str] | None:
+    """The names of all checks; None when they cannot be told."""
+    given, answer = raw.get(EXPECT), raw.get("answer")
+    if not given:
+        return []
+    if not isinstance(given, dict):
+        return None
+    return [SCHEMA, *map(str, given)] if isinstance(answer, dict) and answer.get("schema") else list(map(str, given))
+
+
+def _compared(raw: Any) -> list[str] | None:
+    """What repeats are compared in; None when it cannot be told."""
+    if raw is None:
+        return []
+    fields = raw.get("fields", {}) if isinstance(raw, dict) else None
+    return [PRESENCE, *map(str, fields)] if isinstance(fields, dict) else None
 
 
 def _measured(component: Component) -> list[str]:

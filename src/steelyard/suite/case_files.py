@@ -111,14 +111,24 @@ def _readable(file: CaseFile) -> CaseFile:
 
 def _folder_files(part: CasesPart, draft: Draft) -> list[CaseFile]:
     try:
-        folder = folder_inside(draft.folder, str(part.folder))
+        folder = _folder(part, draft)
         paths = sorted(path for path in folder.glob(part.glob) if path.is_file())
         taken = [path for path in paths if path.suffix.lower() in ONE_CASE_A_FILE and not path.name.startswith(".")]
         if not taken:
             raise ValueError(f"no file in {part.folder} fits {part.glob}; a case is one of {listed(ONE_CASE_A_FILE)}")
         root = Path(str(part.folder))
         names = [(root / path.relative_to(folder)).as_posix() for path in taken]
+        if root.is_absolute():
+            return [CaseFile(path, name) for path, name in zip(taken, names, strict=True)]
         return [CaseFile(inside(draft.folder, name), name) for name in names]
     except (ValueError, NotImplementedError) as error:
         draft.tell(str(error), ("cases", "folder"))
         return []
+
+
+def _folder(part: CasesPart, draft: Draft) -> Path:
+    if draft.free_paths and Path(str(part.folder)).is_absolute():
+        if not Path(str(part.folder)).is_dir():
+            raise ValueError(f"there is no folder {part.folder}")
+        return Path(str(part.folder))
+    return folder_inside(draft.folder, str(part.folder))

@@ -7,7 +7,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from steelyard.suite.describe_judge import describe_judge, judged_components, said_components
+from steelyard.suite.expectations import EXPECT, SCHEMA
 from steelyard.suite.model import Component, Criterion, FindingKind, SuiteModel
+from steelyard.suite.taxonomy import FORMAT
 
 
 def describe(suite: SuiteModel) -> dict[str, Any]:
@@ -28,6 +30,9 @@ def describe(suite: SuiteModel) -> dict[str, Any]:
         "answer": {"format": suite.answer.format, "schema": suite.answer.schema, "repair": suite.answer.repair},
         "judge": None if suite.judge is None else describe_judge(suite.judge),
         "confidence": None if suite.confidence is None else suite.confidence.as_data(),
+        "expect": _expectations(suite),
+        "stability": None if suite.stability is None else suite.stability.as_data(),
+        "latency": suite.latency.as_data(),
     }
 
 
@@ -37,6 +42,19 @@ def _components(suite: SuiteModel) -> list[dict[str, Any]]:
     if suite.judge is None:
         return computed
     return computed + judged_components(suite.judge.rubric) + said_components(suite.judge)
+
+
+def _expectations(suite: SuiteModel) -> dict[str, Any] | None:
+    """The declared checks in their order, each with its code and how often it must pass; None without `expect`."""
+    expect = next((one.scorer for one in suite.components if one.scorer_name == EXPECT), None)
+    if expect is None:
+        return None
+    checks = [
+        {"name": name, "code": expect.code_of(name), "hold": str(rule.hold or suite.hold)}
+        for name, rule in expect.checks.items()
+    ]
+    schema = [{"name": SCHEMA, "code": FORMAT, "hold": str(suite.hold)}] if expect.with_schema else []
+    return {"hold": str(suite.hold), "checks": schema + checks}
 
 
 def _passing(suite: SuiteModel) -> dict[str, Any] | None:

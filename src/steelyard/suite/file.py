@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from steelyard.suite.rate import OPEN_CONCURRENCY, parse_rate
 from steelyard.suite.shares import passing, share
 
 _SHARE_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$", "examples": ["75 %"]}
@@ -16,6 +17,9 @@ _PASS_SCHEMA = {
         {"type": "number", "minimum": 0, "maximum": 1},
     ]
 }
+
+_RATE_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*((/|per|a)\s*[a-z]+)?\s*$", "examples": ["20/s", "90/min"]}
+_RATE_SCHEMA = {"anyOf": [_RATE_TEXT, {"type": "number", "exclusiveMinimum": 0}]}
 
 PLACE_SCHEMA = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", "examples": ["my_module:Name"]}
 
@@ -29,6 +33,7 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
+Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema(_RATE_SCHEMA)]
 Share = Annotated[float, BeforeValidator(share), WithJsonSchema(_SHARE_SCHEMA)]
 PassRule = Annotated[str, BeforeValidator(_pass_rule), WithJsonSchema(_PASS_SCHEMA)]
 Label = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number"]})]
@@ -113,6 +118,26 @@ class LimitsPart(_Part):
     max_cost: float | None = Field(default=None, gt=0, description="Stop when the calls have cost this much.")
     max_inconclusive: Share = Field(default=0.05, description="Above this share of failed samples a run is INVALID.")
     max_pixels: int = Field(default=64_000_000, ge=1, description="Most pixels of a picture; a larger one is not sent.")
+    warm_up: int = Field(
+        default=0, ge=0, le=10_000, description="Calls before the clock starts, whose answers are thrown away."
+    )
+    rate: Rate | None = Field(
+        default=None, description="Open load: calls that fall due each second, whatever came back; 20/s or 90/min."
+    )
+
+    @model_validator(mode="after")
+    def _is_one_load(self) -> Self:
+        if self.rate is not None and self.requests_per_second is not None:
+            raise ValueError(
+                "rate (an open load) and requests_per_second (the most of a closed load) are two loads: keep one"
+            )
+        return self
+
+    @property
+    def most_under_way(self) -> int:
+        """The concurrency; under an open load that names none, one that should never be reached."""
+        open_load = self.rate is not None and "concurrency" not in self.model_fields_set
+        return OPEN_CONCURRENCY if open_load else self.concurrency
 
 
 class AuditPart(_Part):
@@ -138,12 +163,24 @@ class SuitePart(_Part):
     score: dict[str, Anything] = Field(
         default={}, description="The components of the score: a scorer each, with its weight."
     )
+    expect: dict[str, Anything] = Field(
+        default={}, description="Checks of an answer by name, each of one kind: passed, failed or not run."
+    )
+    hold: Literal["all", "majority", "first"] | None = Field(
+        default=None, description="In how many repeats of a case a check of `expect` must pass; left out, in all."
+    )
     judge: Anything = Field(default=None, description="Judging with a rubric, by a language model or by code.")
     redact: Anything = Field(
         default=None, description="Which personal data is taken out of whatever is stored or sent; left out, none."
     )
     confidence: Anything = Field(
         default=None, description="How confidences in answers are looked at: buckets, and what a claim is worth."
+    )
+    stability: Anything = Field(
+        default=None, description="What repeats of the same question should bring again: items, their key and fields."
+    )
+    latency: Anything = Field(
+        default=None, description="Medians of answered calls that look wrong, and make a run suspect: below and above."
     )
     findings: dict[str, FindingPart] = Field(default={}, description="The taxonomy: what each code of a finding means.")
     bands: dict[str, Share] = Field(default={}, description="Ratings by the score they start at, the lowest at 0.")

@@ -26,6 +26,8 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 OPERATORS = tuple(COMPARE)
 EVERY = "*"
+MOST_IN_A_ROW = 100
+"""pass^k is told for k up to this."""
 NONE = "(none)"
 """The slice of cases that have no category or no difficulty while others do."""
 
@@ -64,8 +66,16 @@ METRICS: dict[str, Metric] = {
         Metric("findings.<code>", "count", "number of findings of that code"),
         Metric("findings.<code>.rate", "share", "conclusive samples with at least one finding of that code"),
         Metric("findings.<code>.samples", "count", "number of samples with at least one finding of that code"),
+        Metric("cases.held", "share", "cases whose every check holds over the repeats, among all planned"),
+        Metric("checks.held", "share", "checks that hold over the repeats of their case, among all"),
+        Metric("check.<check>.held", "share", "the same of one check"),
+        Metric("pass_all.<k>", "share", "pass^k: the chance that k repeats of a case pass every check, all of them"),
+        Metric("flaky_rate", "share", "cases that pass every check in some repeats and not in others"),
+        Metric("stability.presence", "share", "items that come again when a case is asked again"),
+        Metric("stability.<field>", "share", "how alike a field of such items is"),
         Metric("latency.p50", "s", "median time of answered calls"),
         Metric("latency.p95", "s", "time that 95 % of answered calls stay within"),
+        Metric("latency.p99", "s", "time that 99 % of answered calls stay within"),
         Metric("latency.mean", "s", "mean time of answered calls"),
         Metric("latency.min", "s", "fastest answered call"),
         Metric("latency.max", "s", "slowest answered call"),
@@ -92,7 +102,7 @@ class Gate:
     pattern: str = ""
     """The key into METRICS: `findings.<code>`."""
     subject: str = ""
-    """The band, component or code that fills the angle brackets: `FORMAT`."""
+    """What fills the angle brackets, a band, component, code, check or field: `FORMAT`."""
     measure: str = ""
     """The measure of that component, for `score.<component>.<measure>`."""
 
@@ -114,6 +124,10 @@ class Known:
     """By factor, the names that cases have."""
     passing: bool = True
     """Whether the suite says when a sample passes."""
+    checks: Sequence[str] | None = ()
+    """The names of declared checks; none when nothing is expected."""
+    stability: Sequence[str] | None = ()
+    """What repeats are compared in: `presence` and the declared fields; nothing when they are not compared."""
     scales: Mapping[str, Bounds] = field(default_factory=dict)
     """By component, the lowest and highest value it gives; one that is not here can be any number."""
 
@@ -228,10 +242,14 @@ def missing_name(gate: Gate, known: Known) -> str | None:
     """What a gate speaks of that its suite does not have, or None."""
     if gate.pattern == "pass_rate" and not known.passing:
         return f"gate {gate.text!r} needs a pass rule: write pass: score >= 75 %"
+    if (lacking := _lacks(gate, known)) is not None:
+        return lacking
     names = {
         "<component>": ("component", None if known.components is None else list(known.components)),
         "<code>": ("finding code", known.codes),
         "<band>": ("band", known.bands),
+        "<check>": ("check", known.checks),
+        "<field>": ("field of stability", known.stability),
     }
     for part in METRICS[gate.pattern].parts:
         if part not in names:
@@ -248,6 +266,18 @@ def missing_name(gate: Gate, known: Known) -> str | None:
             return f"gate {gate.text!r}: no case of this suite has a {gate.factor}"
         if gate.slice not in (EVERY, NONE, *slices):
             return _unknown(gate, gate.factor, slices, gate.slice or "")
+    return None
+
+
+def _lacks(gate: Gate, known: Known) -> str | None:
+    """What a gate over repeats needs that its suite does not declare, or None."""
+    head = gate.pattern.partition(".")[0]
+    if head in ("cases", "checks", "check", "pass_all", "flaky_rate") and known.checks is not None and not known.checks:
+        return f"gate {gate.text!r} needs checks: write expect: {{how_many: {{count: items[], between: [1, 3]}}}}"
+    if head == "stability" and known.stability is not None and not known.stability:
+        return f"gate {gate.text!r} needs repeats that are compared: write stability: {{items: items[], key: id}}"
+    if head == "pass_all" and gate.subject not in map(str, range(1, MOST_IN_A_ROW + 1)):
+        return f"gate {gate.text!r}: {gate.subject!r} is no number of repeats from 1 to {MOST_IN_A_ROW}: pass_all.3"
     return None
 
 

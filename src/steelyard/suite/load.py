@@ -22,8 +22,11 @@ SUITE_FILE = "suite.yaml"
 _MOST_JUDGINGS = 100
 
 
-def load_suite(place: str | Path) -> SuiteModel:
-    """The suite at a path or of a name; SuiteError with every mistake in it and its cases."""
+def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel:
+    """The suite at a path or of a name; SuiteError with every mistake in it and its cases.
+
+    `cases` is a folder or file to read instead of the suite's own, in the same shape.
+    """
     path = Path(place)
     name = None
     if path.is_dir() and not (path / SUITE_FILE).exists() and isinstance(place, str):
@@ -40,11 +43,13 @@ def load_suite(place: str | Path) -> SuiteModel:
         if not path.exists():
             raise UserMistake(f"{path.parent} holds no {SUITE_FILE}: `steelyard init` writes one")
     if path.suffix == ".py":
+        if cases is not None:
+            raise UserMistake(f"{path} is a suite in Python, which names its cases itself")
         return _load_python(path)
-    return _load_yaml(path, name or str(path.resolve()))
+    return _load_yaml(path, name or str(path.resolve()), None if cases is None else Path(cases))
 
 
-def _load_yaml(path: Path, found_as: str) -> SuiteModel:
+def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
     """The suite in the file; `found_as` finds it again, from wherever."""
     name = path.name
     if not path.is_file():
@@ -55,7 +60,19 @@ def _load_yaml(path: Path, found_as: str) -> SuiteModel:
         raise
     except ValueError as error:
         raise SuiteError([Mistake(str(error))]) from None
-    return build_suite(Draft(located, path.parent.resolve()), found_as)
+    if cases is not None and isinstance(located.data, dict):
+        located.data["cases"] = _other_cases(located.data.get("cases"), cases)
+    return build_suite(Draft(located, path.parent.resolve(), free_paths=cases is not None), found_as)
+
+
+def _other_cases(declared: Any, place: Path) -> dict[str, Any]:
+    """The suite's `cases` with another folder or file, read as its own are."""
+    if not place.exists():
+        raise UserMistake(f"there are no cases at {place}: name a folder with a file a case, or a file")
+    same = declared if isinstance(declared, dict) else {}
+    kept = ("map", "glob") if place.is_dir() else ("map", "at")
+    named = {"folder" if place.is_dir() else "files": str(place.resolve())}
+    return named | {key: same[key] for key in kept if key in same}
 
 
 def _load_python(path: Path) -> SuiteModel:
@@ -101,6 +118,9 @@ def _overlaid(declared: TargetSpec | None, settings: dict[str, Any]) -> dict[str
     if declared is None:
         return settings
     given = {name: getattr(declared.settings, name) for name in declared.settings.model_fields_set}
+    if settings.get("base_url") is not None:
+        # Whoever says where the service is does not want another one started.
+        given.pop("start", None)
     return given | settings
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -148,6 +149,48 @@ class Limits:
     max_cost: float | None = None
     max_inconclusive: float = 0.05
     max_pixels: int = 64_000_000
+    warm_up: int = 0
+    """Calls before the clock starts, whose answers are thrown away."""
+    rate: float | None = None
+    """Calls a second under an open load, come what may; None for a closed load, `concurrency` at a time."""
+
+
+class Hold(StrEnum):
+    """In how many repeats of a case a check must pass."""
+
+    ALL = "all"
+    MAJORITY = "majority"
+    FIRST = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityRules:
+    """What repeats of the same question should bring again."""
+
+    items: str
+    """Path to the list in the answer."""
+    key: str
+    """Path in an item: items with the same key are held against each other."""
+    fields: dict[str, str] = field(default_factory=dict)
+    """Path in an item, with how two values are held against each other: `equal` or `overlap`."""
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data, for the signature and for reports."""
+        return {"items": self.items, "key": self.key, "fields": dict(self.fields)}
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRules:
+    """Times that look wrong, in seconds; None where nothing looks wrong."""
+
+    below: float | None = None
+    """A median below this looks like an answer that no system gave much thought."""
+    above: float | None = None
+    """A median above this looks like loading, or a queue."""
+
+    def as_data(self) -> dict[str, Any]:
+        """As a run's header keeps it."""
+        return {"below": self.below, "above": self.above}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +231,9 @@ class SuiteModel:
     """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
     snapshots: Any = None
     """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
+    hold: Hold = Hold.ALL
+    """In how many repeats a check must pass where it does not say so itself; of no matter without `expect`."""
+    stability: StabilityRules | None = None
+    """None when repeats are not compared item by item."""
+    latency: LatencyRules = LatencyRules()
+    """Medians that look wrong; they make a run suspect and, as gates, are no part of the instrument."""

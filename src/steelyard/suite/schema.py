@@ -13,10 +13,13 @@ from steelyard import registry
 from steelyard.importing import PLACE
 from steelyard.suite.confidence import ConfidencePart
 from steelyard.suite.conversions import CONVERSIONS
+from steelyard.suite.expectations import EXPECT
 from steelyard.suite.file import CasesPart, ComponentPart, SuitePart
 from steelyard.suite.judge_file import JudgePart, RubricPart
+from steelyard.suite.latency import LatencyPart
 from steelyard.suite.mapping import FIELDS
 from steelyard.suite.redaction import RedactPart
+from steelyard.suite.stability import StabilityPart
 
 _REF = "#/$defs/"
 _AS_THEY_ARE = ("default", "examples", "enum", "const")
@@ -46,8 +49,11 @@ def suite_schema() -> dict[str, Any]:
         RubricPart,
         RedactPart,
         ConfidencePart,
+        StabilityPart,
+        LatencyPart,
     ]
-    models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), chat]
+    checks = {name: registry.find("checks", name) for name in registry.names("checks")}
+    models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), *checks.values(), chat]
     unique = list(dict.fromkeys(models))
     refs, collected = models_json_schema([(model, "validation") for model in unique], by_alias=True)
     definitions: dict[str, Any] = collected["$defs"]
@@ -56,17 +62,28 @@ def suite_schema() -> dict[str, Any]:
     component = definitions.pop(_name(ref[ComponentPart]))
     definitions["Component"] = _component(component, {name: ref[scorer] for name, scorer in scorers.items()}, scorers)
     definitions["Target"] = _target({name: ref[settings] for name, settings in targets.items()}, targets)
+    definitions["Check"] = {
+        "description": "One check of an answer, of one kind.",
+        "oneOf": [_described(ref[check], check) for check in checks.values()],
+    }
     definitions["Judge"] = _judge(_described(ref[chat], chat))
     definitions["Case"] = _case()
     definitions["MapRule"] = _map_rule()
     definitions[_name(ref[CasesPart])]["properties"]["map"] = _map()
     _fill_judge(definitions[_name(ref[JudgePart])]["properties"], ref[RubricPart])
     _fill(suite["properties"], ref[CasesPart])
-    for name, part in (("judge", JudgePart), ("redact", RedactPart), ("confidence", ConfidencePart)):
+    for name, part in (
+        ("judge", JudgePart),
+        ("redact", RedactPart),
+        ("confidence", ConfidencePart),
+        ("stability", StabilityPart),
+        ("latency", LatencyPart),
+    ):
         suite["properties"][name] = {"description": suite["properties"][name]["description"], **ref[part]}
     suite["required"] += ["cases", "target"]
     scored = {"required": ["score"], "properties": {"score": {"minProperties": 1}}}
-    suite["anyOf"] = [scored, {"required": ["judge"]}]
+    expected = {"required": [EXPECT], "properties": {EXPECT: {"minProperties": 1}}}
+    suite["anyOf"] = [scored, expected, {"required": ["judge"]}]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Steelyard suite",
@@ -97,6 +114,7 @@ def _fill(properties: dict[str, Any], cases: dict[str, Any]) -> None:
     }
     properties["targets"]["additionalProperties"] = target
     properties["score"]["additionalProperties"] = {"$ref": f"{_REF}Component"}
+    properties[EXPECT]["additionalProperties"] = {"$ref": f"{_REF}Check"}
     properties["variants"]["additionalProperties"] = {"type": "array", "minItems": 1, "items": _variant_value()}
 
 

@@ -42,7 +42,12 @@ def signature(
 
 def _scoring(suite: SuiteModel) -> dict[str, Any]:
     judged = {dimension_code(name) for name in suite.judge.rubric.names} if suite.judge else set()
-    return {
+    # Left out where there is none, so that suites of before have the name they had. The order of the fields counts:
+    # samples keep their values in it.
+    compared = (
+        {} if suite.stability is None else {"stability": [suite.stability.as_data(), list(suite.stability.fields)]}
+    )
+    return compared | {
         "components": [describe_component(component) for component in suite.components],
         "passing": None if suite.passing is None else suite.passing.at_least,
         "bands": [[band.name, band.at_least] for band in suite.bands],

@@ -49,8 +49,9 @@ def given_codes(
     components: tuple[Component, ...], judge: JudgeModel | None, taxonomy: tuple[FindingKind, ...]
 ) -> list[str]:
     """The codes that findings can have; a scorer or check from elsewhere may give any that the suite lists."""
+    known = registry.built_in("scorers") | registry.built_in("expectations")
     if (judge is not None and judge.check is not None) or any(
-        component.scorer_name not in registry.built_in("scorers") for component in components
+        component.scorer_name not in known for component in components
     ):
         return [kind.code for kind in taxonomy]
     given = [code for component in components for code in component.scorer.fault_codes() or (component.code,)]

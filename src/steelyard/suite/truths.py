@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.errors import Mistake
 from steelyard.suite.case import Case
+from steelyard.suite.expectations import EXPECT
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.labels import check_path, labels_of
 from steelyard.suite.mapping import Mapping
@@ -151,8 +152,13 @@ class TruthCheck:
 
 
 def _watch(component: Component) -> _Component:
-    where: Place = ("score", component.name, component.scorer_name)
-    asked = [_Asked(path, compile_path(path), (*where, name)) for name, path in _case_paths(component.scorer)]
+    # Checks stand under a key of their own, and name their paths as `<check>.<key>`.
+    is_expect = component.scorer_name == EXPECT
+    where: Place = (EXPECT,) if is_expect else ("score", component.name, component.scorer_name)
+    asked = [
+        _Asked(path, compile_path(path), (*where, *_steps(name, dotted=is_expect)))
+        for name, path in _case_paths(component.scorer)
+    ]
     fields = [split_path(one.path)[-1] for one in asked if one.path]
     check = getattr(component.scorer, "check", None)
     return _Component(
@@ -164,6 +170,10 @@ def _watch(component: Component) -> _Component:
         fields=fields,
         knows_truth=getattr(component.scorer, "needs_truth", True),
     )
+
+
+def _steps(name: str, *, dotted: bool) -> Place:
+    return tuple(int(step) if step.isdigit() else step for step in name.split(".")) if dotted else (name,)
 
 
 def _labels(judge: JudgeModel | None) -> _Asked | None:

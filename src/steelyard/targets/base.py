@@ -41,6 +41,8 @@ class Reply:
     model: str | None = None
     latency: float | None = None
     """Seconds, when the target knows better than the engine's clock (recorded answers do)."""
+    first_byte: float | None = None
+    """Seconds from sending the question to the first byte of the answer's body; None when the target cannot tell."""
     cut_off: bool = False
     """True when the system says that the answer broke off at the limit of tokens."""
 
@@ -63,6 +65,10 @@ class Target(Protocol):
     the suite file. Used as an async context manager around all calls of a run. One that has no use for a case's files
     says so with `sends_attachments = False`; for the others, a file that cannot be sent fails the case unasked. One
     that only gives back what was answered before says `asks_nobody = True`: then its answers need no price.
+
+    One that can tell whether the system is still there has a further method, `async def gone(self) -> str | None`: why
+    it is not, in words, or None. It is asked after the last call, and when a call finds nobody to answer; a system
+    that is gone makes the run INVALID.
     """
 
     async def __aenter__(self) -> Self: ...

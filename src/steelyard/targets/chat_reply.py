@@ -39,6 +39,7 @@ def read_completion(data: Any, received: Received, max_tokens: Any = None) -> Re
         tokens_in=_count(counts.get("prompt_tokens")),
         tokens_out=tokens_out,
         model=model if isinstance(model, str) else None,
+        first_byte=received.first_byte,
         cut_off=_is_cut_off(choice.get("finish_reason"), tokens_out, max_tokens),
     )
 

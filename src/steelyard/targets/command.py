@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator
 
-from steelyard.errors import Mistake, SuiteError, TargetFailure
+from steelyard.errors import TargetFailure
 from steelyard.suite.case import digest
 from steelyard.targets.base import Ask, Reply, Surroundings
 from steelyard.targets.filling import TextFiller, text_filler
-from steelyard.targets.process import Finished, Program, run_program
+from steelyard.targets.process import ALWAYS_PASSED, Finished, Program, find_program, run_program
 from steelyard.targets.settings import TargetSettings, TextFile, looks_secret, read_variable, text_of
 
-_ALWAYS_PASSED = ("PATH", "HOME", "LANG")
 _TRY_AGAIN = os.EX_TEMPFAIL
 
 
@@ -73,7 +70,7 @@ class CommandTarget:
         self._settings = settings
         self._folder = surroundings.folder.resolve()
         self._env = _environment(settings, surroundings)
-        self._program = _find_program(settings.run[0], self._folder, self._env.get("PATH"))
+        self._program = find_program(settings.run[0], self._folder, self._env.get("PATH"), "target command")
         self._arguments = [
             text_filler(text, f"target command, argument {at}") for at, text in enumerate(settings.run[1:], 1)
         ]
@@ -119,7 +116,7 @@ class CommandTarget:
     def secrets(self) -> list[str]:
         """Values of secret_env, and of env where the name looks like a secret's."""
         plain = {name for name in self._settings.env if not looks_secret(name)} - {*self._settings.secret_env}
-        return [self._env[name] for name in self._env if name not in plain and name not in _ALWAYS_PASSED]
+        return [self._env[name] for name in self._env if name not in plain and name not in ALWAYS_PASSED]
 
     def _text(self, finished: Finished) -> str:
         if finished.too_large:
@@ -142,15 +139,7 @@ def _exit_failure(finished: Finished) -> TargetFailure:
 
 
 def _environment(settings: CommandSettings, surroundings: Surroundings) -> dict[str, str]:
-    passed = {name: surroundings.env[name] for name in _ALWAYS_PASSED if name in surroundings.env}
+    passed = {name: surroundings.env[name] for name in ALWAYS_PASSED if name in surroundings.env}
     for name in (*settings.env, *settings.secret_env):
         passed[name] = read_variable(name, surroundings, "target command")
     return passed
-
-
-def _find_program(name: str, folder: Path, path: str | None) -> str:
-    found = shutil.which(str(folder / name)) if os.sep in name else shutil.which(name, path=path or os.defpath)
-    if found is None:
-        where = "in the suite's folder" if os.sep in name else "on PATH"
-        raise SuiteError([Mistake(f"there is no program {name!r} {where} that can be run", "target command")])
-    return found

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Self
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from yarl import URL
 
 from steelyard.blotting import Blotter
 from steelyard.errors import Mistake, SuiteError, TargetFailure
 from steelyard.suite.case import digest
-from steelyard.suite.paths import MISSING, Getter, compile_path
 from steelyard.targets.base import Ask, Reply, Surroundings
 from steelyard.targets.filling import Filler, TextFiller, body_filler, text_filler, to_json, tree_filler
-from steelyard.targets.http_settings import HttpSettings, dotted_path
+from steelyard.targets.http_answer import AnswerTaker
+from steelyard.targets.http_settings import HttpSettings
+from steelyard.targets.readiness import NotReady, Readiness
+from steelyard.targets.service import Service, token_for
+from steelyard.targets.service_settings import PORT
 from steelyard.targets.settings import FromEnv, names_header, read_variable
-from steelyard.targets.wire import Received, Request, Wire, WireLimits, excerpt_of, json_of
+from steelyard.targets.wire import Request, Wire, WireLimits
 
 _KINDS = {"json": "application/json", "form": "application/x-www-form-urlencoded", "text": "text/plain; charset=utf-8"}
 
@@ -32,36 +34,62 @@ class HttpTarget:
         self._secrets: list[str] = []
         self._wire = Wire(WireLimits(surroundings.max_connections, settings.connect_timeout, settings.max_bytes))
         self._url = _address(settings)
-        address = _spelled_address(settings)
-        self._fixed_url = None if "{" in address else URL(address)
+        self._port = PORT
+        self._fixed_url = self._settled_url()
         self._headers, self._fixed_headers = self._fillers(settings.headers, surroundings, "header")
         self._query, self._fixed_query = self._fillers(settings.query, surroundings, "query parameter")
         self._encode = _body_encoder(settings)
         if settings.body_kind and not names_header(settings.headers, "Content-Type"):
             self._fixed_headers["Content-Type"] = _KINDS[settings.body_kind]
+        shared: dict[str, str] = {}
         if settings.token is not None:
-            token = read_variable(settings.token, surroundings, "target http")
+            token = self._token(settings.token, surroundings)
+            shared[settings.token] = token
             self._secrets.append(token)
             self._fixed_headers["Authorization"] = f"Bearer {token}"
+        self._service = None if settings.start is None else Service(settings.start, surroundings, shared)
+        self._readiness: Readiness | None = None
+        if self._service is not None:
+            self._secrets += self._service.secrets
         self._wire.blot = Blotter(self._secrets)
-        self._take = _Taker(settings)
+        self._take = AnswerTaker(settings)
 
     async def __aenter__(self) -> Self:
+        """Start the service if it is to be started, and wait until it is ready; UserMistake when it does not get so."""
         await self._wire.__aenter__()
+        try:
+            await self._make_ready()
+        except BaseException:
+            await self.__aexit__()
+            raise
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        await self._wire.__aexit__(*exc_info)
+        try:
+            await self._wire.__aexit__(*exc_info)
+        finally:
+            if self._service is not None:
+                await self._service.stop()
 
     async def ask(self, ask: Ask) -> Reply:
         """The answer in the body of a 2xx, or the body of an expected error; TargetFailure otherwise."""
         received = await self._wire.send(self._request(ask), self._take.expected_statuses(ask))
         return self._take.reply(received)
 
+    async def gone(self) -> str | None:
+        """Why the service is not there any more: its process has ended, or it is not ready; None when it is there."""
+        ended = (lambda: None) if self._service is None else self._service.ended
+        if told := ended():
+            return told
+        return None if self._readiness is None else await self._readiness.lost(ended)
+
     def identity(self) -> dict[str, Any]:
         """Kind, address and a hash of all settings; variables stand by name."""
-        harmless = {"token", "max_bytes", "connect_timeout"}
+        # The address says what stands in the first two.
+        harmless = {"base_url", "url", "token", "max_bytes", "connect_timeout", "start", "ready"}
         settings = self._settings.model_dump(mode="json", by_alias=True, exclude=harmless, exclude_defaults=True)
+        if self._settings.start is not None:
+            settings["start"] = self._settings.start.identity()
         return {"kind": "http", "address": _spelled_address(self._settings), "settings": digest(settings)}
 
     def request_key(self, ask: Ask) -> Any:
@@ -73,7 +101,8 @@ class HttpTarget:
             url = self._url(ask)
         except TargetFailure:
             return None
-        return {
+        start = {} if self._settings.start is None else {"start": self._settings.start.identity()}
+        return start | {
             "method": self._settings.verb,
             "url": url,
             "query": query,
@@ -86,6 +115,33 @@ class HttpTarget:
         """Every value that came from the environment."""
         return list(self._secrets)
 
+    async def _make_ready(self) -> None:
+        if self._service is not None:
+            self._port = str(await self._service.start())
+            self._fixed_url = self._settled_url()
+        if self._settings.ready is None:
+            return
+        base = (self._settings.base or _origin(self._settings.url)).replace(PORT, self._port)
+        readiness = Readiness(self._settings.ready, base, self._fixed_headers, self._wire)
+        if self._service is None:
+            await readiness.wait()
+        else:
+            try:
+                await readiness.wait(self._service.refuse_if_ended)
+            except NotReady as problem:
+                raise self._service.mistake(str(problem)) from None
+        self._readiness = readiness
+
+    def _token(self, name: str, surroundings: Surroundings) -> str:
+        if self._settings.start is not None:
+            return token_for(name, surroundings)
+        return read_variable(name, surroundings, "target http")
+
+    def _settled_url(self) -> URL | None:
+        """The address when it is the same for every call; None when it is a template."""
+        address = _spelled_address(self._settings).replace(PORT, self._port)
+        return None if "{" in address else URL(address)
+
     def _request(self, ask: Ask) -> Request:
         headers = self._fixed_headers | {name: fill(ask) for name, fill in self._headers.items()}
         url = self._fixed_url or self._filled_url(ask)
@@ -95,7 +151,8 @@ class HttpTarget:
 
     def _filled_url(self, ask: Ask) -> URL:
         try:
-            return URL(self._url(ask))
+            # The port stands in what comes first; what a case says is left as it is.
+            return URL(self._url(ask).replace(PORT, self._port, 1))
         except ValueError as error:
             raise TargetFailure(
                 "bad_url", f"{self._settings.url} is not an address here: {error}", retry=False
@@ -121,67 +178,10 @@ class HttpTarget:
         return named if self._settings.token is None else named | {"Authorization": self._settings.token}
 
 
-class _Taker:
-    """Takes the reply out of what was received."""
-
-    def __init__(self, settings: HttpSettings) -> None:
-        self._answer_path = settings.answer
-        self._answer: Getter | None = compile_path(dotted_path(settings.answer)) if settings.answer else None
-        self._failed_if = [(path, compile_path(dotted_path(path))) for path in settings.failed_if]
-        self._markers = settings.error_markers
-        self._usage = {name: compile_path(dotted_path(path)) for name, path in settings.usage.paths().items()}
-        expected = settings.expect_errors
-        self._statuses = frozenset(expected.statuses()) if expected else frozenset()
-        self._when = compile_path(expected.when) if expected and expected.when is not None else None
-
-    def expected_statuses(self, ask: Ask) -> frozenset[int]:
-        if self._when is None or self._when(replace(ask.case, expected=ask.truth)):
-            return self._statuses
-        return frozenset()
-
-    def reply(self, received: Received) -> Reply:
-        if not 200 <= received.status < 300:
-            return Reply(text=received.text, status=received.status)
-        for marker in self._markers:
-            if marker in received.text:
-                raise _reported(received, f"the body holds {marker!r}, an error marker: {excerpt_of(received.text)}")
-        if self._answer is None and not self._failed_if and not self._usage:
-            return Reply(text=received.text, status=received.status)
-        data = json_of(received)
-        for path, get in self._failed_if:
-            if value := get(data):
-                raise _reported(received, f"the body reports a failure at {path}: {excerpt_of(to_json(value))}")
-        return Reply(text=self._text(received, data), status=received.status, **self._measures(data))
-
-    def _text(self, received: Received, data: Any) -> str:
-        if self._answer is None:
-            return received.text
-        value = self._answer(data)
-        if value is MISSING:
-            message = f"the body has nothing at {self._answer_path}: {excerpt_of(received.text)}"
-            raise TargetFailure("no_answer", message, retry=False, status=received.status, body=received.text)
-        return value if isinstance(value, str) else to_json(value)
-
-    def _measures(self, data: Any) -> dict[str, Any]:
-        found = {name: get(data) for name, get in self._usage.items()}
-        return {name: value for name, value in found.items() if _fits(name, value)}
-
-
-def _fits(name: str, value: Any) -> bool:
-    if name == "model":
-        return isinstance(value, str)
-    kinds = (int, float) if name == "cost" else (int,)
-    return isinstance(value, kinds) and not isinstance(value, bool) and value >= 0
-
-
-def _reported(received: Received, message: str) -> TargetFailure:
-    return TargetFailure("reported_error", message, retry=False, status=received.status, body=received.text)
-
-
 def _spelled_address(settings: HttpSettings) -> str:
-    if settings.base_url is None:
+    if settings.base is None:
         return settings.url
-    return settings.base_url.rstrip("/") + ("/" + settings.url.lstrip("/") if settings.url else "")
+    return settings.base.rstrip("/") + ("/" + settings.url.lstrip("/") if settings.url else "")
 
 
 def _address(settings: HttpSettings) -> TextFiller:
@@ -190,6 +190,12 @@ def _address(settings: HttpSettings) -> TextFiller:
         message = f"{address!r} is not a full address: write http:// or https:// before it, or set base_url"
         raise SuiteError([Mistake(message, "target http, url")])
     return text_filler(address, "target http, url")
+
+
+def _origin(url: str) -> str:
+    """The beginning of an address, up to its path."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _body_encoder(settings: HttpSettings) -> Callable[[Ask], bytes | None]:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.suite.paths import compile_path
+from steelyard.targets.service_settings import PORT, ReadySettings, StartSettings
 from steelyard.targets.settings import FromEnv, TargetSettings, looks_secret, names_header, without_secrets
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -117,6 +118,19 @@ class UsagePaths(BaseModel):
         return {name: path for name, path in self if path is not None}
 
 
+_TEXT = {"type": "string"}
+
+
+def _or_text(schema: dict[str, Any]) -> None:
+    """Say in the published schema that a text may stand for the whole."""
+    schema["anyOf"] += [_TEXT]
+
+
+def _or_texts(schema: dict[str, Any]) -> None:
+    """Say in the published schema that a text, or a list of texts, may stand for the whole."""
+    schema["anyOf"] += [_TEXT, {"type": "array", "items": _TEXT}]
+
+
 class HttpSettings(TargetSettings):
     """How to ask the service, and where in its answer to look."""
 
@@ -165,6 +179,21 @@ class HttpSettings(TargetSettings):
         default=10_000_000, description="Largest body that is read; a larger one is a failure.", gt=0
     )
     connect_timeout: float = Field(default=10.0, description="Seconds to wait for a connection.", gt=0)
+    start: StartSettings | None = Field(
+        default=None,
+        description="Starts the service on a free port for the time of the run, and stops it afterwards.",
+        json_schema_extra=_or_texts,
+    )
+    ready: ReadySettings | None = Field(
+        default=None,
+        description="What tells that the service is ready: a path such as /health, or an address.",
+        json_schema_extra=_or_text,
+    )
+
+    @property
+    def base(self) -> str | None:
+        """What goes before url; {port} stands for the port of a service that the run starts."""
+        return f"http://127.0.0.1:{PORT}" if self.base_url is None and self.start is not None else self.base_url
 
     @property
     def body_kind(self) -> Literal["json", "form", "text"] | None:
@@ -221,7 +250,7 @@ class HttpSettings(TargetSettings):
         given = [n for n, v in (("json", self.json_body), ("form", self.form), ("text", self.text)) if v is not None]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} cannot be sent together: keep one body")
-        if not self.url and not self.base_url:
+        if not self.url and not self.base:
             raise ValueError("url is missing: the address of the service")
         if self.base_url and self.url.startswith(("http://", "https://")):
             raise ValueError("url is a full address, so base_url cannot go before it: write only the path as url")
@@ -229,6 +258,19 @@ class HttpSettings(TargetSettings):
             raise ValueError("token and the header Authorization are two keys for one lock: keep one")
         if self.method == "GET" and given:
             raise ValueError(f"a GET has no body: drop {given[0]}, or write method: POST")
+        return self
+
+    @model_validator(mode="after")
+    def _is_one_service(self) -> Self:
+        if self.start is None:
+            return self
+        if self.url.startswith(("http://", "https://")):
+            raise ValueError("start starts a service here, so url can only be a path on it, such as /ask")
+        if self.base_url is not None and PORT not in self.base_url:
+            raise ValueError(
+                f"base_url names a service that runs already, and start starts another: drop one of them, or write "
+                f"base_url: http://127.0.0.1:{PORT}"
+            )
         return self
 
     @property

@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from steelyard.errors import Mistake, SuiteError
+
+ALWAYS_PASSED = ("PATH", "HOME", "LANG")
+"""Environment variables that every program gets, beside those that the suite names."""
 _STDERR_TAIL = 2000
 _GRACE = 0.5
 """Seconds that pipes may stay open after the group was killed; a descendant that left the group may hold them."""
@@ -69,6 +74,15 @@ async def run_program(program: Program, stdin: bytes | None) -> Finished:
     code = transport.get_returncode()
     complaint = bytes(talk.complaint).decode("utf-8", "replace").strip()
     return Finished(-signal.SIGKILL if code is None else code, bytes(talk.output), complaint, talk.too_large)
+
+
+def find_program(name: str, folder: Path, path: str | None, where: str) -> str:
+    """Where the program is: on PATH, or with a slash in its name from the folder; SuiteError when it is not there."""
+    found = shutil.which(str(folder / name)) if os.sep in name else shutil.which(name, path=path or os.defpath)
+    if found is None:
+        place = "in the suite's folder" if os.sep in name else "on PATH"
+        raise SuiteError([Mistake(f"there is no program {name!r} {place} that can be run", where)])
+    return found
 
 
 class _Talk(asyncio.SubprocessProtocol):

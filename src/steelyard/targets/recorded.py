@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -101,7 +102,7 @@ class RecordedTarget:
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return Reply(
             text=text,
-            latency=_number(self._extras.latency(record)),
+            latency=_time(self._extras.latency(record)),
             tokens_in=_count(self._extras.tokens_in(record)),
             tokens_out=_count(self._extras.tokens_out(record)),
             cost=_number(self._extras.cost(record)),
@@ -155,6 +156,12 @@ def _raise_recorded_failure(failed: Any) -> None:
 
 def _number(value: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _time(value: Any) -> float:
+    """Seconds; 0 where none are told, because what it takes to read the file is not how long the system took."""
+    number = _number(value)
+    return number if number is not None and 0 < number < math.inf else 0.0
 
 
 def _count(value: Any) -> int | None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
+import resource
 import ssl
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,11 +18,17 @@ from yarl import URL
 import steelyard
 from steelyard.errors import TargetFailure
 from steelyard.targets.retry_after import seconds_to_wait
+from steelyard.targets.unpacking import ACCEPTED, Unpacker
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS = 5
 _WORTH_RETRYING = frozenset({408, 425})
 _EXCERPT = 200
+_REFUSAL = 65_536
+"""Bytes of the body of an error that are read."""
+_NOT_TEXT = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
+"""Codecs that are no encodings of bodies: they make half characters, or take hours."""
+_OTHER_FILES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,8 @@ class Received:
 
     status: int
     text: str
+    first_byte: float | None = None
+    """Seconds from sending to the first byte of the body; None when the body is empty."""
 
 
 class Wire:
@@ -60,11 +71,13 @@ class Wire:
 
     async def __aenter__(self) -> Self:
         limits = self._limits
+        _make_room(limits.max_connections)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=limits.max_connections),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_timeout),
-            headers={"User-Agent": f"steelyard/{steelyard.__version__}"},
+            headers={"User-Agent": f"steelyard/{steelyard.__version__}", "Accept-Encoding": ACCEPTED},
+            auto_decompress=False,
             trust_env=False,
         )
         return self
@@ -76,8 +89,9 @@ class Wire:
 
     async def send(self, request: Request, also_answers: frozenset[int] = frozenset()) -> Received:
         """The answer of a 2xx, or of a status in `also_answers`; everything else raises TargetFailure."""
+        sent = time.perf_counter()
         for _ in range(_MOST_REDIRECTS + 1):
-            result = await self._exchange(request, also_answers)
+            result = await self._exchange(request, also_answers, sent)
             if isinstance(result, Received):
                 return result
             request = result
@@ -85,7 +99,7 @@ class Wire:
             "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {_told(request.url)}", retry=False
         )
 
-    async def _exchange(self, request: Request, also_answers: frozenset[int]) -> Received | Request:
+    async def _exchange(self, request: Request, also_answers: frozenset[int], sent: float) -> Received | Request:
         if self._session is None:
             raise RuntimeError("a target is used inside `async with`")
         try:
@@ -94,41 +108,58 @@ class Wire:
             ) as response:
                 status = response.status
                 if 200 <= status < 300 or status in also_answers:
-                    text = _decode(await self._read(response), response.charset, status)
-                    return Received(status, self.blot(text))
+                    body, came = await self._read(response)
+                    first_byte = None if came is None else came - sent
+                    return Received(status, self.blot(_decode(body, response.charset, status)), first_byte)
                 if status in _REDIRECTS and (location := response.headers.get("Location")):
                     return _redirected(request, status, location)
                 raise await self._refusal(response)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise failure_of(error, request.url) from error
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+    async def _read(self, response: aiohttp.ClientResponse) -> tuple[bytes, float | None]:
+        """The body, and when its first byte was there."""
         most = self._limits.max_bytes
         promised = response.content_length
         if promised is not None and promised > most:
             raise _too_large(most, response.status)
-        if promised is not None and "Content-Encoding" not in response.headers:
-            return await response.read()
+        unpacker = Unpacker(response.headers.get("Content-Encoding", ""), response.status)
+        came: float | None = None
         parts: list[bytes] = []
         size = 0
-        async for part in response.content.iter_any():
+        while data := await response.content.readany():
+            came = came or time.perf_counter()
+            part = unpacker.feed(data, most - size)
             size += len(part)
             if size > most:
                 raise _too_large(most, response.status)
             parts.append(part)
-        return b"".join(parts)
+        unpacker.finish()
+        return parts[0] if len(parts) == 1 else b"".join(parts), came
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> TargetFailure:
         body = b""
         try:
-            async for part in response.content.iter_any():
-                body += part
-                if len(body) >= 65536:
+            unpacker = Unpacker(response.headers.get("Content-Encoding", ""), response.status)
+            async for data in response.content.iter_any():
+                body += unpacker.feed(data, _REFUSAL - len(body))
+                if len(body) >= _REFUSAL:
                     break
-        except aiohttp.ClientError:
+        except (aiohttp.ClientError, TargetFailure):
             pass  # the status is known, and says more than a body that was cut
         text = self.blot(body.decode("utf-8", "replace"))
         return refused_by_status(response.status, text, response.headers.get("Retry-After"))
+
+
+def _make_room(connections: int) -> None:
+    """Let this process hold as many files open as connections need, as far as the system allows."""
+    needed = connections + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def refused_by_status(status: int, text: str, retry_after: str | None = None) -> TargetFailure:
@@ -160,8 +191,6 @@ def failure_of(error: Exception, url: URL) -> TargetFailure:
     match error:
         case aiohttp.ClientConnectorError() | aiohttp.ServerTimeoutError() | ssl.SSLError():
             return _not_connected(error, place)
-        case aiohttp.ClientPayloadError() if "encod" in str(error).lower() or "compress" in str(error).lower():
-            return TargetFailure("bad_encoding", f"{place} sent a body that cannot be unpacked")
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError() | OSError():
             return TargetFailure("cut", f"{place} cut the connection before the answer was complete")
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
@@ -201,20 +230,27 @@ def _too_large(most: int, status: int) -> TargetFailure:
 def _decode(body: bytes, charset: str | None, status: int) -> str:
     try:
         encoding = "utf-8" if charset is None else codecs.lookup(charset).name
+        if encoding in _NOT_TEXT:
+            raise LookupError(charset)
         # The codec that drops a byte-order mark is written in Python, and slow.
         return body.removeprefix(codecs.BOM_UTF8).decode() if encoding == "utf-8" else body.decode(encoding)
     except LookupError:
         message = f"the body is in {charset!r}, an encoding that is not known"
     except UnicodeDecodeError as error:
         message = f"the body is not {charset or 'UTF-8'} text: byte {error.start} cannot be read"
+    except ValueError:
+        message = f"the body is not {charset} text"
     raise TargetFailure("bad_encoding", message, retry=False, status=status)
 
 
 def _redirected(request: Request, status: int, location: str) -> Request:
     try:
         target = request.url.join(URL(location))
+        if target.scheme not in ("http", "https") or target.host is None:
+            raise ValueError(location)
     except ValueError:
-        raise TargetFailure("redirect", f"answered {status} with an unreadable Location", retry=False) from None
+        message = f"answered {status}, a redirect to no web address: {excerpt_of(location)}"
+        raise TargetFailure("redirect", message, retry=False, status=status) from None
     if not _same_place(request.url, target):
         message = (
             f"answered {status}, a redirect to another host ({target.host}:{target.port}), which is not followed: "
@@ -237,6 +273,7 @@ def json_of(received: Received) -> Any:
     """The body as JSON data; TargetFailure `bad_body` when it is not."""
     try:
         return json.loads(received.text)
-    except (ValueError, RecursionError):
-        message = f"answered {received.status} with a body that is not JSON: {excerpt_of(received.text)}"
+    except (ValueError, RecursionError) as error:
+        wrong = "JSON that is nested too deeply" if isinstance(error, RecursionError) else "a body that is not JSON"
+        message = f"answered {received.status} with {wrong}: {excerpt_of(received.text)}"
         raise TargetFailure("bad_body", message, retry=False, status=received.status, body=received.text) from None

@@ -1,0 +1,143 @@
+"""How long answers took: all together, case by case and as a histogram, with what looks wrong about it.
+
+Percentiles lie on the straight line between the two nearest values, as `Slice.latency` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.cells import Cells
+from steelyard.analysis.checks_model import MOST_CELLS
+from steelyard.analysis.estimates import settled
+from steelyard.analysis.histogram import histogram
+from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.model import Slice
+from steelyard.analysis.pieces import Array
+from steelyard.analysis.table import Table
+from steelyard.suite.latency import time_in_words
+
+_TOO_FAST = "looks short-circuited or cached"
+_TOO_SLOW = "looks like loading or a queue"
+
+
+def latency_figures(table: Table, overall: Slice, suite: dict[str, Any], load: str = "") -> LatencyFigures | None:
+    """The figures of a run whose whole is `overall`; None when nobody was called.
+
+    `suite` is the suite as the run's header describes it, `load` says in words how the calls were made.
+    """
+    latency = table.latency()
+    timed_out, failed = table.unanswered()
+    answered = np.flatnonzero(~np.isnan(latency))
+    timeouts, failures = int(timed_out.sum()), int(failed.sum())
+    if not (len(answered) or timeouts or failures):
+        return None
+    ranked = np.sort(latency[answered])
+    bars, log_bars = histogram(ranked)
+    cells, n_cells = _cells(table, suite, latency, timed_out, failed)
+    return LatencyFigures(
+        overall=_whole(overall),
+        timeouts=timeouts,
+        failures=failures,
+        first_byte=_reported(table, "first_byte", answered),
+        queued=_reported(table, "queued", answered),
+        load=load,
+        bars=bars,
+        log_bars=log_bars,
+        cells=cells,
+        n_cells=n_cells,
+        hints=tuple(_hints(table, suite, latency)),
+    )
+
+
+def _whole(overall: Slice) -> Spread:
+    found = overall.latency
+    values = {name: found[name].value for name in ("mean", "min", "max", "p50", "p95", "p99")}
+    return Spread(found["p50"].n, **values)
+
+
+def spread_of(values: Array) -> Spread:
+    """The spread of times in any order."""
+    if not len(values):
+        return Spread(0)
+    ranked = np.sort(values)
+    p50, p95, p99 = np.quantile(ranked, (0.5, 0.95, 0.99), method="linear").tolist()
+    low, high = float(ranked[0]), float(ranked[-1])
+    return Spread(len(ranked), settled(float(ranked.mean())), low, high, p50, p95, p99)
+
+
+def _reported(table: Table, name: str, answered: Array) -> Spread | None:
+    values = table.reported(name)[answered]
+    known = values[~np.isnan(values)]
+    return spread_of(known) if len(known) else None
+
+
+def _cells(
+    table: Table, suite: dict[str, Any], latency: Array, timed_out: Array, failed: Array
+) -> tuple[tuple[CellLatency, ...], int]:
+    """The first cells that have a call in them, and how many have one."""
+    cells = Cells(table, suite)
+    called = ~np.isnan(latency) | timed_out | failed
+    seen = np.flatnonzero(cells.count(called))
+    shown = seen[:MOST_CELLS]
+    if not len(shown):
+        return (), 0
+    rows = np.flatnonzero(called & (cells.of_sample <= shown[-1]))
+    rows = rows[np.argsort(cells.of_sample[rows], kind="stable")]
+    ends = np.searchsorted(cells.of_sample[rows], shown, side="right")
+    found = []
+    for cell, (start, end) in zip(shown.tolist(), pairwise([0, *ends.tolist()]), strict=True):
+        own = rows[start:end]
+        times = latency[own]
+        case, variant = divmod(cell, len(cells.variants))
+        found.append(
+            CellLatency(
+                case_id=table.case_ids[case],
+                variant=cells.variants[variant],
+                spread=spread_of(times[~np.isnan(times)]),
+                timeouts=int(timed_out[own].sum()),
+                failures=int(failed[own].sum()),
+            )
+        )
+    return tuple(found), len(seen)
+
+
+def _hints(table: Table, suite: dict[str, Any], latency: Array) -> Iterator[str]:
+    """What looks wrong about the median of the run, or of each variant where there are several.
+
+    An error that a case asks for comes fast by nature: it says nothing of how long answers take.
+    """
+    rules = suite.get("latency") or {}
+    if rules.get("below") is None and rules.get("above") is None:
+        return
+    counted = ~np.isnan(latency) & ~table.error_answers()
+    variants = [(name, code) for code, name in enumerate(table.variants) if (counted & (table.variant == code)).any()]
+    for name, code in variants:
+        times = latency[counted & (table.variant == code)]
+        told = _wrong_median(float(np.median(times)), rules)
+        if told is not None:
+            median, why = told
+            calls = f"{len(times):,} answered call{'' if len(times) == 1 else 's'}"
+            yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
+
+
+def _wrong_median(median: float, rules: dict[str, Any]) -> tuple[str, str] | None:
+    """The median in words and what is wrong with it, or None."""
+    below, above = rules.get("below"), rules.get("above")
+    if below is not None and median < below:
+        return told_apart(median, below), f"below {time_in_words(below)}: {_TOO_FAST}"
+    if above is not None and median > above:
+        return told_apart(median, above), f"above {time_in_words(above)}: {_TOO_SLOW}"
+    return None
+
+
+def told_apart(median: float, limit: float) -> str:
+    """A time with digits enough that it does not read as the limit that it is not: 99.96 ms is not 100 ms."""
+    digits = 3
+    while time_in_words(median, digits) == time_in_words(limit, digits) and digits < 15:
+        digits += 1
+    return time_in_words(median, digits)

@@ -1,0 +1,63 @@
+"""How far repeats of the same question bring the same answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from steelyard.analysis.model import Estimate
+
+BANDS = {
+    "perfect": "the same in every repeat",
+    "acceptable": "80 % and more: usual for a language model",
+    "unsteady": "between 60 and 80 %",
+    "unstable": "below 60 %: look at the prompt and the temperature",
+    "n/a": "nothing to compare",
+}
+"""How a share of sameness reads."""
+
+
+def band_of(share: float | None) -> str:
+    """The name of the band that a share of sameness is in; nothing to compare is `n/a`."""
+    if share is None:
+        return "n/a"
+    if share >= 1.0:
+        return "perfect"
+    if share >= 0.8:
+        return "acceptable"
+    return "unsteady" if share >= 0.6 else "unstable"
+
+
+@dataclass(frozen=True, slots=True)
+class CellStability:
+    """The repeats of one case under one variant, every one held against every other."""
+
+    case_id: str
+    variant: str
+    runs: int
+    """Repeats whose answer could be read."""
+    missing: int
+    """Planned repeats without such an answer."""
+    presence: Estimate
+    """Of the items in either of two repeats, the share that both have; `n` is the items that were looked at."""
+    fields: dict[str, Estimate] = field(default_factory=dict)
+    """By declared field, how alike paired items are; `n` is the pairs of items."""
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityFigures:
+    """How alike repeats are, over all cases; n/a where nothing can be compared."""
+
+    key: str
+    how: dict[str, str]
+    """By declared field, how two values are held against each other: `equal` or `overlap`."""
+    presence: Estimate
+    """Mean over the cells that have something to compare; `n` is these cells, with an interval over them."""
+    fields: dict[str, Estimate] = field(default_factory=dict)
+    comparisons: dict[str, int] = field(default_factory=dict)
+    """By field, and for `presence`, how many comparisons stand behind all cells together."""
+    cells: tuple[CellStability, ...] = ()
+    """The first `checks_model.MOST_CELLS` in the order of the cases; those whose answers are to have no items are in no
+    figure."""
+    n_cells: int = 0
+    keyless: int = 0
+    """Items that came without the key; they are held against each other as if they had one in common."""

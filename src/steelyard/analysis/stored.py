@@ -1,0 +1,39 @@
+"""The summary of a run in a store: everything that `summarise` wants, read from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.analysis.model import Summary
+from steelyard.analysis.summary import summarise
+from steelyard.records import RunHeader
+from steelyard.store.base import Columns, Store
+from steelyard.suite.rate import load_in_words
+
+
+def summarise_stored(
+    store: Store, run_id: str, suite: dict[str, Any], columns: Columns | None = None, *, only_for_gates: bool = False
+) -> Summary:
+    """The summary of a run; `columns` are its own when they have been read already.
+
+    `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
+    cases took and what was taken for what.
+    """
+    judged = bool(suite.get("judge")) and not only_for_gates
+    columns = store.columns(run_id) if columns is None else columns
+    found = len(columns.finding_sample) > 0 and not only_for_gates
+    return summarise(
+        columns,
+        suite,
+        store.judgements(run_id) if judged else None,
+        None if only_for_gates else store.certainties(run_id),
+        store.checks(run_id),
+        store.items(run_id) if suite.get("stability") else None,
+        None if only_for_gates else _load(store.run(run_id)),
+        store.contents(run_id) if found else None,
+    )
+
+
+def _load(header: RunHeader) -> str:
+    """How the calls were made; "" for recorded answers, whose calls were made elsewhere."""
+    return "" if header.target.get("kind") == "recorded" else load_in_words(header.options.get("load"))

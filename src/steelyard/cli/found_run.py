@@ -1,0 +1,75 @@
+"""Where a run that a command names is: in the store, in a snapshot, or in a results file of a suite's own format."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from steelyard.store.sql import SqlStore
+
+
+class FoundRuns:
+    """Finds runs by name in the store, which is opened when one is asked for, or reads files into stores of their own.
+
+    Whatever is opened or made for it is closed and removed with `closing`; nothing is put into the user's store.
+    """
+
+    def __init__(self, store_url: str | None, closing: ExitStack, *, hint: str, suite: str | None = None) -> None:
+        """`hint` is what to do with a file that another tool wrote; `suite` reads such files instead of snapshots."""
+        self._url, self._closing, self._hint, self._suite = store_url, closing, hint, suite
+        self._store: SqlStore | None = None
+
+    def find(self, name: str) -> tuple[SqlStore, str]:
+        """The store that holds the run, and the run's name in it; `name` may be a .json file.
+
+        SnapshotError or UserMistake when the file cannot be read as a run.
+        """
+        if self._suite is not None:
+            return self._results(Path(name), self._suite)
+        if name.lower().endswith(".json"):
+            return self._snapshot(Path(name))
+        return self._opened(), name
+
+    def _opened(self) -> SqlStore:
+        from steelyard.store.open import open_store
+
+        if self._store is None:
+            self._store = open_store(self._url, create=False)
+            self._closing.callback(self._store.close)
+        return self._store
+
+    def _snapshot(self, file: Path) -> tuple[SqlStore, str]:
+        from steelyard.errors import SnapshotError
+        from steelyard.store.snapshot import read_snapshot
+
+        store = self._own_store(file)
+        try:
+            return store, read_snapshot(store, file)
+        except SnapshotError as error:
+            if "is not a Steelyard snapshot" not in str(error):
+                raise
+            told = self._hint.format(file=file)
+            raise SnapshotError(f"{error}. If another tool wrote it, {told}") from None
+
+    def _results(self, file: Path, suite: str) -> tuple[SqlStore, str]:
+        from steelyard.foreign import import_foreign
+        from steelyard.suite.load import load_suite
+
+        store = self._own_store(file)
+        return store, import_foreign(load_suite(suite), store, file).header.id
+
+    def _own_store(self, file: Path) -> SqlStore:
+        from tempfile import TemporaryDirectory
+
+        from steelyard.errors import UserMistake
+        from steelyard.store.open import open_store
+
+        if not file.is_file():
+            what = "snapshot" if self._suite is None else "results file"
+            raise UserMistake(f"there is no {what} at {file}")
+        folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-"))
+        store = open_store(str(Path(folder) / "snapshot.db"))
+        self._closing.callback(store.close)
+        return store

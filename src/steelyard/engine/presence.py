@@ -1,0 +1,44 @@
+"""Whether the system under test is still there: asked after the last call, and when a call finds nobody to answer."""
+
+from __future__ import annotations
+
+from steelyard.engine.pace import Pace
+from steelyard.errors import raised_in_words
+from steelyard.records import Attempt
+from steelyard.targets.base import Target
+
+_NOBODY_THERE = frozenset({"refused", "unreachable", "connect_timeout", "cut"})
+"""Failures after which it is worth asking."""
+
+
+class Presence:
+    """Asks targets that can tell; of others nothing is known, and they count as there.
+
+    While it asks after a failed call, no further call is made: of a system that is gone all would fail.
+    """
+
+    def __init__(self, target: Target, pace: Pace) -> None:
+        self._ask = getattr(target, "gone", None)
+        self._pace = pace
+        self._asking = False
+
+    async def gone(self) -> str | None:
+        """Why it is not there any more, in words; None when it is, or nobody can tell."""
+        if self._ask is None:
+            return None
+        try:
+            told = await self._ask()
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; what was weighed must not be lost
+            return f"the target could not tell whether the system is still there: {raised_in_words(error)}"
+        return None if told is None else str(told)
+
+    async def gone_after(self, attempt: Attempt) -> str | None:
+        """The same after a call that found nobody; None after others, and while another call asks already."""
+        if self._ask is None or self._asking or attempt.failure is None or attempt.failure.kind not in _NOBODY_THERE:
+            return None
+        self._asking = True
+        try:
+            with self._pace.held():
+                return await self.gone()
+        finally:
+            self._asking = False

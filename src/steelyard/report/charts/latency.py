@@ -1,0 +1,196 @@
+"""How long answers took: case by case with the 95th percentile, and all together as a histogram."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.report.charts.base import (
+    BLUE,
+    INK,
+    MOST_ROWS,
+    MUTED,
+    PALE_BLUE,
+    STATED,
+    Chart,
+    based_on,
+    chart,
+    height,
+    row_names,
+    rows_axis,
+    rows_shown,
+)
+from steelyard.suite.latency import time_in_words
+
+_WIDTH, _HEIGHT = 520, 220
+_LINE = 13
+"""Pixels between two names that stand one below the other."""
+_NEAR_THE_LEFT = 0.07
+
+
+def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart | None:
+    """Mean time of each case as a bar, with a tick at the 95th percentile; None when no call was answered.
+
+    `stated` says that another tool states the figures.
+    """
+    if all(cell.spread.mean is None for cell in figures.cells):
+        return None
+    shown = list(figures.cells)
+    if len(shown) > MOST_ROWS:
+        shown = sorted(shown, key=lambda cell: -(cell.spread.p95 or 0.0))[:MOST_ROWS]
+    unit, factor = _unit(max((cell.spread.p95 or 0.0 for cell in shown), default=0.0))
+    names = row_names(shown)
+    values = [{"row": name, **_row(cell, factor)} for name, cell in zip(names, shown, strict=True)]
+    x = {
+        "type": "quantitative",
+        "title": f"time of answered calls, {unit}",
+        "scale": {"zero": True, "nice": True},
+        "axis": {"tickCount": 8},
+    }
+    which = rows_shown(shown, figures.n_cells, "slowest", n_known=len(figures.cells)) + _missing(figures)
+    source = STATED if stated else ""
+    return chart(
+        "latency_by_case",
+        "Latency by case",
+        f"{source}bar: mean, tick: 95th percentile; {which}",
+        f"{source}Mean and 95th percentile of the time of answered calls for {which}",
+        data={"values": values},
+        width=_WIDTH,
+        height=height(),
+        encoding={"y": rows_axis(names)},
+        layer=[
+            {"mark": {"type": "bar", "color": PALE_BLUE, "height": 11}, "encoding": {"x": {"field": "mean", **x}}},
+            {
+                "mark": {"type": "rule", "color": BLUE},
+                "encoding": {"x": {"field": "mean", **x}, "x2": {"field": "p95"}},
+            },
+            {
+                "mark": {"type": "tick", "color": BLUE, "thickness": 3, "size": 13, "opacity": 1},
+                "encoding": {"x": {"field": "p95", **x}},
+            },
+            {
+                "mark": {"type": "text", "align": "left", "dx": 6, "color": INK, "fontSize": 11},
+                "encoding": {"x": {"field": "end", **x}, "text": {"field": "told", "type": "nominal"}},
+            },
+        ],
+    )
+
+
+def latency_histogram(figures: LatencyFigures) -> Chart | None:
+    """How many calls took how long, with the percentiles as lines; None when no call was answered."""
+    if not figures.bars:
+        return None
+    overall = figures.overall
+    unit, factor = _unit(overall.max or 0.0)
+    values = [_bar(bar, factor) for bar in figures.bars]
+    points = [(name, at) for name, at in (("p50", overall.p50), ("p95", overall.p95), ("p99", overall.p99)) if at]
+    ends = values[0]["low"], values[-1]["high"]
+    x = {
+        "type": "quantitative",
+        "title": f"time of answered calls, {unit}{' (logarithmic)' if figures.log_bars else ''}",
+        "scale": {
+            "type": "log" if figures.log_bars else "linear",
+            "domain": list(ends),
+            "nice": False,
+            "zero": False,
+        },
+        "axis": {"tickCount": 10, "grid": False},
+    }
+    lines = [(name, at * factor) for name, at in points]
+    before = bool(lines) and not _is_far_left(lines[0][1], ends, by_ratio=figures.log_bars)
+    told = ", ".join(f"{name} {time_in_words(at)}" for name, at in points)
+    calls = f"{overall.n:,} call" if overall.n == 1 else f"{overall.n:,} calls"
+    return chart(
+        "latency_histogram",
+        "Latency of all answered calls",
+        f"{calls}; {told}{_missing(figures)}",
+        f"Histogram of the times of {calls} that were answered; {told}{_missing(figures)}",
+        width=_WIDTH,
+        height=_HEIGHT,
+        layer=[_bars(values, x), *_percentiles(lines, x, before=before)],
+    )
+
+
+def _bars(values: list[dict[str, Any]], x: dict[str, Any]) -> dict[str, Any]:
+    highest = max(value["count"] for value in values)
+    counts = {"values": list(range(highest + 1))} if highest <= 5 else {"tickCount": 5, "format": ",d"}
+    return {
+        "data": {"values": values},
+        "mark": {"type": "rect", "color": PALE_BLUE, "stroke": BLUE},
+        "encoding": {
+            "x": {"field": "low", **x},
+            "x2": {"field": "high"},
+            "y": {"field": "count", "type": "quantitative", "title": "calls", "axis": counts},
+            "y2": {"datum": 0},
+        },
+    }
+
+
+def _percentiles(lines: list[tuple[str, float]], x: dict[str, Any], *, before: bool) -> list[dict[str, Any]]:
+    """A dashed line for each with its name before or behind it.
+
+    Each line begins at the height of its name, those that the name might cross below it: none strikes a name out.
+    """
+    layers: list[dict[str, Any]] = []
+    for place, (name, at) in enumerate(reversed(lines) if before else lines):
+        top = _LINE * place + 8
+        across = {"x": {"field": "at", **x}}
+        data = {"values": [{"at": at, "name": name}]}
+        rule = {"type": "rule", "color": MUTED, "strokeDash": [4, 3]}
+        side = {"align": "right", "dx": -4} if before else {"align": "left", "dx": 4}
+        text = {"type": "text", "y": top, "color": INK, "fontSize": 11, "fontWeight": "bold", **side}
+        ends = {"y": {"value": top - 5}, "y2": {"value": _HEIGHT}}
+        layers.append({"data": data, "mark": rule, "encoding": {**across, **ends}})
+        layers.append(
+            {"data": data, "mark": text, "encoding": {**across, "text": {"field": "name", "type": "nominal"}}}
+        )
+    return layers
+
+
+def _is_far_left(at: float, ends: tuple[float, float], *, by_ratio: bool) -> bool:
+    """Whether a place is so near the left end of the axis that a name before it would run into the labels there."""
+    low, high = ends
+    if by_ratio:
+        at, low, high = math.log(at), math.log(low), math.log(high)
+    return at < low + _NEAR_THE_LEFT * (high - low)
+
+
+def _bar(bar: Bar, factor: float) -> dict[str, Any]:
+    # Rounded, because 0.07 * 1000 is not 70.
+    return {"low": float(f"{bar.low * factor:.12g}"), "high": float(f"{bar.high * factor:.12g}"), "count": bar.count}
+
+
+def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
+    spread = cell.spread
+    row: dict[str, Any] = {"told": _told(cell), "end": 0.0}
+    if spread.mean is not None and spread.p95 is not None:
+        end = max(spread.mean, spread.p95) * factor
+        row |= {"mean": spread.mean * factor, "p95": spread.p95 * factor, "end": end}
+    return row
+
+
+def _told(cell: CellLatency) -> str:
+    parts = [_summed_up(cell.spread)]
+    if cell.timeouts:
+        parts.append(f"{cell.timeouts} timed out")
+    if cell.failures:
+        parts.append(f"{cell.failures} failed")
+    return ", ".join(parts)
+
+
+def _summed_up(spread: Spread) -> str:
+    if spread.mean is None or spread.p95 is None:
+        return "no answered call"
+    return f"mean {time_in_words(spread.mean)}, p95 {time_in_words(spread.p95)} ({based_on(spread.n)})"
+
+
+def _missing(figures: LatencyFigures) -> str:
+    found = [
+        f"{count:,} {what}" for count, what in ((figures.timeouts, "timed out"), (figures.failures, "failed")) if count
+    ]
+    return f"; {' and '.join(found)}, not in it" if found else ""
+
+
+def _unit(largest: float) -> tuple[str, float]:
+    return ("ms", 1_000.0) if largest < 1.0 else ("s", 1.0)

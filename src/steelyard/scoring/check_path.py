@@ -1,0 +1,180 @@
+"""Checks that compare what stands at a place of the answer: equal, more or less, fitting a pattern, being there."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from steelyard.scoring.check_base import (
+    Answered,
+    Asked,
+    Asks,
+    CheckRule,
+    Found,
+    brief,
+    in_case,
+    is_number,
+    is_place,
+    same,
+)
+from steelyard.scoring.pattern import compile_pattern
+from steelyard.suite.answer_places import AnswerPlace, compile_place
+from steelyard.suite.case import Case
+from steelyard.suite.paths import compile_path
+from steelyard.suite.patterns import MOST_SEARCHED, Searched
+from steelyard.suite.spelling import found as was_found
+from steelyard.suite.spelling import listed
+
+_CASE = "case"
+_ORDER: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "at_least": ("at least", operator.ge),
+    "at_most": ("at most", operator.le),
+    "above": ("above", operator.gt),
+    "below": ("below", operator.lt),
+}
+COMPARISONS = ("equals", "not_equals", *_ORDER, "matches")
+_FROM_CASE = "a value, or {case: path} for one of the case"
+
+
+class PathCheck(CheckRule):
+    """What stands at a place of the answer, compared with a value; all comparisons that are given must hold."""
+
+    path: str = Field(description="A JSONPath (RFC 9535), as in $.meta.model, or a dotted path.")
+    equals: Any = Field(default=None, description=f"It is this: {_FROM_CASE}.")
+    not_equals: Any = Field(default=None, description=f"It is there and not this: {_FROM_CASE}.")
+    at_least: Any = Field(default=None, description="A number of at least this, or {case: path}.")
+    at_most: Any = Field(default=None, description="A number of at most this, or {case: path}.")
+    above: Any = Field(default=None, description="A number above this, or {case: path}.")
+    below: Any = Field(default=None, description="A number below this, or {case: path}.")
+    matches: Any = Field(
+        default=None,
+        description="A text in which this regular expression is found, or {case: path}; "
+        f"of a long text the first {MOST_SEARCHED} characters are searched.",
+    )
+    exists: bool | None = Field(default=None, description="Whether there must be something, or must be nothing.")
+
+    _place = field_validator("path")(is_place)
+
+    @model_validator(mode="after")
+    def _compares(self) -> PathCheck:
+        given = [name for name in (*COMPARISONS, "exists") if name in self.model_fields_set]
+        if not given:
+            raise ValueError(f"say what it is compared with: {listed([*COMPARISONS, 'exists'])}")
+        if self.exists is False and len(given) > 1:
+            raise ValueError("exists: false says that nothing is there, so nothing can be compared")
+        for name in self._compared():
+            value = getattr(self, name)
+            if (path := _path_in(value)) is not None:
+                compile_path(path)
+            elif (told := _unfit(name, value)) is not None:
+                raise ValueError(told)
+        return self
+
+    def _compared(self) -> list[str]:
+        return [name for name in COMPARISONS if name in self.model_fields_set]
+
+    def _asked(self, case: Case) -> Iterator[Asked]:
+        values = {name: _value_in(getattr(self, name), case) for name in self._compared()}
+        from_case = [name for name in values if _path_in(getattr(self, name)) is not None]
+        if any(values[name] is None for name in from_case):
+            return
+        asks = Asks.THIS if from_case else Asks.NOTHING
+        low, high = (_bound(values, *names) for names in (("at_least", "above"), ("at_most", "below")))
+        yield Asked(lambda answered: self._look(answered, values), asks, low=low, high=high)
+
+    def _look(self, answered: Answered, values: dict[str, Any]) -> Found:
+        found = compile_place(self.path).values(answered.answer) or []
+        if self.exists is False:
+            got = brief(found[0]) if found else "nothing"
+            return Found(not found, f"there is {got}", "nothing", got)
+        wanted = " and ".join(_in_words(name, value) for name, value in values.items()) or "something"
+        if not found:
+            return Found(False, f"nothing at {self.path} (expected {wanted})", wanted, "nothing")
+        searched = Searched()
+        for got in found:
+            wrong = next((name for name, value in values.items() if not _holds(name, got, value, searched)), None)
+            if wrong is not None:
+                cut = f", in its first {MOST_SEARCHED} characters" if _is_cut(wrong, got) else ""
+                told = f"{brief(got)} (expected {_in_words(wrong, values[wrong])}{cut})"
+                return Found(False, told, wanted, brief(got), _figure(got, values))
+        return Found(True, brief(found[0]), wanted, value=_figure(found[0], values) if len(found) == 1 else None)
+
+    def mistake(self, case: Case) -> str | None:
+        for name in self._compared():
+            path = _path_in(getattr(self, name))
+            value = None if path is None else in_case(path, case)
+            if value is not None and (told := _unfit(name, value)) is not None:
+                return f"{path}: {told}"
+        return None
+
+    def case_paths(self) -> Mapping[str, str]:
+        named = {f"{name}.{_CASE}": _path_in(getattr(self, name)) for name in self._compared()}
+        return {**super().case_paths(), **{key: path for key, path in named.items() if path is not None}}
+
+    def answer_places(self) -> tuple[AnswerPlace, ...]:
+        return (compile_place(self.path),)
+
+
+def _path_in(value: Any) -> str | None:
+    """The path when the value is to be taken from the case."""
+    if isinstance(value, dict) and list(value) == [_CASE] and isinstance(value[_CASE], str):
+        return str(value[_CASE])
+    return None
+
+
+def _value_in(value: Any, case: Case) -> Any:
+    path = _path_in(value)
+    return value if path is None else in_case(path, case)
+
+
+def _unfit(name: str, value: Any) -> str | None:
+    """Why nothing can be compared with the value in that way; None when it can."""
+    if name in _ORDER and not (is_number(value) and math.isfinite(value)):
+        return f"{name} takes a number, or {{case: path}}; {was_found(value)}"
+    if name != "matches":
+        return None
+    if not isinstance(value, str):
+        return f"matches takes a regular expression, or {{case: path}}; {was_found(value)}"
+    try:
+        compile_pattern(value, ignore_case=False)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _holds(name: str, got: Any, value: Any, searched: Searched) -> bool:
+    if name == "equals":
+        return same(got, value)
+    if name == "not_equals":
+        return not same(got, value)
+    if name == "matches":
+        pattern = compile_pattern(value, ignore_case=False)
+        return isinstance(got, str) and pattern.search(searched.head(got)) is not None
+    return is_number(got) and _ORDER[name][1](got, value)
+
+
+def _is_cut(name: str, got: Any) -> bool:
+    return name == "matches" and isinstance(got, str) and len(got) > MOST_SEARCHED
+
+
+def _in_words(name: str, value: Any) -> str:
+    if name == "equals":
+        return brief(value)
+    if name == "not_equals":
+        return f"not {brief(value)}"
+    return f"a text that fits {value}" if name == "matches" else f"{_ORDER[name][0]} {brief(value)}"
+
+
+def _bound(values: Mapping[str, Any], *names: str) -> float | None:
+    return next((float(values[name]) for name in names if name in values), None)
+
+
+def _figure(got: Any, values: Mapping[str, Any]) -> float | None:
+    """The number that was compared with an end of a range; None when there was none."""
+    if not any(name in values for name in _ORDER) or not is_number(got) or abs(got) > 10**300:
+        return None
+    return float(got)

@@ -1,0 +1,198 @@
+"""The scorer of a suite's `expect`: every named check of an answer, and what they are worth together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from pydantic import Field, SerializeAsAny, field_validator
+
+from steelyard.records import Check, CheckState
+from steelyard.scoring.base import UNKNOWN, Fault, Reading, Scorer
+from steelyard.scoring.check_base import Answered, Asked, Asks, CheckRule, Found
+from steelyard.suite.case import Case
+from steelyard.suite.model import Hold
+from steelyard.suite.patterns import Unsearchable
+
+SCHEMA: Final = "schema"
+"""The check that an answer fits the suite's schema."""
+_FITS = "fits the schema"
+_LONGEST_DETAIL = 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """One check of one case under its full name."""
+
+    name: str
+    code: str
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """All that is asked of an answer to one case."""
+
+    case: Case
+    named: tuple[_Named, ...]
+    expects_error: bool
+
+
+class Expectations(Scorer):
+    """The share of a case's checks that an answer passes; 0 when it holds nothing of what the case asks for."""
+
+    needs_truth: ClassVar[bool] = False
+    answer_paths: ClassVar[tuple[str, ...]] = ()
+    case_paths: ClassVar[tuple[str, ...]] = ()
+
+    checks: dict[str, SerializeAsAny[CheckRule]] = Field(min_length=1, description="The declared checks by name.")
+    hold: Hold = Field(default=Hold.ALL, description="In how many repeats a check must pass.")
+    with_schema: bool = Field(default=False, description="Whether fitting the suite's schema is a check, too.")
+    alone: bool = Field(default=False, description="Whether nothing else weighs the answers.")
+
+    @field_validator("checks", mode="before")
+    @classmethod
+    def _are_checks(cls, given: Any) -> Any:
+        if not all(isinstance(rule, CheckRule) for rule in given.values()):
+            raise ValueError("checks are built by the suite")
+        return given
+
+    @property
+    def needs_status(self) -> bool:
+        """True when a check looks at the HTTP status."""
+        return any(not rule.reads_json for rule in self.checks.values())
+
+    def code_of(self, name: str) -> str:
+        """The code of the finding that a failed check gives."""
+        return self.checks[name].code or name.upper()
+
+    def expects_error(self, case: Case) -> bool:
+        """True when the right answer to the case is an error, which no schema of answers fits."""
+        return self._plan(case).expects_error
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        return self.weigh(Answered(answer if isinstance(answer, str) else "", answer), case)
+
+    def weigh(self, answered: Answered, case: Case) -> Reading:
+        """Every check of the case on an answer that could be read; ValueError when one cannot look at all."""
+        named = self._named(case)
+        results = [(one, self._look(one, answered)) for one in named]
+        schema = self._schema(case, CheckState.PASSED, _FITS)
+        if not results and not schema:
+            return UNKNOWN
+        passed = [found.passed for _, found in results]
+        asks = [one.asked.asks for one in named]
+        n_schema = len(schema)
+        value = _worth(passed, asks, n_schema)
+        faults = tuple(
+            Fault({one.code: _worth(_mended(passed, at), asks, n_schema) - value}, one.name, found.expected, found.got,
+                  found.detail)
+            for at, (one, found) in enumerate(results) if not found.passed
+        )  # fmt: skip
+        n_passed, n = sum(passed) + n_schema, len(passed) + n_schema
+        return Reading(
+            value,
+            expected=f"{n} checks passed",
+            got=f"{n_passed} passed",
+            note=f"{n_passed} of {n} checks passed",
+            faults=faults,
+            checks=schema + tuple([_check(one, found) for one, found in results]),
+        )
+
+    def unread(self, case: Case, why: str, *, fits: bool = False) -> tuple[Check, ...]:
+        """The checks of an answer that cannot be read: the schema failed, unless it `fits`; the rest did not run."""
+        schema = self._schema(case, CheckState.PASSED, _FITS) if fits else self._schema(case, CheckState.FAILED, why)
+        return schema + self._not_run(case, "the answer could not be read")
+
+    def unrun(self, case: Case, why: str) -> tuple[Check, ...]:
+        """The checks of a call that brought no answer: none of them ran."""
+        return self._schema(case, CheckState.NOT_RUN, why) + self._not_run(case, why)
+
+    def _not_run(self, case: Case, why: str) -> tuple[Check, ...]:
+        state, told = CheckState.NOT_RUN, _cut(why)
+        return tuple([Check(one.name, state, told, None, one.asked.low, one.asked.high) for one in self._named(case)])
+
+    def _schema(self, case: Case, state: CheckState, detail: str) -> tuple[Check, ...]:
+        if not self.with_schema or self.expects_error(case):
+            return ()
+        return (Check(SCHEMA, state, _cut(detail)),)
+
+    def _named(self, case: Case) -> tuple[_Named, ...]:
+        return self._plan(case).named
+
+    def _plan(self, case: Case) -> _Plan:
+        """The plan of the case; the last one is kept, since one answer asks for it several times."""
+        last: _Plan | None = self.__dict__.get("_last")
+        if last is not None and last.case is case:
+            return last
+        asked = [(name, rule, rule.asked(case)) for name, rule in self.checks.items()]
+        named = [
+            _Named(f"{name}:{one.wanted}" if one.wanted else name, self.code_of(name), one)
+            for name, _, of_rule in asked
+            for one in of_rule
+        ]
+        plan = _Plan(case, tuple(named), any(of_rule and rule.wants_error for _, rule, of_rule in asked))
+        self.__dict__["_last"] = plan
+        return plan
+
+    def _look(self, one: _Named, answered: Answered) -> Found:
+        try:
+            return one.asked.look(answered)
+        except Unsearchable as error:
+            return Found(False, str(error), "an answer that can be searched", "one that is too large or too deep")
+        except ValueError as error:
+            raise ValueError(f"check {one.name} {error}") from error
+
+    def fault_codes(self) -> Mapping[str, str]:
+        return {self.code_of(name): f"the check {name} failed" for name in self.checks}
+
+    def truth_paths(self) -> Mapping[str, str]:
+        return {f"{name}.{key}": path for name, rule in self.checks.items() for key, path in rule.case_paths().items()}
+
+    def check(self, case: Case) -> str | None:
+        for name, rule in self.checks.items():
+            if told := rule.mistake(case):
+                return f"case {case.id}: check {name}: {told}"
+        if self.alone and not self._named(case) and not self._schema(case, CheckState.NOT_RUN, ""):
+            return f"case {case.id}: nothing to weigh: no check of expect applies to it"
+        return None
+
+    def asks_nothing(self, case: Case) -> bool:
+        return not self.expects_error(case) and all(one.asked.asks is Asks.NOTHING for one in self._named(case))
+
+    def everything_at(self, cases: Sequence[Case]) -> dict[str, Any]:
+        """Of no cases: an answer whose lists are all empty. Others cannot be made from what checks say."""
+        if cases:
+            return {}
+        places = [place for rule in self.checks.values() for place in rule.answer_places()]
+        return {
+            place.start_text: []
+            for place in places
+            if place.start and not place.single and all(isinstance(step, str) for step in place.start)
+        }
+
+
+def _worth(passed: Sequence[bool], asks: Sequence[Asks], n_schema: int) -> float:
+    """The share of all checks that passed, the schema among them.
+
+    It is 0 unless one passed of those that ask for the most. What only forbids, or is the same for every case, can be
+    passed by an answer that holds nothing, and must not earn where something was asked for.
+    """
+    most = max(asks, default=Asks.NOTHING)
+    if most > Asks.NOTHING and not any(ok for ok, how_much in zip(passed, asks, strict=True) if how_much == most):
+        return 0.0
+    return (sum(passed) + n_schema) / (len(passed) + n_schema)
+
+
+def _mended(passed: Sequence[bool], at: int) -> list[bool]:
+    return [*passed[:at], True, *passed[at + 1 :]]
+
+
+def _check(one: _Named, found: Found) -> Check:
+    state = CheckState.PASSED if found.passed else CheckState.FAILED
+    return Check(one.name, state, _cut(found.detail), found.value, one.asked.low, one.asked.high)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_DETAIL else text[: _LONGEST_DETAIL - 1] + "…"

@@ -1,0 +1,45 @@
+"""Stands between a run and the service it started, as a process of its own: when the run is over, however it ended
+(also by `kill -9`), the service and everything in its process group are stopped.
+
+    python -I -S guard.py SECONDS PROGRAM [ARGUMENT ...]
+
+The end of its input is the sign to stop: SIGTERM first, SIGKILL after SECONDS. It ends with the service's exit code,
+or 128 and the number of the signal that ended it. Run as a file, so it imports nothing of Steelyard.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+
+def main(grace: float, argv: list[str]) -> int:
+    """Start the program, wait for its end or for the sign to stop, and leave nothing of it behind."""
+    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603 - the suite says what
+    over = threading.Event()
+    threading.Thread(target=_stop_when_told, args=(child.pid, grace, over), daemon=True).start()
+    code = child.wait()
+    over.set()
+    _tell_group(child.pid, signal.SIGKILL)
+    return 128 - code if code < 0 else code
+
+
+def _stop_when_told(group: int, grace: float, over: threading.Event) -> None:
+    while os.read(0, 4096):
+        pass
+    _tell_group(group, signal.SIGTERM)
+    if not over.wait(grace):
+        _tell_group(group, signal.SIGKILL)
+
+
+def _tell_group(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]), sys.argv[2:]))

@@ -1,0 +1,200 @@
+"""A service that a run starts on a free port of this machine, watches, and stops with everything it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import shlex
+import socket
+import sys
+from pathlib import Path
+from typing import cast
+
+from steelyard.blotting import Blotter
+from steelyard.errors import UserMistake
+from steelyard.targets.base import Surroundings
+from steelyard.targets.process import ALWAYS_PASSED, find_program
+from steelyard.targets.service_settings import PORT, PYTHON, StartSettings
+from steelyard.targets.settings import FromEnv
+
+_GUARD = Path(__file__).with_name("guard.py")
+_GRACE = 3.0
+"""Seconds that the service gets to end after SIGTERM."""
+_TAIL = 8_000
+_LAST_LINES = 12
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+
+
+class Service:
+    """One service. `start` gives the port it listens on; `stop` ends it, and may be called at any time.
+
+    A guard process holds it: when this process dies without a word, the guard stops the service all the same.
+    """
+
+    def __init__(
+        self, settings: StartSettings, surroundings: Surroundings, given: dict[str, str], where: str = "target http"
+    ) -> None:
+        """`given` are further variables of its environment; SuiteError when there is no such program."""
+        self._settings = settings
+        self._where = where
+        self._folder = surroundings.folder.resolve()
+        self._env = self._environment(surroundings) | given
+        program = settings.command[0].replace(PYTHON, sys.executable)
+        self._program = find_program(program, self._folder, self._env.get("PATH"), f"{where}, start")
+        self.secrets = [
+            self._env[name].removeprefix(value.prefix)
+            for name, value in settings.env.items()
+            if isinstance(value, FromEnv)
+        ]
+        self._blot = Blotter([*self.secrets, *given.values()])
+        self._port = 0
+        self._watch: _Watch | None = None
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    async def start(self) -> int:
+        """The port, once it accepts connections; UserMistake with the service's last words when it does not."""
+        self._port = _free_port()
+        loop = asyncio.get_running_loop()
+        watch = self._watch = _Watch(loop)
+        arguments = [self._filled(text) for text in self._settings.command[1:]]
+        self._transport, _ = await loop.subprocess_exec(
+            lambda: watch,
+            *(sys.executable, "-I", "-S", str(_GUARD), str(_GRACE), self._program, *arguments),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=self._folder,
+            env={name: value.replace(PORT, str(self._port)) for name, value in self._env.items()},
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(self._settings.timeout):
+                await self._listening()
+        except TimeoutError:
+            seconds = f"{self._settings.timeout:g} s"
+            raise self.mistake(
+                f"the service is not ready: nothing listens on 127.0.0.1:{self._port} after {seconds} (start.timeout)"
+            ) from None
+        return self._port
+
+    async def stop(self) -> None:
+        """End it with everything in its process group; nothing happens when it does not run."""
+        transport, watch = self._transport, self._watch
+        if transport is None or watch is None:
+            return
+        self._transport = None
+        try:
+            pipe = transport.get_pipe_transport(0)
+            if pipe is not None:
+                pipe.close()
+            await asyncio.wait([watch.exited], timeout=_GRACE + 2)
+        finally:
+            # A guard that is cancelled or stuck is not waited for: it sees the end of its input, too.
+            transport.close()
+        await asyncio.wait([watch.lost], timeout=1)
+
+    def ended(self) -> str | None:
+        """How it ended, with its last words on one line; None while it runs."""
+        code = self._code()
+        if code is None:
+            return None
+        words = " | ".join(self._last_lines(3))[:400]
+        return f"the service {_ending(code)}" + (f"; its last words: {words}" if words else "")
+
+    def mistake(self, told: str) -> UserMistake:
+        """What to tell the user, with the command and the last lines of its output."""
+        lines = self._last_lines(_LAST_LINES)
+        output = "\n".join(["its last lines:", *(f"  {line}" for line in lines)]) if lines else "it printed nothing"
+        command = shlex.join(self._filled(text) for text in self._settings.command)
+        return UserMistake(f"{self._where}: {told}\nstarted as: {command}\n{output}")
+
+    async def refuse_if_ended(self) -> None:
+        """UserMistake when it has ended."""
+        if (code := self._code()) is not None:
+            # Its last words may still be on their way.
+            if self._watch is not None:
+                await asyncio.wait([self._watch.lost], timeout=0.5)
+            raise self.mistake(f"the service {_ending(code)} before it was ready")
+
+    async def _listening(self) -> None:
+        pause = _FIRST_PAUSE
+        while True:
+            await self.refuse_if_ended()
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+                writer.close()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+                return
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_PAUSE, pause * 1.5)
+
+    def _code(self) -> int | None:
+        if self._watch is None or not self._watch.exited.done():
+            return None
+        return self._watch.exited.result()
+
+    def _last_lines(self, most: int) -> list[str]:
+        if self._watch is None:
+            return []
+        text = self._blot(bytes(self._watch.output).decode("utf-8", "replace"))
+        return [line.rstrip() for line in text.splitlines() if line.strip()][-most:]
+
+    def _filled(self, text: str) -> str:
+        return text.replace(PORT, str(self._port) if self._port else PORT).replace(PYTHON, sys.executable)
+
+    def _environment(self, surroundings: Surroundings) -> dict[str, str]:
+        names: tuple[str, ...] = ALWAYS_PASSED
+        if any(PYTHON in text for text in self._settings.command):
+            # This Python is meant with the packages that it sees.
+            names = (*names, "PYTHONPATH", "VIRTUAL_ENV")
+        passed = {name: surroundings.env[name] for name in names if name in surroundings.env}
+        for name, value in self._settings.env.items():
+            what = f"{self._where}, start.env {name}"
+            passed[name] = value.read(surroundings, what) if isinstance(value, FromEnv) else value
+        return passed
+
+
+def token_for(name: str, surroundings: Surroundings) -> str:
+    """The token that is shared with a service that a run starts: the variable's value, or one made up for this run."""
+    return surroundings.env.get(name, "").strip() or secrets.token_urlsafe(24)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"was killed with its guard by signal {-code}"
+    return f"was killed by signal {code - 128}" if code > 128 else f"ended with exit code {code}"
+
+
+class _Watch(asyncio.SubprocessProtocol):
+    """Keeps the end of what the service prints, and its exit code once it has ended."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.output = bytearray()
+        self.exited: asyncio.Future[int] = loop.create_future()
+        self.lost: asyncio.Future[None] = loop.create_future()
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 - stderr comes with stdout
+        self.output += data
+        del self.output[:-_TAIL]
+
+    def process_exited(self) -> None:
+        code = None if self._transport is None else self._transport.get_returncode()
+        if not self.exited.done():
+            self.exited.set_result(os.EX_OSERR if code is None else code)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - part of the protocol
+        if not self.lost.done():
+            self.lost.set_result(None)

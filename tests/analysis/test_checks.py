@@ -1,0 +1,267 @@
+"""Checks over repeats: k of n, when that is enough, pass^k, flakiness, and what never came."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from parts.columns import Made, columns, suite
+from parts.repeats import cell, checks, expecting, summed_up
+from steelyard.analysis.checks import all_of
+from steelyard.analysis.checks_model import CheckFigure
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.summary import summarise
+from steelyard.records import Check, CheckState
+
+
+def held(row: str, hold: str, repeats: int = 0) -> bool | None:
+    summary = summed_up(cell("a", x=row), described=expecting(hold, repeats=repeats or len(row)))
+    (found,) = summary.checks.cells
+    assert found.holds == found.checks[0].holds
+    return found.holds
+
+
+class TestHolding:
+    @pytest.mark.parametrize(
+        ("row", "all_", "majority", "first"),
+        [
+            ("ppppp", True, True, True),
+            ("ppppf", False, True, True),
+            ("fpppp", False, True, False),
+            ("ppfff", False, False, True),
+            # 2 of 4 is not more than half.
+            ("ppff", False, False, True),
+            ("pppp-", None, True, True),
+            ("-pppp", None, True, None),
+            # One failure decides `all`, whatever did not run.
+            ("f----", False, None, False),
+            # 2 passed and 2 that could still pass are 4 of 5; 3 failed leave 2 at most.
+            ("ppf--", False, None, True),
+            ("fff--", False, False, False),
+            # 2 failed and 1 passed: the fourth could make it 2 of 4 only.
+            ("pff-", False, False, True),
+            ("-----", None, None, None),
+        ],
+    )
+    def test_what_did_not_run_is_undecided_only_when_it_could_still_decide(self, row, all_, majority, first):
+        assert (held(row, "all"), held(row, "majority"), held(row, "first")) == (all_, majority, first)
+
+    def test_a_planned_repeat_that_never_came_did_not_run(self):
+        assert (held("ppp", "all", 5), held("ppp", "majority", 5), held("pp", "majority", 5)) == (None, True, None)
+        found = summed_up(cell("a", x="ppf"), described=expecting(repeats=5)).checks.cells[0].checks[0]
+        assert (found.passed, found.failed, found.not_run, found.n) == (2, 1, 2, 5)
+
+    def test_the_first_repeat_that_never_came_decides_nothing(self):
+        late = [sample for sample in cell("a", x="ppp") if sample[0].repeat > 0]
+        assert summed_up(late, described=expecting("first", repeats=3)).checks.cells[0].holds is None
+
+    def test_repeats_counted_from_one_have_a_first_too(self):
+        shifted = [(replace(made, repeat=made.repeat + 1), found) for made, found in cell("a", x="fpp")]
+        assert summed_up(shifted, described=expecting("first", repeats=3)).checks.cells[0].holds is False
+
+    def test_a_check_may_have_a_rule_of_its_own_whatever_values_it_looks_for(self):
+        described = expecting("all", repeats=3, holds={"x": "majority", "y": "all"})
+        found = summed_up(cell("a", **{"x:red": "ppf", "x:blue": "pff", "y": "ppp"}), described=described).checks
+        assert [(check.name, check.hold, check.holds) for check in found.cells[0].checks] == [
+            ("x:red", "majority", True),
+            ("x:blue", "majority", False),
+            ("y", "all", True),
+        ]
+        assert (found.held["x"].value, found.held["y"].value) == (0.5, 1.0)
+
+    def test_a_check_is_known_by_its_whole_name_first(self):
+        described = expecting("all", repeats=1, holds={"x:y": "first"})
+        assert summed_up(cell("a", **{"x:y": "p"}), described=described).checks.cells[0].checks[0].hold == "first"
+
+    def test_checks_of_an_inconclusive_sample_did_not_run(self):
+        samples = cell("a", x="pp")
+        samples[1] = (Made("a", None, "judge_failed", repeat=1), samples[1][1])
+        found = summed_up(samples).checks.cells[0]
+        assert (found.checks[0].passed, found.checks[0].not_run, found.holds) == (1, 1, None)
+
+    def test_of_a_check_that_a_sample_has_twice_the_worse_counts(self):
+        for second, expected in (("f", (0, 1, 0)), ("-", (0, 0, 1)), ("p", (1, 0, 0))):
+            twice = [(made, [*found, *cell("a", x=second)[0][1]]) for made, found in cell("a", x="p")]
+            check = summed_up(twice).checks.cells[0].checks[0]
+            assert (check.passed, check.failed, check.not_run) == expected
+
+
+class TestCounts:
+    def figures(self):
+        return summed_up(
+            cell("a", x="ppp", y="ppp"),
+            cell("b", x="ppp", y="pfp"),
+            cell("c", x="pp-", y="ppp"),
+            described=expecting(n_planned=12, repeats=3, holds={"y": "all", "x": "all"}),
+        ).checks
+
+    def test_cells_and_checks_are_counted_with_those_that_never_came(self):
+        # a holds, b is broken by y, c is open for x; a fourth case was planned and never came.
+        found = self.figures()
+        assert (found.cells_held, found.cells_broken, found.cells_undecided, found.n_cells) == (1, 1, 2, 4)
+        # x holds in a and b, is open in c; y holds in a and c, is broken in b; the fourth case is one open check.
+        assert (found.checks_held, found.checks_broken, found.checks_undecided) == (4, 1, 2)
+
+    def test_shares_are_of_all_planned_and_the_open_are_missing(self):
+        found = self.figures()
+        rates = [(rate.value, rate.n, rate.n_missing) for rate in (found.cells_rate, found.checks_rate)]
+        assert rates == [(1 / 4, 2, 2), (4 / 7, 5, 2)]
+        # Wilson's interval of 1 of 4, by scipy.
+        oracle = binomtest(1, 4).proportion_ci(method="wilson")
+        assert (found.cells_rate.low, found.cells_rate.high) == pytest.approx((oracle.low, oracle.high))
+
+    def test_each_check_is_told_in_the_order_of_the_suite(self):
+        # Of 3 cells: y passed in 3 + 2 + 3 answers, x in 3 + 3 + 2.
+        assert self.figures().by_check == (
+            CheckFigure("y", held=2, broken=1, undecided=0, passed=8, failed=1, not_run=0),
+            CheckFigure("x", held=2, broken=0, undecided=1, passed=8, failed=0, not_run=1),
+        )
+
+    def test_a_cell_without_any_known_check_is_undecided(self):
+        broken = [(Made("b", None, "judge_failed"), [])]
+        found = summed_up(cell("a", x="p"), broken).checks
+        assert (found.cells_held, found.cells_undecided, found.checks_undecided) == (1, 1, 1)
+        assert (found.cells[1].checks, found.cells[1].holds) == ((), None)
+
+    def test_nothing_decided_is_not_available(self):
+        found = summed_up(cell("a", x="--")).checks
+        assert (found.cells_rate, found.flaky) == (Estimate(None, 0, 1), Estimate(None, 0, 1))
+
+    def test_a_suite_without_expectations_has_no_figures(self):
+        made = columns([Made("a", 1.0)])
+        assert summarise(made, suite(), checks=checks([[]])).checks is None
+        assert summarise(made, expecting()).checks is None
+        assert summarise(made, expecting(), checks=checks([[]])).checks.cells_undecided == 1
+
+    def test_the_checks_of_several_variants_of_one_case_are_one_cluster(self):
+        alike = [cell(f"c{i}", variant, x="p" if i % 2 else "f") for i in range(6) for variant in ("u", "v")]
+        described = expecting(variants=["u", "v"])
+        rate = summed_up(*alike, described=described).checks.cells_rate
+        single = summed_up(*alike[::2], described=described).checks.cells_rate
+        # Both variants say the same of each case, so that twelve cells are worth six.
+        assert (rate.value, rate.n) == (0.5, 12)
+        assert (rate.low, rate.high) == pytest.approx((single.low, single.high), abs=0.01)
+
+    def test_slices_have_figures_of_their_own(self):
+        samples = [*cell("a", "u", x="pp"), *cell("a", "v", x="pf"), *cell("b", "u", x="pp"), *cell("b", "v", x="ff")]
+        samples = [
+            (
+                replace(
+                    made, category="k" if made.case == "a" else "l", tags=("t",) if made.case == "b" else ("s", "t")
+                ),
+                its,
+            )
+            for made, its in samples
+        ]
+        summary = summed_up(samples, described=expecting(repeats=2, variants=["u", "v"]))
+        told = {
+            (factor, each.name): (each.over_repeats["cases.held"].value, each.over_repeats["cases.held"].n)
+            for factor, groups in summary.slices.items()
+            for each in groups
+        }
+        assert told == {
+            ("category", "k"): (0.5, 2),
+            ("category", "l"): (0.5, 2),
+            ("variant", "u"): (1.0, 2),
+            ("variant", "v"): (0.0, 2),
+            ("tag", "t"): (0.5, 4),
+            ("tag", "s"): (0.5, 2),
+        }
+        assert summary.overall.over_repeats["cases.held"].value == 0.5
+
+
+class TestRepeats:
+    def test_pass_all_is_the_unbiased_estimate(self):
+        # c of n clean: 3 of 4 and 4 of 4. pass^2: C(3,2)/C(4,2) = 3/6, and 1; pass^4: 0 and 1.
+        found = summed_up(cell("a", x="pppf", y="pppp"), cell("b", x="pppp", y="pppp")).checks
+        assert {k: estimate.value for k, estimate in found.all_of.items()} == {1: 0.875, 2: 0.75, 3: 0.625, 4: 0.5}
+        assert [(estimate.n, estimate.n_missing) for estimate in found.all_of.values()] == [(2, 0)] * 4
+
+    def test_a_cell_with_fewer_decided_repeats_is_missing(self):
+        # Of b, the repeat with a failure is decided although y did not run; the other is not.
+        found = summed_up(cell("a", x="ppp", y="ppp"), cell("b", x="p-f", y="pp-")).checks
+        assert [(each.clean, each.decided, each.flaky) for each in found.cells] == [(3, 3, False), (1, 2, True)]
+        assert {k: (e.value, e.n, e.n_missing) for k, e in found.all_of.items()} == {
+            1: (0.75, 2, 0),
+            2: (0.5, 2, 0),
+            3: (1.0, 1, 1),
+        }
+        assert (found.flaky.value, found.flaky.n) == (0.5, 2)
+
+    def test_one_repeat_cannot_be_flaky(self):
+        found = summed_up(cell("a", x="p"), cell("b", x="f")).checks
+        assert (found.flaky.value, found.flaky.n, found.flaky.n_missing) == (None, 0, 2)
+        assert (found.all_of.keys(), found.all_of[1].value) == ({1}, 0.5)
+
+    @given(st.integers(0, 12).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.integers(1, 12))
+    def test_pass_all_is_the_share_of_all_choices_of_k(self, counts, k):
+        clean, n = counts
+        found = all_of(np.array([clean]), np.array([n]), range(1, k + 1))[k][0]
+        if n < k:
+            assert np.isnan(found)
+        else:
+            chosen = list(combinations([True] * clean + [False] * (n - clean), k))
+            assert found == pytest.approx(sum(map(all, chosen)) / len(chosen))
+            assert found == pytest.approx(comb(clean, k) / comb(n, k))
+
+
+class TestCells:
+    def test_a_check_keeps_its_figures_its_range_and_why_it_did_not_pass(self):
+        def count(state, value, detail):
+            return [Check("many", state, detail, value, 2.0, 4.0)]
+
+        samples = [
+            (Made("a", 1.0, repeat=0), count(CheckState.PASSED, 3, "3 found")),
+            (Made("a", None, "target_failed", repeat=1), [Check("many", CheckState.NOT_RUN, "timeout")]),
+            (Made("a", 0.0, repeat=2), count(CheckState.FAILED, 7, "7 found")),
+        ]
+        (check,) = summed_up(samples).checks.cells[0].checks
+        assert (check.values, check.low, check.high, check.detail) == ((3.0, 7.0), 2.0, 4.0, "timeout")
+
+    def test_an_end_that_is_open_is_none(self):
+        samples = [(Made("a", 1.0), [Check("many", CheckState.PASSED, "", 5.0, None, 9.0)])]
+        (check,) = summed_up(samples).checks.cells[0].checks
+        assert (check.values, check.low, check.high) == ((5.0,), None, 9.0)
+
+    def test_only_the_first_cells_are_kept_and_all_are_counted(self, monkeypatch):
+        monkeypatch.setattr("steelyard.analysis.check_cells.MOST_CELLS", 2)
+        found = summed_up(*(cell(f"c{i}", x="p") for i in range(5))).checks
+        assert ([each.case_id for each in found.cells], found.n_cells, found.cells_held) == (["c0", "c1"], 5, 5)
+
+
+ROWS = st.lists(st.text("pf-", min_size=3, max_size=3), min_size=1, max_size=4)
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from(["all", "majority", "first"]), st.randoms())
+def test_the_order_of_samples_and_checks_changes_nothing(cells, hold, chance):
+    made = [
+        sample
+        for i, rows in enumerate(cells)
+        for sample in cell(f"c{i}", **{f"x{j}": row for j, row in enumerate(rows)})
+    ]
+    described = expecting(hold, repeats=3, n_planned=3 * len(cells), holds={f"x{j}": hold for j in range(4)})
+    first = summed_up(made, described=described).checks
+    shuffled = [(sample, chance.sample(found, len(found))) for sample, found in chance.sample(made, len(made))]
+    assert summed_up(shuffled, described=described).checks == first
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from(["all", "majority", "first"]))
+def test_nothing_that_did_not_run_counts_as_passed(cells, hold):
+    """Turning every check that did not run into a failed one leaves no check, and no case, that holds less."""
+
+    def run(rows):
+        named = [{f"x{j}": row for j, row in enumerate(each)} for each in rows]
+        given = [cell(f"c{i}", **each) for i, each in enumerate(named)]
+        return summed_up(*given, described=expecting(hold, repeats=3)).checks
+
+    before, after = run(cells), run([[row.replace("-", "f") for row in rows] for rows in cells])
+    assert (before.cells_held, before.checks_held) == (after.cells_held, after.checks_held)
+    assert before.cells_broken <= after.cells_broken
+    assert after.cells_undecided == after.checks_undecided == 0

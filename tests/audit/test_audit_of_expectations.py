@@ -1,0 +1,77 @@
+"""The audit of suites with `expect`: what an answer in the right shape that holds nothing earns, and what holds it."""
+
+import json
+
+import yaml
+
+from steelyard.audit.balance import audit
+from steelyard.suite.load import load_suite
+
+SCHEMA = {
+    "type": "object",
+    "required": ["items"],
+    "properties": {
+        "items": {
+            "type": "array",
+            "items": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}},
+        }
+    },
+}
+EXPECT = {
+    "how_many": {"count": "items[]", "between": ["expected.min", "expected.max"]},
+    "kind": {"each": "expected.kinds", "in": "items[].kind"},
+    "no_kind": {"none": ["green"], "in": "items[].kind"},
+    "refused": {"status": 422, "body_has": "expected.code", "only_if": "expected.code"},
+}
+ASKING = {"min": 1, "max": 4, "kinds": ["red"], "code": None}
+CLEAN = {"min": 0, "max": 2, "kinds": None, "code": None}
+REFUSED = {"min": None, "max": None, "kinds": None, "code": "NO_TEXT"}
+
+
+def suite_of(folder, *expected, **more):
+    cases = [{"id": f"c{at}", "input": {"text": f"{at}"}, "expected": one} for at, one in enumerate(expected)]
+    (folder / "cases.json").write_text(json.dumps(cases))
+    data = {
+        "suite": "shelf",
+        "cases": "cases.json",
+        "target": {"http": {"url": "http://localhost:9/", "json": "input"}},
+        "answer": {"schema": SCHEMA},
+        "expect": EXPECT,
+        "gates": ["cases.held >= 80 %"],
+        **more,
+    }
+    (folder / "suite.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
+    return load_suite(folder)
+
+
+def earned(result):
+    return {probe.probe: (probe.average, probe.passed) for probe in result.probes}
+
+
+def test_nothing_earns_nothing_where_every_case_asks_for_something(tmp_path):
+    result = audit(suite_of(tmp_path, ASKING, ASKING, REFUSED))
+    assert result.complaints == []
+    assert set(earned(result)) >= {"empty", "{}", "constant", "echo", "none"}
+    assert set(earned(result).values()) == {(0.0, ())}
+
+
+def test_a_case_that_asks_for_nothing_is_shown_and_must_be_allowed_for(tmp_path):
+    result = audit(suite_of(tmp_path, ASKING, ASKING, REFUSED, CLEAN))
+    # It is right for one case of four and earns nothing in the others.
+    assert earned(result)["none"] == (0.25, ("c3",))
+    assert earned(result)["{}"] == earned(result)["empty"] == (0.0, ())
+    told = next(line for line in result.complaints if line.startswith("none"))
+    assert "1 of 4 cases ask for nothing" in told
+    assert "audit: {null_share: 25 %, null_passes: 25 %}" in told
+    allowed = suite_of(tmp_path, ASKING, ASKING, REFUSED, CLEAN, audit={"null_share": "25 %", "null_passes": "25 %"})
+    assert audit(allowed).complaints == []
+
+
+def test_gates_that_an_answer_without_items_passes_are_told(tmp_path):
+    limits = {"null_share": "100 %", "null_passes": "100 %"}
+    result = audit(suite_of(tmp_path, CLEAN, CLEAN, CLEAN, CLEAN, ASKING, audit=limits))
+    assert result.complaints == ["a well-formed answer without items, the same for every case, passes every gate"]
+
+
+def test_no_truth_is_made_up_for_checks_that_many_answers_pass(tmp_path):
+    assert not {"truth", "another"} & set(earned(audit(suite_of(tmp_path, ASKING))))

@@ -1,0 +1,101 @@
+"""Checks and items through a whole run: asked, weighed, stored, summed up, reported and weighed again."""
+
+from __future__ import annotations
+
+import json
+
+import yaml
+
+from steelyard.engine.options import RunOptions
+from steelyard.records import Item, Verdict
+from steelyard.report.build import build_report
+from steelyard.report.json import to_json
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+from steelyard.weighing import rescore, run
+
+SYSTEM = """
+turns = {}
+
+
+def answer(case):
+    turn = turns[case.id] = turns.get(case.id, -1) + 1
+    if case.input["mode"] == "broken":
+        return "no JSON"
+    if case.input["mode"] == "shaky" and turn == 2:
+        return {"items": [{"id": "A", "level": "high", "span": [0, 5]}, {"id": "B", "level": "low", "span": None}]}
+    return {"items": [{"id": "A", "level": "low", "span": [0, 10]}]}
+"""
+
+
+def suite(folder, **changes):
+    folder.mkdir()
+    cases = [
+        {"id": mode, "input": {"mode": mode}, "expected": {"levels": ["low"], "most": 1}} for mode in ("calm", "shaky")
+    ]
+    described = {
+        "suite": "repeats",
+        "cases": "cases.json",
+        "target": {"python": "system:answer"},
+        "answer": {"schema": {"type": "object", "required": ["items"]}},
+        "repeats": 3,
+        "expect": {
+            "level": {"each": "expected.levels", "in": "items[].level", "hold": "all"},
+            "how_many": {"count": "items[]", "between": [1, "expected.most"]},
+        },
+        "hold": "majority",
+        "stability": {"items": "items[]", "key": "id", "fields": {"span": "overlap", "level": "equal"}},
+        "gates": ["cases.held >= 90 %", "check.how_many.held >= 90 %", "stability.presence >= 80 %"],
+        "limits": {"concurrency": 1},
+        **changes,
+    }
+    (folder / "cases.json").write_text(json.dumps(cases))
+    (folder / "system.py").write_text(SYSTEM)
+    (folder / "suite.yaml").write_text(yaml.safe_dump(described, sort_keys=False))
+    return load_suite(folder)
+
+
+def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    try:
+        loaded = suite(tmp_path / "suite")
+        header, _ = run(loaded, store, RunOptions())
+        report = build_report(store, store.run(header.id))
+        again = build_report(store, rescore(loaded, store, header))
+        kept = {sample.key: sample.items for sample, _ in store.samples(header.id)}
+    finally:
+        store.close()
+    assert kept["shaky", "", 2] == (Item("A", ([0, 5], "high")), Item("B", (None, "low")))
+    checks, stability = report.summary.checks, report.summary.stability
+    # The third answer to `shaky` has two items where one is allowed; 2 of 3 are the majority. Of level, low is there.
+    assert [(each.name, each.held, each.passed) for each in checks.by_check] == [
+        ("schema", 2, 6),
+        ("level:low", 2, 6),
+        ("how_many", 2, 5),
+    ]
+    assert (checks.cells_held, checks.flaky.value) == (2, 0.5)
+    assert [(each.name, each.hold) for each in checks.cells[0].checks] == [
+        ("schema", "majority"),
+        ("level:low", "all"),
+        ("how_many", "majority"),
+    ]
+    # shaky: A in all 3 pairs, B in either of 2: 3 of 5. A's spans 1, 1/2, 1/2; its levels agree in 1 of 3.
+    shaky = stability.cells[1]
+    assert (shaky.presence.value, shaky.presence.n) == (0.6, 5)
+    assert [round(each.value, 6) for each in shaky.fields.values()] == [0.666667, 0.333333]
+    assert report.decision.verdict is Verdict.PASS
+    assert (again.summary.checks, again.summary.stability) == (checks, stability)
+    data = to_json(report)
+    assert data["checks"]["cells_rate"]["value"] == 1.0
+    assert data["stability"]["cells"][1]["bands"] == {"presence": "unsteady", "span": "unsteady", "level": "unstable"}
+    assert data["overall"]["over_repeats"]["stability.presence"]["value"] == 0.8
+    assert json.loads(json.dumps(data))["checks"]["all_of"]["3"]["value"] == 0.5
+
+
+def test_one_repeat_leaves_the_gate_on_stability_open(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    try:
+        header, _ = run(suite(tmp_path / "suite"), store, RunOptions(repeats=1))
+    finally:
+        store.close()
+    assert header.verdict is Verdict.AMBIGUOUS

@@ -1,0 +1,122 @@
+"""Figures of runs over repeats, made by hand for charts and tables: as many cases and checks as asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.analysis.checks_model import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
+from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.stability_model import CellStability, StabilityFigures
+
+
+def check(name: str, passed: int, failed: int = 0, not_run: int = 0, **more: object) -> CheckOfCell:
+    """One check of a cell that must pass in the most repeats: 3 of 5 hold, whatever the others say."""
+    n = passed + failed + not_run
+    holds = True if 2 * passed > n else False if 2 * failed >= n else None
+    return CheckOfCell(name, passed, failed, not_run, "majority", holds, **more)  # type: ignore[arg-type]
+
+
+def cell(case_id: str, *checks: CheckOfCell, variant: str = "", clean: int | None = None, **more: str) -> CellChecks:
+    """A cell that holds when every check does; `clean` is told by its worst check unless said otherwise."""
+    states = [one.holds for one in checks]
+    holds = False if False in states else None if None in states or not states else True
+    least = min((one.passed for one in checks), default=0) if clean is None else clean
+    decided = max((one.passed + one.failed for one in checks), default=0)
+    return CellChecks(case_id, variant, checks, holds, least, decided, **more)
+
+
+def checks_figures(cells: Sequence[CellChecks], **more: object) -> ChecksFigures:
+    """The sums of the cells given."""
+    every = [one for each in cells for one in each.checks]
+    held, broken = (sum(each.holds is state for each in cells) for state in (True, False))
+    kept, lost = (sum(one.holds is state for one in every) for state in (True, False))
+    names = dict.fromkeys(one.name for one in every)
+    by_check = tuple(_check_figure(name, [one for one in every if one.name == name]) for name in names)
+    return ChecksFigures(
+        held,
+        broken,
+        len(cells) - held - broken,
+        kept,
+        lost,
+        len(every) - kept - lost,
+        _rate(held, len(cells), held + broken),
+        _rate(kept, len(every), kept + lost),
+        by_check,
+        cells=tuple(cells),
+        n_cells=len(cells),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _check_figure(name: str, found: Sequence[CheckOfCell]) -> CheckFigure:
+    held, broken = (sum(one.holds is state for one in found) for state in (True, False))
+    answers = (sum(getattr(one, what) for one in found) for what in ("passed", "failed", "not_run"))
+    return CheckFigure(name, held, broken, len(found) - held - broken, *answers)
+
+
+def _rate(held: int, total: int, told: int) -> Estimate:
+    return Estimate(held / total if total else None, told, total - told)
+
+
+def some_checks(names: Sequence[str], variants: Sequence[str] = ("",)) -> ChecksFigures:
+    """Every fourth case is broken, every seventh cannot be told; the count of each is held against 1 to 3."""
+    cells = []
+    for index, name in enumerate(names):
+        for variant in variants:
+            lost = 4 if index % 4 == 1 else 0
+            unknown = 3 if index % 7 == 3 and not lost else 0
+            values = tuple(float((index + repeat) % 3 + (3 if repeat < lost else 1)) for repeat in range(5 - unknown))
+            counted = check("item_count", 5 - lost - unknown, lost, unknown, values=values, low=1.0, high=3.0)
+            cells.append(
+                cell(
+                    name,
+                    check("schema", 5 - unknown, 0, unknown),
+                    counted,
+                    *([check("kind:large", 5 - lost - unknown, lost, unknown)] if index % 2 else []),
+                    variant=variant,
+                )
+            )
+    return checks_figures(cells)
+
+
+def some_stability(names: Sequence[str], variants: Sequence[str] = ("",)) -> StabilityFigures:
+    """Shares from 0 to 1 in steps of a tenth, each fifth case with nothing to compare."""
+    cells = []
+    for index, name in enumerate(names):
+        for variant in variants:
+            share = Estimate(None, 0) if index % 5 == 4 else Estimate(index % 11 / 10, 10)
+            whole = Estimate(None, 0) if index % 5 == 4 else Estimate(1.0, 10)
+            cells.append(CellStability(name, variant, 5, 0, share, {"place": whole, "kind": share}))
+    overall = Estimate(0.5, 4, 1, 0.2, 0.8)
+    return StabilityFigures(
+        "key",
+        {"place": "overlap", "kind": "equal"},
+        overall,
+        {"place": Estimate(1.0, 4, 1, 0.5, 1.0), "kind": overall},
+        {"presence": 40, "place": 40, "kind": 40},
+        tuple(cells),
+        len(cells),
+    )
+
+
+def spread(mean: float, p95: float, n: int = 5) -> Spread:
+    """Times whose other points follow from these two."""
+    return Spread(n, mean, mean / 2, p95, mean, p95, p95)
+
+
+def some_latency(names: Sequence[str], variants: Sequence[str] = ("",)) -> LatencyFigures:
+    """Case i takes (i mod 10 + 1) * 20 ms, half as much again at the 95th percentile; each sixth had no answer."""
+    cells = []
+    for index, name in enumerate(names):
+        for variant in variants:
+            took = (index % 10 + 1) * 0.02
+            lost = index % 6 == 5
+            cells.append(
+                CellLatency(name, variant, Spread(0) if lost else spread(took, took * 1.5), 2 if lost else 0, 3 * lost)
+            )
+    answered = [one.spread for one in cells if one.spread.n]
+    overall = spread(0.11, 0.29, 5 * len(answered)) if answered else Spread(0)
+    bars = (Bar(0.01, 0.1, 2 * len(answered)), Bar(0.1, 0.3, 3 * len(answered))) if answered else ()
+    timeouts, failures = (sum(getattr(one, what) for one in cells) for what in ("timeouts", "failures"))
+    return LatencyFigures(overall, timeouts, failures, bars=bars, cells=tuple(cells), n_cells=len(cells))

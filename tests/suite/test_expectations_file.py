@@ -1,0 +1,241 @@
+"""`expect` and `hold` in a suite file: what is built, what is told, and that a change is another instrument."""
+
+import json
+
+import pytest
+
+from steelyard import Suite
+from steelyard.errors import SuiteError
+from steelyard.suite.describe import describe
+from steelyard.suite.load import load_suite
+from steelyard.suite.model import Hold
+from steelyard.suite.signature import signature
+
+EXPECT = {
+    "how_many": {"count": "items[]", "between": ["expected.min", "expected.max"]},
+    "kind": {"each": "expected.kinds", "in": "items[].kind", "hold": "first"},
+    "no_kind": {"none": ["green"], "in": "$.items[*].kind", "code": "FORBIDDEN"},
+    "model": {"path": "$.meta.model", "equals": "small", "unless": "expected.error"},
+    "error": {"status": [422, "5xx"], "body_has": "expected.code", "only_if": "expected.error"},
+}
+CASES = [
+    {"id": "a", "input": 1, "expected": {"min": 1, "max": 2, "kinds": ["x"], "error": False, "code": None}},
+    {"id": "b", "input": 2, "expected": {"min": None, "max": None, "kinds": None, "error": True, "code": "NO"}},
+]
+STEPS = "; write steps joined by dots, like expected.name"
+SCHEMA = {"type": "object", "required": ["items"]}
+
+
+@pytest.fixture
+def written(write):
+    """Writes a suite with `expect` and says where it is; keys that are None are taken out."""
+
+    def written(expect=EXPECT, cases=CASES, **keys):
+        suite = {
+            "suite": "shelf",
+            "cases": "cases.json",
+            "target": {"http": {"url": "http://localhost:9/", "json": "input"}},
+            "answer": {"schema": SCHEMA},
+            "expect": expect,
+            **keys,
+        }
+        text = json.dumps({key: value for key, value in suite.items() if value is not None}, indent=1)
+        return write(text, files={"cases.json": cases})
+
+    return written
+
+
+def told(path):
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path)
+    return [str(mistake) for mistake in caught.value.mistakes]
+
+
+def line_of(path, text):
+    return next(at for at, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+def test_all_checks_are_one_component_that_weighs_one(written):
+    (component,) = load_suite(written()).components
+    assert (component.name, component.weight) == ("expect", 1.0)
+    assert list(component.scorer.checks) == list(EXPECT)
+
+
+def test_without_a_pass_rule_every_check_must_pass(written):
+    assert load_suite(written()).passing.text == "score >= 100 %"
+    assert load_suite(written(**{"pass": "score >= 50 %"})).passing.text == "score >= 50 %"
+
+
+def test_the_description_names_every_check_with_its_code_and_how_often_it_must_pass(written):
+    assert describe(load_suite(written(hold="majority")))["expect"] == {
+        "hold": "majority",
+        "checks": [
+            {"name": "schema", "code": "FORMAT", "hold": "majority"},
+            {"name": "how_many", "code": "HOW_MANY", "hold": "majority"},
+            {"name": "kind", "code": "KIND", "hold": "first"},
+            {"name": "no_kind", "code": "FORBIDDEN", "hold": "majority"},
+            {"name": "model", "code": "MODEL", "hold": "majority"},
+            {"name": "error", "code": "ERROR", "hold": "majority"},
+        ],
+    }
+    assert load_suite(written()).hold is Hold.ALL
+
+
+def test_gates_and_findings_know_the_code_of_each_check(written):
+    suite = load_suite(written(gates=["findings.FORBIDDEN == 0"], findings={"KIND": {"severity": "minor"}}))
+    codes = ["HOW_MANY", "FORBIDDEN", "MODEL", "ERROR", "FORMAT"]
+    severities = {kind.code: kind.severity for kind in suite.taxonomy}
+    assert severities == {"KIND": "minor", **dict.fromkeys(codes, "error")}
+    wrong = written(findings={"KINDS": {}}, gates=["findings.NO_KIND == 0"])
+    assert [line.partition(": ")[2].partition(":")[0] for line in told(wrong)] == [
+        "findings.KINDS", "gate 'findings.NO_KIND == 0'",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hold": "majority"},
+        {"expect": EXPECT | {"kind": EXPECT["kind"] | {"in": "items[].sort"}}},
+        {"expect": EXPECT | {"kind": EXPECT["kind"] | {"hold": "all"}}},
+        {"expect": EXPECT | {"no_kind": {"none": ["blue"], "in": "$.items[*].kind", "code": "FORBIDDEN"}}},
+        {"expect": EXPECT | {"model": {"path": "$.meta.model", "equals": "large", "unless": "expected.error"}}},
+        {"expect": EXPECT | {"more": {"path": "$.x", "exists": True}}},
+    ],
+)
+def test_another_expectation_is_another_instrument(written, change):
+    one = signature(load_suite(written()), {})
+    other = signature(load_suite(written(**change)), {})
+    assert one["scorers"] != other["scorers"]
+    assert {name for name in one if one[name] != other[name]} == {"scorers", "text"}
+
+
+def test_all_mistakes_are_told_at_once_with_their_lines(written):
+    path = written(
+        {
+            "a": {"conut": "items[]", "between": [1, 2]},
+            "b": {"count": "items[]", "betwen": [1, 2]},
+            "c": {"count": "items[", "between": [1, 2]},
+            "d": {"each": "expected.kinds", "none": ["x"], "in": "items[]"},
+            "e": {"path": "$.a[", "equals": 1},
+            "f": {"path": "$.a", "at_least": "many"},
+            "g": {"path": "$.a", "matches": "(a+)+"},
+            "h": {"status": "4x"},
+            "i": {"count": "items[]", "between": [3, 1]},
+            "j": {"count": "items[]", "between": [None, None]},
+            "k": {"path": "$.a"},
+            "l.m": {"path": "$.a", "exists": True},
+            "n": 3,
+            "schema": {"path": "$.a", "exists": True},
+            "o": {"each": [], "in": "items[]"},
+            "p": {"path": "$.a", "exists": True, "hold": "most"},
+            "q": {"path": "$.a", "exists": True, "only_if": "a..b"},
+        }
+    )
+    messages = told(path)
+    assert [message.partition(": ")[2] for message in messages] == [
+        "expect.a: unknown kind of check 'conut': did you mean count?",
+        "expect.b: unknown key 'betwen': did you mean between?",
+        f"expect.c.count: 'items[' is not a path: it breaks at character 6{STEPS}",
+        "expect.d names 2 kinds of check (each, none): one check has one",
+        "expect.e.path: '$.a[' is not a JSONPath (RFC 9535): unexpected end of query",
+        'expect.f: at_least takes a number, or {case: path}; found "many" (text)',
+        "expect.g: '(a+)+' repeats a group that ends in a repeat: it can take forever; write it without",
+        'expect.h.status: a status is a number from 100 to 599 or a class such as 4xx; found "4x" (text)',
+        "expect.i: 3 is above 1: no count is between them",
+        "expect.j: both ends are open: every count would pass",
+        "expect.k: say what it is compared with: equals, not_equals, at_least, at_most, above, below, matches, exists",
+        "expect: a check's name is letters, digits, _ and -, and starts with a letter; found 'l.m'",
+        "expect.n must be one check, as in {count: items[], between: [1, 3]}; found 3 (a number)",
+        "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another",
+        "expect.o.each: give a path into the case, or a list of texts or numbers; found [] (a list)",
+        "expect.p.hold: 'most' is not known; allowed: all, majority, first",
+        f"expect.q.only_if: 'a..b' is not a path: it breaks at character 3{STEPS}",
+    ]
+    assert messages[0].startswith(f"suite.yaml:{line_of(path, 'conut')}:")
+    assert messages[1].startswith(f"suite.yaml:{line_of(path, 'betwen')}:")
+
+
+def test_a_path_that_no_case_has_is_told_where_it_stands(written):
+    path = written(EXPECT | {"how_many": {"count": "items[]", "between": ["expected.min", "expected.mx"]}})
+    assert told(path) == [
+        f"suite.yaml:{line_of(path, 'expected.mx')}: expected.mx is in none of the 2 cases: did you mean expected.max?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("min", 5, "check how_many: 5 is above 2: no count is between them"),
+        ("max", "3", 'check how_many: expected.max must be a number or null; found "3" (text)'),
+        ("kinds", {"a": 1}, "check kind: expected.kinds must be a list of texts or numbers, one of them, or null"),
+        ("code", ["x"], "check error: expected.code must be a text or null"),
+    ],
+)
+def test_a_case_that_contradicts_itself_is_told(written, field, value, message):
+    broken = [CASES[0] | {"expected": CASES[0]["expected"] | {field: value}}, CASES[1]]
+    (only,) = told(written(cases=broken))
+    assert only.startswith("cases.json:")
+    assert message in only
+
+
+def test_a_case_to_which_nothing_applies_is_told(written):
+    cases = [CASES[0], {"id": "none", "input": 3, "expected": {"kinds": None}}]
+    expect = {"kind": EXPECT["kind"]}
+    assert told(written(expect, cases, answer={"format": "json"})) == [
+        "cases.json:1: case none: nothing to weigh: no check of expect applies to it"
+    ]
+    # The schema is a check, too.
+    assert load_suite(written(expect, cases)).survey.n == 2
+
+
+def test_checks_that_read_json_need_json_answers(written):
+    (only,) = told(written({"kind": EXPECT["kind"]}, answer=None))
+    assert only.endswith("expect.kind: each reads JSON: write answer: {format: json}, or a schema")
+    assert load_suite(written({"error": EXPECT["error"] | {"only_if": "id"}}, answer=None)).components
+
+
+def test_an_empty_expect_and_a_hold_without_one_are_told(written):
+    assert told(written({}))[0].endswith(
+        "expect is empty: give at least one check, as in {how_many: {count: items[], between: [1, 3]}}"
+    )
+    score = {"items": {"same": {"expected": "id"}}}
+    assert told(written(None, score=score, hold="first"))[0].endswith(
+        "hold says in how many repeats a check must pass: there is no expect"
+    )
+    assert told(written(hold="sometimes"))[0].endswith("hold: 'sometimes' is not known; allowed: all, majority, first")
+
+
+def test_a_component_cannot_be_called_expect(written):
+    messages = told(written(score={"expect": {"same": {"expected": "id"}}}))
+    assert messages[0].endswith("score.expect: this name stands for the checks of expect: choose another")
+
+
+def test_checks_and_components_weigh_together(written):
+    suite = load_suite(written(score={"items": {"same": {"expected": "id"}, "weight": 3}}))
+    assert [(one.name, one.weight) for one in suite.components] == [("items", 3.0), ("expect", 1.0)]
+
+
+def test_a_suite_in_python_has_the_same_keys(written):
+    suite = Suite(
+        "shelf",
+        cases=CASES,
+        target={"http": {"url": "http://localhost:9/", "json": "input"}},
+        answer={"schema": SCHEMA},
+        expect=EXPECT,
+        hold="majority",
+    ).model
+    described = describe(suite)["expect"]
+    assert described == describe(load_suite(written(hold="majority")))["expect"]
+
+
+def test_the_schema_of_suite_files_knows_the_checks(written):
+    from steelyard.answer.schema import SchemaValidator
+    from steelyard.suite.schema import suite_schema
+
+    validator = SchemaValidator(suite_schema())
+    good = json.loads(written(hold="first").read_text())
+    assert validator.problems(good) == []
+    assert not validator.fits(good | {"expect": {"a": {"count": "x[]"}}})
+    assert not validator.fits(good | {"expect": {}})
+    assert not validator.fits(good | {"hold": "most"})

@@ -1,0 +1,71 @@
+"""The suite key `latency`: medians that look wrong, and every mistake in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.errors import SuiteError
+from steelyard.suite.describe import describe
+from steelyard.suite.latency import seconds, time_in_words
+from steelyard.suite.load import load_suite
+from steelyard.suite.model import LatencyRules
+from steelyard.suite.signature import signature
+
+
+def test_a_suite_says_which_medians_look_wrong(write):
+    found = load_suite(write({"latency": {"below": "100 ms", "above": "10 s"}}))
+    assert found.latency == LatencyRules(0.1, 10.0)
+    assert describe(found)["latency"] == {"below": 0.1, "above": 10.0}
+
+
+def test_without_the_key_no_median_looks_wrong(write):
+    found = load_suite(write({}))
+    assert (found.latency, describe(found)["latency"]) == (LatencyRules(), {"below": None, "above": None})
+
+
+def test_either_end_may_be_left_open(write):
+    assert load_suite(write({"latency": {"above": 2.5}})).latency == LatencyRules(None, 2.5)
+
+
+def test_what_looks_wrong_is_no_part_of_the_instrument(write):
+    named = {signature(load_suite(write(more)), {"kind": "python"})["text"] for more in ({}, {"latency": {"above": 1}})}
+    assert len(named) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("100 ms", 0.1), ("100ms", 0.1), (" 1.5 s ", 1.5), ("10", 10.0), (10, 10.0), (0.25, 0.25), (".5s", 0.5)],
+)
+def test_times_are_written_as_gates_have_them(written, meant):
+    assert seconds(written) == meant
+
+
+@pytest.mark.parametrize(
+    ("latency", "message"),
+    [
+        ({"below": "100 m"}, 'latency.below: a time is written 100 ms or 10 s; found "100 m"'),
+        ({"below": 0}, "latency.below: 0 is not a time above 0: write 100 ms or 10 s"),
+        ({"above": "-1 s"}, 'latency.above: a time is written 100 ms or 10 s; found "-1 s"'),
+        ({"above": "25000 h"}, "latency.above: a time is written 100 ms or 10 s"),
+        ({"above": 1e9}, "latency.above: 1000000000.0 is more than a day (86,400 s)"),
+        ({"above": True}, "latency.above: a time is written 100 ms or 10 s"),
+        ({"under": "1 s"}, "latency: unknown key 'under'"),
+        ({}, "latency is empty: write below: 100 ms, above: 10 s, or one of them"),
+        ("fast", "latency must be a group of keys"),
+        ({"below": "2 s", "above": "500 ms"}, "latency: below 2 s is not less than above 500 ms"),
+    ],
+)
+def test_a_mistake_is_told_in_plain_words(write, latency, message):
+    with pytest.raises(SuiteError) as raised:
+        load_suite(write({"latency": latency}))
+    (told,) = str(raised.value).splitlines()
+    assert message in told
+    assert "suite.yaml:" in told
+
+
+@pytest.mark.parametrize(
+    ("length", "told"),
+    [(0.014, "14 ms"), (0.1, "100 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (12.375, "12.4 s"), (1234.5, "1,230 s")],
+)
+def test_times_are_told_in_few_digits(length, told):
+    assert time_in_words(length) == told

@@ -1,0 +1,203 @@
+"""Results files of the seed's runner: what they say is kept, what is wrong is listed, nothing is made up."""
+
+import copy
+import json
+
+import pytest
+
+from parts.command import invoke
+from steelyard import UserMistake, load_suite
+from steelyard.foreign import export_foreign, import_foreign
+from steelyard.records import CheckState, Outcome, Verdict
+from steelyard.store.open import open_store
+from steelyard.suites.review.results import Format
+
+
+def check(name, passed, detail=""):
+    return {"check": name, "passed": passed, "detail": detail}
+
+
+def times(mean, low, high):
+    return {"mean_ms": mean, "min_ms": low, "max_ms": high, "p95_ms": high}
+
+
+def case(name, passed, checks, latency, stability=None, counts=None):
+    result = {"case_id": name, "description": f"about {name}", "latency": latency, "pass": passed}
+    if stability is not None:
+        result["repeatability"] = {"span_stability": stability[0], "severity_stability": stability[1]}
+        result["observation_counts"] = counts
+    return result | {"expectation_results": checks}
+
+
+FILE = {
+    "backend": "ollama",
+    "repeats": 10,
+    "cases_passed": 1,
+    "cases_total": 2,
+    "expectations_passed": 2,
+    "expectations_total": 3,
+    # Of the smallest and largest times only: (100 + 400 + 10 + 30) / 4.
+    "overall_latency": {"mean_ms": 135, "min_ms": 10, "max_ms": 400, "p95_ms": 400},
+    "results": [
+        case(
+            "case_02",
+            False,
+            [
+                check("observation_count", True, "4 (expected 2-8)"),
+                check("expected_severity:warning", False, "NOT found in observations"),
+            ],
+            times(120, 100, 400),
+            (0.5, 1.0),
+            [4, 5, 4],
+        ),
+        case("case_07", True, [check("expected_error_code", True)], times(20, 10, 30)),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return load_suite("review")
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "runs.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def brought_in(suite, store, tmp_path):
+    def imported(document):
+        path = tmp_path / "results.json"
+        path.write_text(json.dumps(document))
+        return import_foreign(suite, store, path)
+
+    return imported
+
+
+def changed(**changes):
+    return copy.deepcopy(FILE) | changes
+
+
+def told(document):
+    return list(Format().read(document).differences)
+
+
+def test_checks_stand_as_they_were_recorded_and_no_repeat_is_made_up(brought_in, store):
+    found = brought_in(FILE)
+    verbs, empty = (sample for sample, _ in store.samples(found.header.id))
+    assert [(one.name, one.state) for one in verbs.checks] == [
+        ("observation_count", CheckState.PASSED),
+        ("expected_severity:warning", CheckState.FAILED),
+    ]
+    count = verbs.checks[0]
+    assert (count.value, count.low, count.high) == (4.0, 2.0, 8.0)
+    assert (verbs.outcome, verbs.score, verbs.passed) == (Outcome.SCORED, 0.5, False)
+    assert [one.code for one in verbs.findings] == ["EXPECTED_SEVERITY"]
+    assert (empty.score, empty.passed) == (1.0, True)
+    assert verbs.attempt.text is None
+    # One of the ten repeats is in the file.
+    assert (found.header.n_planned, found.header.suite["repeats"]) == (2, 1)
+    figures = found.header.summary["checks"]
+    assert (figures["cells_held"], figures["cells_broken"]) == (1, 1)
+    assert (figures["checks_held"], figures["checks_broken"]) == (2, 1)
+    assert found.header.verdict is Verdict.FAIL
+
+
+def test_what_cannot_be_computed_again_is_said_and_no_figure_stands_in_for_it(brought_in):
+    found = brought_in(FILE)
+    summary = found.header.summary
+    assert summary["overall"]["latency"]["p50"]["value"] is None
+    assert summary["stability"]["presence"]["value"] is None
+    assert found.notes[0].startswith("of 10 repeats only the checks of the first are in the file")
+    assert "  case_02: mean 120, min 100, max 400, p95 400" in found.notes
+    assert "  case_02: span 50.0 %, severity 100.0 %" in found.notes
+
+
+def test_latency_of_the_ends_only_is_found_out():
+    assert told(FILE) == [
+        "overall_latency.mean_ms: says 135, the mean of its cases is 70: it is the mean of the 4 smallest and largest"
+        " times only",
+        "overall_latency.p95_ms: says 400, the largest of 20 calls, not the 95th percentile",
+    ]
+    honest = changed(overall_latency={"mean_ms": 70, "min_ms": 10, "max_ms": 400, "p95_ms": 390})
+    assert told(honest) == []
+
+
+def test_sums_that_do_not_fit_are_listed():
+    document = changed(cases_passed=2, cases_total=3, expectations_passed=3, expectations_total=4, overall_latency={})
+    assert told(document) == [
+        "cases_total: says 3, its results give 2",
+        "cases_passed: says 2, its results give 1",
+        "expectations_total: says 4, its results give 3",
+        "expectations_passed: says 3, its results give 2",
+    ]
+
+
+def test_a_pass_without_its_checks_and_a_stability_of_nothing_are_listed():
+    document = changed(overall_latency={}, cases_passed=2)
+    document["results"][0] |= {"pass": True, "observation_counts": [0, 0, 1]}
+    document["results"][1] |= {"pass": False}
+    document["cases_passed"] = 1
+    assert told(document) == [
+        "case_02: passes, although expected_severity:warning failed",
+        "case_07: fails, although every check that it lists passed",
+        "case_02: calls itself 100 % stable, although fewer than two answers had any observations",
+    ]
+
+
+def test_a_case_without_checks_is_a_failed_call_and_not_a_pass(brought_in, store):
+    document = changed()
+    document["results"][0]["expectation_results"] = []
+    found = brought_in(document)
+    first, _ = (sample for sample, _ in store.samples(found.header.id))
+    assert (first.outcome, first.score) == (Outcome.TARGET_FAILED, None)
+    assert found.header.verdict is Verdict.INVALID
+
+
+def test_an_imported_file_is_written_again_as_it_was(brought_in, suite, store, tmp_path):
+    found = brought_in(FILE)
+    export_foreign(suite, store, found.header, tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text()) == FILE
+    assert not brought_in(FILE).is_new
+
+
+@pytest.mark.parametrize(
+    "document",
+    [[], {}, {"results": {}}, {"results": [1]}, {"results": [{"case_id": 7}]}, {"results": [{"case_id": " "}]}],
+)
+def test_what_is_no_results_file_is_refused(document):
+    with pytest.raises(UserMistake, match="no list of results"):
+        Format().read(document)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"case_id": "a"},
+        {"case_id": "a", "latency": 3, "repeatability": [1], "expectation_results": "none", "pass": "yes"},
+        {"case_id": "a", "expectation_results": [{"check": 1}, 2, {"check": "x", "passed": "true", "detail": None}]},
+        {"case_id": "a", "observation_counts": [], "repeatability": {"span_stability": True}, "description": 1},
+    ],
+)
+def test_odd_results_lose_nothing_and_raise_nothing(result):
+    document = {"results": [result], "overall_latency": {"mean_ms": "soon"}, "repeats": None}
+    found = Format().read(document)
+    assert found.kept == document
+    assert len(found.samples) == 1
+
+
+def test_a_text_that_only_looks_true_is_no_pass():
+    found = Format().read({"results": [{"case_id": "a", "expectation_results": [{"check": "x", "passed": "true"}]}]})
+    assert found.samples[0].checks[0].state is CheckState.FAILED
+
+
+def test_the_command_says_what_the_file_does_not_hold(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results.json").write_text(json.dumps(FILE))
+    out = invoke("import", "results.json", "--suite", "review")
+    assert "Where its own summary does not fit its records (2):" in out
+    assert "What it says and cannot be computed again:" in out
+    assert json.loads(invoke("import", "results.json", "--suite", "review", "--json"))["notes"]

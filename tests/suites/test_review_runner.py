@@ -1,0 +1,172 @@
+"""The seed's command line as a thin front of a run: its table, its results file, its charts, its exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import steelyard.suites
+from parts.review_service import TOKEN, review_service
+from steelyard import Run
+from steelyard.store.open import open_store
+from steelyard.suites.review import runner
+from steelyard.suites.review.results import Format
+from steelyard.suites.review.switches import Switches
+
+CASES = Path(steelyard.suites.__file__).parent / "review" / "cases"
+# As the seed's runner wrote them; more may stand beside them.
+FIELDS = {"backend", "repeats", "cases_passed", "cases_total", "expectations_passed", "expectations_total"}
+FIELDS |= {"overall_latency", "results"}
+CASE_FIELDS = {"case_id", "description", "latency", "pass", "repeatability", "observation_counts"}
+CASE_FIELDS |= {"expectation_results"}
+TIMES = {"mean_ms", "min_ms", "max_ms", "p95_ms"}
+
+
+@pytest.fixture
+def some_cases(tmp_path):
+    """A folder with the cases of these numbers."""
+
+    def folder(*numbers):
+        chosen = tmp_path / "cases"
+        chosen.mkdir(exist_ok=True)
+        for number in numbers:
+            (path,) = CASES.glob(f"case_{number:02d}_*.json")
+            (chosen / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+        return chosen
+
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path, capsys, monkeypatch):
+    """Exit code, standard output and results of one call of the runner; drawing takes long, so most draw nothing."""
+
+    def called(cases, *arguments, switches=None, token=TOKEN, draw=False):
+        if not draw:
+            monkeypatch.setattr(Run, "write_charts", lambda *_: [])
+        output = tmp_path / "out" / "results.json"
+        with review_service(switches or Switches()) as url:
+            given = ["--cases", str(cases), "--base-url", url, "--token", token, "--store", str(tmp_path / "s.db")]
+            code = runner.main([*given, "--json-output", str(output), *arguments])
+        told = capsys.readouterr()
+        return code, told.out, json.loads(output.read_text()) if output.exists() else told.err
+
+    return called
+
+
+def test_the_results_file_has_the_fields_of_the_seed(run, some_cases):
+    code, _, results = run(some_cases(2, 7, 19), "--backend", "mine", "-n", "3")
+    assert set(results) >= FIELDS
+    assert (results["backend"], results["repeats"]) == ("mine", 3)
+    assert (results["cases_passed"], results["cases_total"]) == (2, 3)
+    # 4 checks of case_02 and 1 of case_07 pass; the 3 of case_19 fail.
+    assert (results["expectations_passed"], results["expectations_total"]) == (5, 8)
+    verbs, empty, units = results["results"]
+    assert set(verbs) >= CASE_FIELDS
+    assert CASE_FIELDS - set(empty) == {"repeatability", "observation_counts"}
+    assert (verbs["pass"], empty["pass"], units["pass"]) == (True, True, False)
+    assert verbs["observation_counts"] == [4, 4, 4]
+    assert [one["check"] for one in verbs["expectation_results"]] == [
+        "observation_count",
+        "expected_severity:violation",
+        "expected_severity:warning",
+        "expected_ref:NAV-TR-3.1.1",
+    ]
+    assert empty["expectation_results"][0]["check"] == "expected_error_code"
+    assert code == 1
+
+
+def test_nothing_to_compare_is_no_stability(run, some_cases):
+    _, out, results = run(some_cases(1, 19), "-n", "2")
+    assert [one["repeatability"]["severity_stability"] for one in results["results"]] == [None, None]
+    assert "Stability:           span n/a, severity n/a, presence n/a" in out
+
+
+def test_latency_stands_on_every_answered_call(run, some_cases):
+    _, _, results = run(some_cases(2, 7), "-n", "4")
+    for latency in (results["overall_latency"], *(one["latency"] for one in results["results"])):
+        assert set(latency) >= TIMES
+        assert 0 < latency["min_ms"] <= latency["p50_ms"] <= latency["p95_ms"] <= latency["max_ms"]
+    assert results["overall_latency"]["n"] == 8
+    means = [one["latency"]["mean_ms"] for one in results["results"]]
+    # Four calls each, so that the mean of all is the mean of the two means; figures are rounded to 0.1 ms.
+    assert results["overall_latency"]["mean_ms"] == pytest.approx(sum(means) / 2, abs=0.2)
+
+
+def test_checks_of_failed_calls_stay_in_the_denominator(run, some_cases):
+    code, out, results = run(some_cases(2, 7), "-n", "2", switches=Switches(masked_404=True))
+    assert code == 3
+    assert (results["expectations_passed"], results["expectations_total"]) == (1, 5)
+    assert results["expectations_undecided"] == 4
+    verbs = results["results"][0]
+    assert (verbs["pass"], verbs["state"], verbs["observation_counts"]) == (False, "undecided", [])
+    assert {one["runs_not_run"] for one in verbs["expectation_results"]} == {2}
+    assert results["verdict"] == "INVALID"
+    assert "Verdict:             INVALID" in out
+    assert "Cases passed:        1 of 2 (1 undecided)" in out
+
+
+def test_expectations_look_at_every_repeat(run, some_cases):
+    """The seed looked at the first only."""
+    _, _, results = run(some_cases(2), "-n", "6", switches=Switches(unstable=0.6))
+    checks = results["results"][0]["expectation_results"]
+    assert {one["runs_passed"] + one["runs_failed"] for one in checks} == {6}
+    assert any(0 < one["runs_passed"] < 6 for one in checks)
+
+
+def test_the_table_fits_80_columns(run):
+    _, out, _ = run(CASES, "-n", "1")
+    table, _, rest = out.partition("\n\nResults:")
+    assert max(len(line) for line in table.splitlines()) <= 80
+    assert "case_01  PASS       2/2             0" in table
+    assert "case_19  FAIL       0/3             0" in table
+    assert "case_23 expected_ref:NAV-TR-3.1.1 [0 of 1 runs]" in table
+    assert "Charts:" in rest
+
+
+def test_the_charts_have_the_names_of_the_seed(run, some_cases, tmp_path):
+    pytest.importorskip("vl_convert")
+    run(some_cases(2, 4, 7), "-n", "2", draw=True)
+    names = {path.name for path in (tmp_path / "out").glob("*.png")}
+    assert {"latency_by_case.png", "observation_counts.png", "stability.png", "pass_fail.png"} <= names
+
+
+def test_the_run_is_kept_as_any_other(run, some_cases, tmp_path):
+    _, _, results = run(some_cases(2), "-n", "1")
+    store = open_store(str(tmp_path / "s.db"), create=False)
+    try:
+        header = store.run(results["run"])
+        assert (header.suite_name, header.target["kind"]) == ("review", "http")
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("switches", [Switches(), Switches(unstable=0.5), Switches(crash_after=3)], ids=str)
+def test_its_own_results_can_be_read_again_and_fit_their_sums(run, some_cases, switches):
+    _, _, results = run(some_cases(1, 2, 7, 19), "-n", "2", switches=switches)
+    found = Format().read(results)
+    assert found.differences == ()
+    states = [check.state.value for sample in found.samples for check in sample.checks or ()]
+    counted = {state: states.count(state) for state in ("passed", "not_run")}
+    assert counted == {"passed": results["expectations_passed"], "not_run": results["expectations_undecided"]}
+    assert found.notes[0].startswith(f"it was written from the run {results['run']}")
+
+
+def test_a_wrong_token_is_an_invalid_run_and_not_a_bad_one(run, some_cases):
+    code, _, results = run(some_cases(2, 7), "-n", "1", token="wrong")
+    assert (code, results["verdict"], results["expectations_passed"]) == (3, "INVALID", 0)
+
+
+def test_what_is_wrong_is_told_without_a_traceback(run, tmp_path, capsys):
+    code, _, told = run(tmp_path / "nowhere")
+    assert code == 2
+    assert told.startswith("error: there are no cases at")
+    with pytest.raises(SystemExit) as ended:
+        runner.main(["-n", "0"])
+    assert ended.value.code == 2
+
+
+def test_the_defaults_are_those_of_the_seed():
+    options = runner._options([])
+    assert (str(options.cases), options.backend, options.base_url) == ("eval/cases", "ollama", "http://localhost:9020")
+    assert (options.token, options.repeats, options.json_output) == ("demo-token", 5, None)

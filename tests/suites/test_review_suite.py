@@ -1,0 +1,168 @@
+"""The review suite against its service: what is right, what is wrong, and that every fault is noticed."""
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from parts.loopback import Loopback, json_answer
+from parts.review_service import TOKEN, review_service
+from steelyard import load_suite, run_suite, with_target
+from steelyard.audit.balance import audit
+from steelyard.engine.options import Selection
+from steelyard.engine.sample import Weighing
+from steelyard.records import Attempt, Outcome, Verdict
+from steelyard.scoring.weigh import Weigher
+from steelyard.suites.review.switches import Switches
+
+ENV = {**os.environ, "REVIEW_TOKEN": TOKEN}
+# What the rules of the built-in service cannot see, and a careful reviewer can.
+BEYOND_THE_RULES = ["case_18", "case_19", "case_21", "case_23"]
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return load_suite("review")
+
+
+@pytest.fixture(scope="module")
+def weigh(suite, tmp_path_factory):
+    """Weigh a service with some faults, over some of the cases."""
+    folder = tmp_path_factory.mktemp("runs")
+
+    def weighed(switches=None, repeats=1, settings=None, **options):
+        store = str(folder / f"{len(list(folder.iterdir()))}.db")
+        with review_service(switches or Switches()) as url:
+            chosen = with_target(suite, "http", {"base_url": url, **(settings or {})})
+            return run_suite(chosen, store=store, env=ENV, repeats=repeats, retries=0, concurrency=8, **options)
+
+    return weighed
+
+
+def cells(run, holds):
+    return [cell.case_id for cell in run.summary.checks.cells if cell.holds is holds]
+
+
+def test_the_default_starts_the_service_weighs_it_and_stops_it(suite, tmp_path):
+    run = run_suite(suite, store=str(tmp_path / "s.db"), repeats=2)
+    figures = run.summary.checks
+    assert run.verdict is Verdict.PASS
+    assert run.header.suspect == ()
+    assert (figures.cells_held, figures.n_cells) == (20, 24)
+    assert cells(run, False) == BEYOND_THE_RULES
+    # 3 of case_19 and case_21, 2 of case_23, 1 of case_18: 9 of all 98 with the schema of 20 cases.
+    assert (figures.checks_held, figures.checks_broken, figures.checks_undecided) == (89, 9, 0)
+    assert [run.summary.stability.fields[name].value for name in ("span", "severity")] == [1.0, 1.0]
+    assert run.summary.overall.outcomes == {"scored": 48}
+
+
+def test_a_model_that_is_not_found_makes_every_review_a_failed_call(weigh):
+    run = weigh(Switches(masked_404=True))
+    # All but the four cases that are refused before a model is asked.
+    assert run.summary.overall.outcomes == {"scored": 4, "target_failed": 20}
+    assert run.verdict is Verdict.INVALID
+    assert run.exit_code == 3
+    assert len(cells(run, None)) == 20
+    assert (run.summary.checks.checks_held, run.summary.checks.checks_undecided) == (4, 94)
+
+
+def test_an_empty_review_without_an_error_is_suspect(weigh):
+    run = weigh(Switches(masked_silent=True), repeats=2)
+    assert run.header.suspect[:2] == (
+        "all 40 answers list nothing although the cases differ",
+        "all 40 answers that report tokens report zero output tokens",
+    )
+    assert "short-circuited" in run.header.suspect[2]
+    assert run.verdict is Verdict.FAIL
+    # The four that are refused, and the two for which nothing is right.
+    assert cells(run, True) == ["case_01", "case_06", "case_07", "case_08", "case_16", "case_17"]
+    stability = run.summary.stability
+    assert (stability.presence.value, stability.fields["severity"].value) == (None, None)
+
+
+def test_an_unstable_service_is_told_by_its_repeats(weigh):
+    run = weigh(Switches(unstable=0.5), repeats=5)
+    stability = run.summary.stability
+    assert stability.fields["severity"].value < 0.8
+    assert stability.presence.value < 0.8
+    assert run.summary.checks.flaky.value > 0.2
+    assert run.verdict is Verdict.FAIL
+    assert any("stability.severity" in reason for reason in run.report.decision.reasons)
+
+
+def test_a_check_holds_in_most_of_the_repeats(weigh):
+    run = weigh(Switches(unstable=0.5), repeats=5)
+    checks = [check for cell in run.summary.checks.cells for check in cell.checks]
+    assert all(check.holds is (check.passed >= 3) for check in checks)
+    # Some hold although not every repeat passes, and some do not although one does.
+    assert {check.passed for check in checks} >= {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"errors": [{"code": "OUT_OF_MEMORY"}]},
+        {"errors": [], "error": "the model is gone"},
+        {"errors": [], "meta": {"model_id": "m", "latency_ms": 1, "status": "MODEL_PARSE_FAILURE"}},
+    ],
+    ids=["a list of errors", "one error", "a mark of a failed model"],
+)
+def test_an_answer_that_carries_an_error_is_a_failed_call(suite, tmp_path, body):
+    answer = {"observations": [], "meta": {"model_id": "m", "latency_ms": 1}} | body
+    with Loopback() as server:
+        server.on("/health", json_answer({"status": "ok"})).on("/v1/review", json_answer(answer))
+        chosen = with_target(suite, "http", {"base_url": server.base_url})
+        only = Selection(only=(("id", "case_01"),))
+        run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0, selection=only)
+    assert run.summary.failures == {"reported_error": 1}
+    assert run.verdict is Verdict.INVALID
+
+
+def test_a_service_that_crashes_midway_makes_the_run_invalid(weigh):
+    run = weigh(Switches(crash_after=5))
+    assert run.summary.overall.outcomes["target_failed"] == 15
+    assert run.verdict is Verdict.INVALID
+    assert "http_500" in run.summary.failures
+
+
+def test_a_service_that_dies_midway_makes_the_run_invalid_and_says_so(suite, tmp_path):
+    started = suite.target.settings.start
+    dying = started.model_copy(update={"command": (*started.command, "--die-after", "5")})
+    run = run_suite(with_target(suite, None, {"start": dying}), store=str(tmp_path / "s.db"), repeats=1, retries=0)
+    assert run.verdict is Verdict.INVALID
+    assert "the service ended with exit code 70" in run.report.decision.reasons[0]
+
+
+def test_a_service_that_is_not_ready_yet_is_waited_for(weigh):
+    run = weigh(Switches(not_ready_for=0.4), selection=Selection(limit=2))
+    assert run.summary.overall.outcomes == {"scored": 2}
+
+
+def test_a_wrong_token_is_a_failed_call_also_where_an_error_is_expected(suite, tmp_path):
+    with review_service(token="another") as url:
+        chosen = with_target(suite, "http", {"base_url": url})
+        run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0)
+    assert run.summary.overall.outcomes == {"target_failed": 24}
+    assert run.summary.failures == {"http_401": 24}
+    assert run.verdict is Verdict.INVALID
+
+
+def test_an_error_case_fails_on_another_error(suite):
+    """Any 4xx was good enough for the seed."""
+    case = next(case for case in suite.cases if case.id == "case_07")
+    case = replace(case, expected=case.expected | {"expected_error_code": "SOMETHING_ELSE"})
+    body = '{"error": {"code": "EMPTY_CONTENT"}}'
+    sample = Weighing(Weigher(suite), case, "", 0, Attempt(text=body, status=422)).sample
+    assert [(one.name, one.state.value) for one in sample.checks] == [("expected_error_code", "failed")]
+    # A review where a refusal was due is no better.
+    answered = Weighing(Weigher(suite), case, "", 0, Attempt(text='{"observations": []}', status=200)).sample
+    assert (answered.outcome, answered.passed) == (Outcome.SCORED, False)
+
+
+def test_the_suite_passes_its_audit(suite):
+    found = audit(suite)
+    assert found.complaints == []
+    # Of 24 cases, the two that ask for nothing.
+    assert {one.probe: one.passed for one in found.probes if one.passed} == dict.fromkeys(
+        ("constant", "echo fields", "none"), ("case_01", "case_06")
+    )
