@@ -83,7 +83,10 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
 def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[str]:
     """What is missing in a recording, with what it is taken for."""
     samples = recorded.samples
-    silent = sum(sample.answer is None for sample in samples)
+    checked = sum(sample.answer is None and sample.checks is not None for sample in samples)
+    if checked:
+        yield f"{checked} of {len(samples)} records hold no answer: what they say came of its checks stands as it is"
+    silent = sum(sample.answer is None for sample in samples) - checked
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
     unjudged = [one for one in samples if one.answer is not None and one.reply is None]

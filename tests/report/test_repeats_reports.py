@@ -125,6 +125,19 @@ def test_flaky_cases_are_named_and_pass_k_goes_to_the_largest_k(report):
     assert rows["A check holds"] == "when it passes in more than half of the repeats"
 
 
+def test_pass_k_names_the_cases_of_each_k_where_fewer_have_answers_enough(report):
+    all_of = {1: Estimate(0.69, 10, 1), 2: Estimate(0.5, 5, 6)}
+    fewer = replace(report, summary=replace(report.summary, checks=replace(CHECKS, all_of=all_of)))
+    told = dict(checks_tables.expectations(fewer))["pass^k"]
+    assert told.startswith("1: 69.0 % (n 10, 1 missing), 2: 50.0 % (n 5, 6 missing); chance")
+
+
+def test_of_cases_that_were_never_asked_nobody_knows_how_many_checks_they_have(report):
+    unknown = replace(report, summary=replace(report.summary, checks=replace(CHECKS, cells_unknown=1)))
+    assert "; checks 6 of at least 8" in checks_tables.headline(unknown)
+    assert "at least" not in checks_tables.headline(report)
+
+
 def test_stability_is_told_with_its_band_and_nothing_to_compare_is_not_available(report):
     table = stability_tables.stability(report)
     assert table.rows == [

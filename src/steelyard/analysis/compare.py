@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -9,12 +10,13 @@ import numpy as np
 from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Moved, Pairs, SectionChange, Why
 from steelyard.analysis.compare_wording import headline
 from steelyard.analysis.compared_cases import common_cases
+from steelyard.analysis.compared_checks import ComparedCells, has_cells
 from steelyard.analysis.compared_failures import failure_changes
 from steelyard.analysis.compared_figures import BESIDE, UNTOUCHED, Cut, judged
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts, slices
-from steelyard.analysis.instruments import compare_instruments
+from steelyard.analysis.instruments import LOAD, compare_instruments
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.analysis.pairing import Lists, Pairing, pair
 from steelyard.analysis.pieces import Array
@@ -50,6 +52,11 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparis
     metrics = judged([each for each in changes if each.group not in BESIDE], hindered=hindered, primary=figures.primary)
     metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), hindered=hindered)
     metrics += judged([each for each in changes if each.group in BESIDE], hindered=hindered)
+    cells = ComparedCells(a, b, cases, anyway=anyway) if has_cells(a, b) else None
+    of_cells, checks = ([], None) if cells is None else cells.changes(hindered=hindered)
+    metrics += of_cells
+    if any(change.part == LOAD for change in instruments.changes):
+        metrics = [_under_another_load(change) for change in metrics]
     weighed = [figure for figure in components if figure.group not in BESIDE]
     sections = _sections(figures, findings, everything, hindered=hindered)
     rates = [section.rate for section in sections]
@@ -71,13 +78,21 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparis
         codes=findings.by_code(),
         confusions=findings.confusions(),
         sections=sections,
-        not_compared=tuple(figures.not_compared) + _without_contents(a, b),
+        checks=checks,
+        not_compared=(*figures.not_compared, *(cells.not_compared if cells else ()), *_without_contents(a, b)),
         method=METHOD,
     )
 
 
 def _of_headline(metrics: list[MetricChange]) -> list[MetricChange]:
     return [change for change in metrics if change.group == "headline"]
+
+
+def _under_another_load(change: MetricChange) -> MetricChange:
+    """Times that differ beyond noise are neither better nor worse where the load may have made them so."""
+    if change.group == "latency" and change.verdict in (Moved.BETTER, Moved.WORSE):
+        return replace(change, verdict=Moved.CHANGED)
+    return change
 
 
 def _moved_beside(metrics: list[MetricChange]) -> int:

@@ -18,7 +18,7 @@ from steelyard.analysis.compare_model import (
     Standing,
 )
 from steelyard.records import RunHeader
-from steelyard.report import compare_figures, figures, wording
+from steelyard.report import compare_checks, compare_figures, figures, wording
 from steelyard.report.safe_text import clipped
 
 SIGNS = {
@@ -111,8 +111,8 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
 
 def what_moved(comparison: Comparison) -> list[str]:
     """The counts, then everything that moved beyond noise or is new or resolved, in a few sentences."""
-    found = [counts(comparison), *_figures(comparison), *_slices(comparison), *_codes(comparison)]
-    return [*found, *_confusions(comparison)]
+    found = [counts(comparison), compare_checks.sentence(comparison), *_figures(comparison), *_slices(comparison)]
+    return [told for told in (*found, *_codes(comparison), *_confusions(comparison)) if told]
 
 
 def counts(comparison: Comparison) -> str:

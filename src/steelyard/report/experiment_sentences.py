@@ -76,6 +76,7 @@ def arms(report: ExperimentReport) -> Table:
 def _facts(arm: Arm) -> dict[str, str]:
     header, overall = arm.header, arm.summary.overall
     verdict = header.verdict.value if header.verdict else "no gates"
+    checks = arm.summary.checks
     return {
         "run": header.id,
         "begun": wording.when(header.created_at),
@@ -86,6 +87,8 @@ def _facts(arm: Arm) -> dict[str, str]:
         "the suite's gates": verdict,
         "pass rate": figures.with_base(overall.pass_rate) if arm.summary.passing else "",
         "average": figures.with_base(overall.average),
+        "cases held": "" if checks is None else figures.with_base(checks.cells_rate),
+        "checks held": "" if checks is None else figures.with_base(checks.checks_rate),
         "latency p95": figures.with_base(overall.latency["p95"], "s") if "p95" in overall.latency else "",
     }
 

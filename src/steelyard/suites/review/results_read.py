@@ -21,7 +21,7 @@ def recorded(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) 
     """The results as samples, one a case: of further repeats the file has no checks."""
     return RecordedRun(
         samples=_samples(results),
-        created_at=0.0,
+        created_at=None,
         target={"backend": document["backend"]} if isinstance(document.get("backend"), str) else {},
         kept=dict(document),
         differences=tuple(differences(document, results)),
