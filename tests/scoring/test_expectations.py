@@ -18,7 +18,7 @@ SCHEMA = """{type: object, required: [items], properties: {items: {type: array, 
 SUITE = """
 suite: shelf
 cases: cases.json
-target: {{http: {{url: "http://localhost:9/", json: input}}}}
+target: {{http: {{url: "http://localhost:9/", json: input, expect_errors: {{status: 4xx}}}}}}
 answer: {answer}
 expect:
 {checks}

@@ -49,13 +49,21 @@ def _quote(step: str) -> str:
     return '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def _or_one(schema: dict[str, Any]) -> None:
+    """Say in the published schema that a single one may stand for the list."""
+    several = {name: schema.pop(name) for name in ("type", "items", "minItems")}
+    schema["anyOf"] = [several, *several["items"]["anyOf"]]
+
+
 class ExpectedErrors(BaseModel):
     """Error statuses that are answers: their body is weighed instead of counting as a failure."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: tuple[int | str, ...] = Field(
-        description="Statuses that count as an answer: numbers such as 422, or a class such as 4xx.", min_length=1
+        description="Statuses that count as an answer: numbers such as 422, or a class such as 4xx.",
+        min_length=1,
+        json_schema_extra=_or_one,
     )
     when: str | None = Field(
         default=None,
