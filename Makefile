@@ -23,7 +23,7 @@ $(LOWEST)/ready: pyproject.toml constraints-lowest.txt
 	touch $@
 
 $(VENV)/demo: $(VENV)/core
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ocr]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[charts,ocr]'
 	touch $@
 
 demo: $(VENV)/demo
@@ -34,15 +34,15 @@ check: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# The same tests with the locked newest and with the lowest allowed version of every dependency; pages of the
-# documentation, which are the same with either, are played once.
+# The same tests with the locked newest and with the lowest allowed version of every dependency, but for those that
+# tests/conftest.py marks as `once`: property tests, browsers and the pages of the documentation.
 test: test-newest test-lowest
 
 test-newest: $(VENV)/ready
 	$(BIN)/pytest -n 2 --dist loadfile
 
 test-lowest: $(LOWEST)/ready
-	$(LOWEST)/bin/pytest -n 2 --dist loadfile --ignore tests/docs
+	$(LOWEST)/bin/pytest -n 2 --dist loadfile -m "not once"
 
 schema: $(VENV)/ready
 	$(BIN)/python -m steelyard.suite.schema docs/suite.schema.json

@@ -145,6 +145,20 @@ def compared(folder: Path, n: int) -> None:
     _line(f"two runs of {n:,} samples compared", f"{wall:.1f} s", "< 10 s", wall < 10)
 
 
+def decided(folder: Path, n: int) -> None:
+    """Peak memory is that of a process which only decides; CPU is told because others may load the machine."""
+    _child("bench.decided", "make", n, folder / "decided")
+    spent = _child("bench.decided", "decide", folder / "decided")
+    if spent["n"] != n:
+        raise SystemExit(f"not all samples were compared: {spent['n']} of {n}")
+    wall, cpu, peak = (spent[name] for name in ("wall", "cpu", "peak_mb"))
+    for part, took in spent["parts"].items():
+        print(f"      {part}: {took['wall']:.1f} s, {took['cpu']:.1f} s CPU")
+    print(f"      two runs of {n:,} samples: {wall:.1f} s, {cpu:.1f} s CPU, peak {peak:.0f} MB")
+    good = wall < 15 and peak < 2048
+    _line(f"two runs of {n:,} compared, attributed and gated", f"{wall:.1f} s {peak:.0f} MB", "< 15 s, 2 GB", good)
+
+
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
@@ -157,6 +171,7 @@ def main() -> None:
         stability(1 if quick else 5)
         judged(folder, 500 if quick else 10_000)
         compared(folder, 5_000 if quick else 100_000)
+        decided(folder, 20_000 if quick else 1_000_000)
         memory(folder, 2_000 if quick else 10_000, 10_000 if quick else 200_000)
 
 

@@ -46,7 +46,7 @@ def make(n: int, folder: Path) -> dict[str, float]:
 
 
 class _Clock:
-    """CPU seconds (of this process and of those it started) and wall seconds since the last look."""
+    """CPU and wall seconds since the last look."""
 
     def __init__(self) -> None:
         self.parts: dict[str, dict[str, float]] = {}
@@ -59,8 +59,8 @@ class _Clock:
 
 
 def _cpu() -> float:
-    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(used.ru_utime + used.ru_stime for used in both)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 def decide(folder: Path) -> dict[str, Any]:
@@ -89,13 +89,11 @@ def decide(folder: Path) -> dict[str, Any]:
     if comparison.attribution is None or len(decision.gates) < len(_GATES):
         raise SystemExit("the decision lacks its attribution or its gates")
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return {
         "n": comparison.pairs.comparable,
         "wall": time.perf_counter() - began,
         "cpu": sum(part["cpu"] for part in clock.parts.values()),
         "peak_mb": used,
-        "largest_child_mb": children,
         "parts": clock.parts,
     }
 

@@ -45,4 +45,7 @@ case $code in 0 | 1 | 4) ;; *) exit "$code" ;; esac
 pages="$pages
   $OUT/compare.html"
 echo
+echo "A live service, started for the run and asked five times about every case: checks, stability, latency and charts:"
+weigh review review
+echo
 echo "Open these in a browser; they work from disk, with no network:$pages"

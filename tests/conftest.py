@@ -1,7 +1,19 @@
 """What holds for every test."""
 
-from hypothesis import settings
+import pytest
+from hypothesis import is_hypothesis_test, settings
 
 # A deadline is a timed assertion: on a busy machine, or where a first call imports scipy, it fails for no reason.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is run with the newest versions of the dependencies alone: it looks for faults of ours, at length.
+
+    Every other test, and so every use of a dependency that they have, is run with the lowest versions as well.
+    """
+    for item in items:
+        looks_at_length = is_hypothesis_test(getattr(item, "function", None))
+        if looks_at_length or item.get_closest_marker("browser") or item.path.parent.name == "docs":
+            item.add_marker("once")

@@ -83,7 +83,10 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
 def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[str]:
     """What is missing in a recording, with what it is taken for."""
     samples = recorded.samples
-    silent = sum(sample.answer is None for sample in samples)
+    checked = sum(sample.answer is None and sample.checks is not None for sample in samples)
+    if checked:
+        yield f"{checked} of {len(samples)} records hold no answer: what they say came of its checks stands as it is"
+    silent = sum(sample.answer is None for sample in samples) - checked
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
     unjudged = [one for one in samples if one.answer is not None and one.reply is None]
@@ -93,6 +96,13 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
         n_of = f"{len(unjudged)} of {len(samples)}"
         yield f"{n_of} records hold no reading of the judge: judge_failed, in no figure ({why})"
+    older = sum(one.only_scores and one.reply is not None for one in samples)
+    if older:
+        n_of = f"{older} of {len(samples)}"
+        yield f"{n_of} records lack what the judge is asked for now: of its answers only the scores are read"
+    untimed = sum(one.answer is not None and one.latency is None for one in samples)
+    if untimed:
+        yield f"{untimed} of {len(samples)} records do not say how long they took: they are in no figure of latency"
     if recorded.created_at is None:
         moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         yield f"it does not say when it was written: dated by its file, {moment:%Y-%m-%d %H:%M} UTC"
@@ -211,7 +221,8 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     judged = digest([where, recorded.judge]) if suite.judge is not None else None
     n = len(recorded.samples)
     kept = {"document": recorded.kept, "samples": [sample.kept for sample in recorded.samples]}
-    told = {"differences": list(recorded.differences), "notes": list(recorded.notes)}
+    stated = {case: {name: dict(values) for name, values in parts.items()} for case, parts in recorded.stated.items()}
+    told = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
     imported: dict[str, Any] = {"file": path.name, "format": where, "digest": document, **told}
     created_at = recorded.created_at
     if created_at is None:
@@ -259,7 +270,7 @@ def _sample(
     weigher: Weigher, reader: JudgeReader | None, one: RecordedSample, repeat: int, created_at: float
 ) -> Sample:
     failure = None if one.answer is not None else Failure("recorded", one.failure or "no answer was recorded")
-    attempt = Attempt(text=one.answer, latency=one.latency, started_at=created_at, failure=failure)
+    attempt = Attempt(text=one.answer, latency=one.latency or 0.0, started_at=created_at, failure=failure)
     weighing = Weighing(weigher, one.case, "", repeat, attempt)
     if reader is not None and weighing.to_judge is not None:
         told = one.judge_failure or "no judgement was recorded"

@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.recordings import RecordedSample
-from steelyard.records import Attempt, Check, CheckState, Finding, Outcome, Sample, Score
+from steelyard.records import Attempt, Check, CheckState, Failure, Finding, Outcome, Sample, Score
 from steelyard.suite.expectations import EXPECT
 from steelyard.suite.model import SuiteModel
 
 
 def checked_sample(suite: SuiteModel, one: RecordedSample, repeat: int, created_at: float) -> Sample:
-    """The sample with the score that its checks give: the share that passed, those that did not run among all."""
+    """The sample with the score that its checks give: the share that passed, those that did not run among all.
+
+    Where one did not run and none failed, nobody can tell what the answer was worth: no reading, and not a zero.
+    """
     checks = one.checks or ()
+    states = {check.state for check in checks}
+    if CheckState.NOT_RUN in states and CheckState.FAILED not in states:
+        return _unread(one, repeat, created_at)
     score = sum(check.state is CheckState.PASSED for check in checks) / len(checks) if checks else 0.0
     weighed = next((component for component in suite.components if component.name == EXPECT), None)
     return Sample(
         case_id=one.case.id,
         variant="",
         repeat=repeat,
-        attempt=Attempt(latency=one.latency, started_at=created_at),
+        attempt=Attempt(latency=one.latency or 0.0, started_at=created_at),
         outcome=Outcome.SCORED,
         score=score,
         passed=None if suite.passing is None else score >= suite.passing.at_least,
@@ -27,6 +33,22 @@ def checked_sample(suite: SuiteModel, one: RecordedSample, repeat: int, created_
         scores=() if weighed is None else (Score(EXPECT, score, weighed.weight),),
         findings=tuple(_findings(suite, checks)),
         checks=checks,
+        category=one.case.category,
+        difficulty=one.case.difficulty,
+        tags=one.case.tags,
+    )
+
+
+def _unread(one: RecordedSample, repeat: int, created_at: float) -> Sample:
+    why = next(check.detail for check in one.checks or () if check.state is CheckState.NOT_RUN)
+    failure = Failure("recorded", why or "not every check ran")
+    return Sample(
+        case_id=one.case.id,
+        variant="",
+        repeat=repeat,
+        attempt=Attempt(latency=one.latency or 0.0, started_at=created_at, failure=failure),
+        outcome=Outcome.TARGET_FAILED,
+        checks=one.checks or (),
         category=one.case.category,
         difficulty=one.case.difficulty,
         tags=one.case.tags,

@@ -18,8 +18,8 @@ class RecordedSample:
     answer: str | None = None
     """The answer as the suite reads it; None when there was none, and `failure` says why."""
     failure: str = ""
-    latency: float = 0.0
-    """Seconds; 0 when it is not known."""
+    latency: float | None = None
+    """Seconds; None when the recording does not say."""
     reply: Mapping[str, Any] | None = None
     """What the judge said, dimensions and flags at the top; None when it gave nothing, and `judge_failure` says why."""
     judge_failure: str = ""
@@ -48,6 +48,9 @@ class RecordedRun:
     """Where its own summary does not fit its records, a sentence each."""
     notes: tuple[str, ...] = ()
     """What it says and nobody can compute again, a line each."""
+    stated: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    """By case, figures that it states and does not hold the calls or answers of: `latency` in seconds (mean, p95, n,
+    timeouts, failures) and `stability` as shares by name. They are drawn as stated, and decide nothing."""
 
 
 class SnapshotFormat(Protocol):

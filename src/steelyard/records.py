@@ -171,6 +171,7 @@ class Attempt:
     text: str | None = None
     status: int | None = None
     latency: float = 0.0
+    """Seconds; 0 in a recording that does not say: then it is in no figure."""
     started_at: float = 0.0
     tries: int = 1
     tokens_in: int | None = None

@@ -104,6 +104,9 @@ def test_a_server_that_says_the_secret_back_does_not_spread_it(server):
     server.on("/T0001/secretsecret", lambda seen: error(400, f"bad {seen.headers['authorization']} at {address}"))
     outcome = send(Webhook(url="HOOK", token="KEY"), message(), {"HOOK": address, "KEY": "tok-12345678"})
     assert outcome.detail == "HTTP 400: bad Bearer [secret] at [secret]"
+    server.on("/T0001/secretsecret", error(400, "nothing at T0001/secretsecret"))
+    outcome = send(Webhook(url="HOOK"), message(), {"HOOK": address})
+    assert outcome.detail == "HTTP 400: nothing at [secret]"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,8 @@ def test_slack_gets_its_shape_with_nothing_foreign_as_markup(server):
     data = server.requests[0].json
     assert list(data) == ["text"]
     text = data["text"]
-    assert "<" not in text and "@here" not in text
+    assert "<" not in text
+    assert "@here" not in text
     # The block of code ends where we end it: one fence before and one after.
     assert text.count("```") == 2
     assert "&lt;!channel&gt; *bold* &amp; 'code' '''\nEND &lt;https://evil.example|click&gt;" in text

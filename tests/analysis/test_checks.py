@@ -223,7 +223,34 @@ class TestCells:
             (Made("a", 0.0, repeat=2), count(CheckState.FAILED, 7, "7 found")),
         ]
         (check,) = summed_up(samples).checks.cells[0].checks
-        assert (check.values, check.low, check.high, check.detail) == ((3.0, 7.0), 2.0, 4.0, "timeout")
+        assert (check.values, check.low, check.high, check.detail) == ((3.0, 7.0), 2.0, 4.0, "7 found")
+
+    def test_what_failed_says_why_a_check_is_broken_and_what_did_not_run_why_nobody_can_tell(self):
+        samples = [
+            (Made("a", None, "target_failed", repeat=0), [Check("many", CheckState.NOT_RUN, "timeout")]),
+            (Made("a", 0.0, repeat=1), [Check("many", CheckState.FAILED, "7 found")]),
+            (Made("a", 1.0, repeat=2), [Check("many", CheckState.PASSED, "3 found")]),
+        ]
+        for rule, holds, told in (("all", False, "7 found"), ("majority", None, "timeout")):
+            (check,) = summed_up(samples, described=expecting(rule, repeats=3)).checks.cells[0].checks
+            assert (check.holds, check.detail) == (holds, told)
+
+    def test_a_figure_of_an_inconclusive_sample_is_none(self):
+        samples = [
+            (Made("a", 1.0, repeat=0), [Check("many", CheckState.PASSED, "", 3.0)]),
+            (Made("a", None, "judge_failed", repeat=1), [Check("many", CheckState.PASSED, "", 9.0)]),
+        ]
+        (check,) = summed_up(samples).checks.cells[0].checks
+        assert (check.values, check.passed, check.not_run) == ((3.0,), 1, 1)
+
+    def test_more_repeats_than_the_suite_asks_for_are_all_counted(self):
+        (check,) = summed_up(cell("a", x="pf"), described=expecting(repeats=1)).checks.cells[0].checks
+        assert (check.passed, check.failed, check.not_run, check.n) == (1, 1, 0, 2)
+
+    def test_of_a_check_that_a_sample_has_twice_what_failed_is_worse_than_what_did_not_run(self):
+        twice = [Check("x", CheckState.NOT_RUN), Check("x", CheckState.FAILED)]
+        (check,) = summed_up([(Made("a", 0.0), twice)]).checks.cells[0].checks
+        assert (check.failed, check.not_run) == (1, 0)
 
     def test_an_end_that_is_open_is_none(self):
         samples = [(Made("a", 1.0), [Check("many", CheckState.PASSED, "", 5.0, None, 9.0)])]

@@ -419,3 +419,46 @@ def test_what_appears_on_one_side_only_counts_against_it():
     found = metric(compare(compared(a, described=described), compared(b, described=described)), "score.name.precision")
     # 1 of 1 against 1 of 3; of c3 nothing was counted in A, and nobody can tell.
     assert (found.a.value, found.b.value, found.a.n) == (1.0, pytest.approx(1 / 3), 2)
+
+
+@pytest.mark.parametrize(("silent", "hindered"), [(2, False), (3, True)])
+def test_as_many_failed_calls_as_both_runs_may_have_hinder_no_verdict(silent, hindered):
+    # 5 % of 20 in each run, as every suite allows that says nothing else: 2 of 20 pairs.
+    a = [Made(f"c{k}", 1.0) for k in range(20)]
+    b = [Made(f"c{k}", None, "judge_failed") if k < silent else Made(f"c{k}", 1.0) for k in range(20)]
+    assert bool(compare(compared(a), compared(b, id="made-2")).headline.hindered_by) is hindered
+
+
+def test_what_weighs_in_one_run_is_no_figure_beside_the_score():
+    samples = [Made(f"c{k}", 1.0, parts={"name": 1.0}) for k in range(4)]
+    runs = []
+    for weight in (0.0, 1.0):
+        described = {"components": [{"name": "name", "weight": weight, "code": "NAME", "scale": [0, 1]}]}
+        runs.append(compared(samples, described=described, id=f"made-{weight:g}"))
+    for a, b in (runs, reversed(runs)):
+        (change,) = [each for each in compare(a, b).metrics if each.name == "score.name.points"]
+        assert change.group == "components"
+
+
+def test_the_same_scores_are_not_all_that_there_is():
+    a, b = ([Made(f"c{k}", 1.0, findings=found) for k in range(20)] for found in (("X",), ("X", "X")))
+    moved = compare(compared(a), compared(b, id="made-2", sections=["main"] * 40))
+    # The findings, all of them and those of the one code, and nothing else; sections are known of B alone.
+    assert moved.headline.verdict is Moved.SAME
+    assert moved.headline.sentence.endswith(", the same in every pair; but 2 other figures moved beyond noise")
+    assert compare(compared(a), compared(a)).headline.sentence.endswith(", the same in every pair")
+
+
+def test_being_slower_is_no_other_quality():
+    a, b = ([Made(f"c{k}", 1.0, latency=seconds + k / 100) for k in range(20)] for seconds in (1.0, 3.0))
+    found = compare(compared(a), compared(b, id="made-2"))
+    assert next(each for each in found.metrics if each.name == "latency.mean").verdict is Moved.WORSE
+    assert found.headline.sentence.endswith(", the same in every pair")
+
+
+def test_a_run_without_any_finding_has_none_in_every_section():
+    clean = [Made(f"c{k}", 1.0) for k in range(8)]
+    marked = [Made(f"c{k}", 1.0, findings=("X",)) for k in range(8)]
+    found = compare(compared(clean), compared(marked, id="made-2", sections=["main"] * 8))
+    assert [(each.section, each.a, each.b) for each in found.sections] == [("main", 0, 8)]
+    assert found.not_compared == ()

@@ -41,7 +41,7 @@ def test_scores_are_compared_and_it_is_said_first():
     assert found.headline.verdict is Moved.BETTER
     change = found.instruments.changes[0]
     assert (change.part, change.means, change.a, change.b) == ("readings", Part.NOTED, "basic", "model")
-    assert change.sentence.startswith("A has only the scores of its judge's answers: ")
+    assert change.sentence.startswith("of A's judge only the scores could be read: ")
     points = next(each for each in found.metrics if each.name == "score.taste.points")
     assert (points.a.value, points.b.value) == (2.0, 4.0)
 
@@ -52,7 +52,7 @@ def test_what_only_one_judge_could_name_is_neither_new_nor_resolved():
         assert [each.code for each in found.codes] == ["TASTE"]
         assert (found.confusions.n, found.sections) == (0, ())
         assert not any(each.name == "findings.EXTRA" for each in found.metrics)
-        why = f"{side} has none: it has only the scores of its judge's answers"
+        why = f"of {side}'s judge only the scores could be read"
         assert [(each.what, each.name, each.why) for each in found.not_compared] == [
             ("findings that the judge names", "EXTRA", why),
             ("confusions", "", why),
@@ -90,3 +90,29 @@ def test_findings_of_an_answer_that_could_not_be_read_are_known_of_both():
     broken = [Made(f"c{i}", 0.0, "malformed", findings=(("FORMAT", "", 1.0),)) for i in range(3)]
     found = compare(run("basic", broken), run("model", broken))
     assert [(each.code, each.a, each.b) for each in found.codes] == [("FORMAT", 3, 3)]
+
+
+def judged_by(model, digest, **more):
+    member = {"name": "judge", "kind": "chat", "model": model}
+    described = {"components": [SCORED], "judge": {"mode": "model", "rubric": {}, "members": [member]}}
+    samples = [Made(f"c{i}", 1.0, parts={"taste": 4.0}) for i in range(10)]
+    return compared(samples, described=described, signature={"judge": digest}, **more)
+
+
+def test_a_judge_that_is_not_named_is_not_said_to_be_another():
+    silent, named = judged_by(None, "j0"), judged_by("big", "j1", id="made-2")
+    for found, side in ((compare(silent, named), "A"), (compare(named, silent), "B")):
+        (change,) = found.instruments.changes
+        assert (change.part, change.means) == ("judge", Part.SCALE)
+        assert change.sentence.startswith(f"run {side} does not say which judge it was weighed with: ")
+
+
+def timed(seconds, **more):
+    samples = [Made(f"c{i}", 1.0, parts={"taste": 4.0}, latency=seconds) for i in range(10)]
+    return compared(samples, described={"components": [SCORED]}, **more)
+
+
+def test_a_recording_that_does_not_say_how_long_it_took_is_not_the_faster_one():
+    found = compare(timed(None), timed(8.0, id="made-2"))
+    assert not any(each.group == "latency" for each in found.metrics)
+    assert [(each.what, each.why) for each in found.not_compared] == [("latency", "only B has it")]

@@ -137,6 +137,7 @@ class TestBars:
         assert (bars[0].low, bars[0].high, bars[0].count) == (0.01, pytest.approx(0.0158489319246), 1)
         assert (bars[-1].low, bars[-1].count, len(bars)) == (10.0, 1, 16)
         assert not histogram(np.array([0.1, 10.0]))[1]
+        assert histogram(np.array([0.1, 10.1]))[1]
 
     @pytest.mark.parametrize("value", [0.0, 1e-7, 0.014, 1.0, 3600.0])
     def test_equal_times_are_one_bar(self, value) -> None:

@@ -75,6 +75,15 @@ def test_the_interval_is_that_of_the_linearised_mean() -> None:
     assert (found.high - found.low) / 2 == pytest.approx(2.001 * error, rel=0.1)
 
 
+def test_the_spread_is_that_of_the_cases_that_have_it() -> None:
+    made = [counted(f"k{up}", a=(up, 100)) for up in (50, 52, 48)] + [Made("none", 0.5, parts={"name": 0.5})]
+    found = macro_of(*made).estimate
+    # One ratio with equal denominators is a mean of three shares: s = 0.02, s / sqrt(3) = 0.011547; t, 2 degrees of
+    # freedom: 4.3027 (any table).
+    assert (found.value, found.n, found.n_missing) == (0.5, 3, 1)
+    assert (found.low, found.high) == (pytest.approx(0.5 - 0.04968, abs=1e-5), pytest.approx(0.5 + 0.04968, abs=1e-5))
+
+
 spans = st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
 
 

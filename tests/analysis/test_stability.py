@@ -92,6 +92,8 @@ class TestOverCells:
         presence = found.presence
         assert (presence.value, presence.n, presence.n_missing, presence.low, presence.high) == pytest.approx(expected)
         assert found.comparisons == {"presence": 10, "span": 6, "level": 6}
+        # What both repeats have is the same in all of them, whatever only one of them has.
+        assert (found.fields["level"].value, found.fields["level"].n) == (1.0, 4)
 
     def test_answers_that_could_not_be_read_are_missing_repeats(self):
         found = compared({"a": [[item("x")], None, [item("x")]]}, BOTH).stability.cells[0]
@@ -108,6 +110,10 @@ class TestOverCells:
         found = compared({"a": [[item("x")], [item("x")]], "b": [None, None]}, BOTH, made).stability
         assert ([each.case_id for each in found.cells], found.n_cells) == (["a"], 1)
         assert (found.presence.n, found.presence.n_missing) == (1, 0)
+
+    def test_a_case_without_an_answer_that_could_be_read_is_missing(self):
+        found = compared({"a": [[item("x")], [item("x")]], "b": [None, None]}, BOTH).stability
+        assert (found.presence.n, found.presence.n_missing, found.n_cells) == (1, 1, 2)
 
     def test_cells_that_never_came_are_missing(self):
         found = compared({"a": [[item("x")], [item("x")]]}, BOTH, n_planned=6).stability

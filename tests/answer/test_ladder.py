@@ -211,3 +211,10 @@ def test_no_text_makes_the_ladder_raise(text):
 
 def test_a_fence_inside_a_document_that_parses_is_part_of_that_document():
     assert climb('{"a": "```[1]```"}', compile_schema({"type": "array"})).rung is None
+
+
+@pytest.mark.parametrize("depth", [500, 990, 1_010, 100_000])
+def test_a_part_of_a_document_that_is_too_deep_is_not_the_answer(depth):
+    found = climb('{"pad": ' + "[" * depth + "]" * depth + ', "answer": {"name": "x"}}')
+    assert (found.value, found.rung) == (None, None)
+    assert "nested" in found.problems[0]

@@ -205,6 +205,8 @@ def test_assign_says_the_arm_of_each_id(here):
     few = invoke("ab", "assign", "--name", "checkout-2", "--traffic", "1 %", *(f"user-{n}" for n in range(200)))
     arms = Counter(line.split("\t")[1] for line in few.splitlines())
     assert arms["-"] > 190
+    unquoted = invoke("ab", "assign", "--name", "checkout-2", "--traffic", "1", "%", *(f"user-{n}" for n in range(200)))
+    assert unquoted == few
     given = ("--salt-exposure", "checkout-2/exposure", "--salt-arm", "checkout-2/arm")
     assert json.loads(invoke("ab", "assign", *given, "user-3", "--json")) == [{"unit": "user-3", "arm": "control"}]
 

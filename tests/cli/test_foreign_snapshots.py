@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 
 import pytest
 
@@ -35,7 +36,8 @@ class Diary:
         said = page.get("clarity")
         reply = None if said is None else {"reasons": ["a", "b"], "clarity": said, "harm": False}
         case = Case(page["day"], {"number": page.get("number", 1)})
-        return RecordedSample(case, page.get("text"), page.get("lost", ""), 0.5, reply, "torn", kept=page)
+        took = page.get("took", 0.5)
+        return RecordedSample(case, page.get("text"), page.get("lost", ""), took, reply, "torn", kept=page)
 
     def write(self, header, samples):
         kept = header.options.get("kept") or {"samples": []}
@@ -231,3 +233,27 @@ def test_without_a_suite_a_foreign_file_says_how_it_can_be_read(run_in, tmp_path
     told = run_in("import", diary(tmp_path / "d.json"), code=2)
     assert "is not a Steelyard snapshot" in told
     assert told.endswith("If another tool wrote it, name the suite that reads it: --suite SUITE")
+
+
+def test_a_record_that_does_not_say_how_long_it_took_has_no_latency(run_in, tmp_path):
+    pages = [{**PAGES[0], "took": None}, PAGES[1]]
+    told = run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
+    assert "Note: 1 of 2 records do not say how long they took: they are in no figure of latency.\n" in told
+    report = json.loads(run_in("report", "LAST", "--json"))
+    # The figure stands on the one that says it, with its n.
+    assert (report["overall"]["latency"]["p50"]["value"], report["overall"]["latency"]["p50"]["n"]) == (0.5, 1)
+    assert [one["latency"] for one in report["slowest"]] == [0.5]
+    assert {one["case"]: one["latency"] for one in report["samples"]} == {"mon": None, "tue": 0.5}
+    # Nor does the next one look slow, or itself too fast, beside it.
+    run_in("import", diary(tmp_path / "e.json"), "--suite", "my")
+    with closing(open_store(None, create=False)) as store:
+        kept = [store.run(one.id) for one in store.runs()]
+        assert [one.suspect for one in kept] == [(), ()]
+        assert store.usual_latency(kept[0].suite_name, kept[0].target, before=1e12) == [0.5, 0.5]
+
+
+def test_an_imported_run_is_not_weighed_again_and_it_is_said_what_to_do(run_in, tmp_path):
+    run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
+    told = run_in("rescore", "LAST", code=2)
+    assert "was imported from d.json" in told
+    assert "steelyard import d.json --suite numbers --store ANOTHER" in told

@@ -97,6 +97,14 @@ def test_the_page_on_ci_does_what_it_says(tmp_path):
     assert play(page("ci.md"), tmp_path) == []
 
 
+def test_the_page_on_experiments_does_what_it_says(tmp_path):
+    assert play(page("experiments.md"), tmp_path) == []
+
+
+def test_the_page_on_services_does_what_it_says(tmp_path):
+    assert play(page("services.md"), tmp_path) == []
+
+
 def test_the_targets_of_the_tutorial_work_with_a_real_service(tutorial):
     folder = tutorial[0]
     truth = {

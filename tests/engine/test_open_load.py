@@ -165,6 +165,21 @@ async def test_a_late_schedule_catches_up_and_keeps_its_times():
     assert round(await schedule.next() - 100, 6) == 2.2
 
 
+async def test_no_further_call_is_made_ready_while_too_many_wait(monkeypatch):
+    class Crowded(Pace):
+        waiting = 2
+
+        async def rest(self, seconds):
+            rests.append(seconds)
+            self.waiting = 2 - len(rests) // 3
+
+    rests = []
+    monkeypatch.setattr("steelyard.engine.open_load._MOST_WAITING", 2)
+    # One rest until it is due, then one after another until fewer than two wait; it was due all the same.
+    assert await Schedule(1, Crowded(10), clock=lambda: 5.0).next() == 5.0
+    assert rests == [0.0, 0.01, 0.01]
+
+
 async def test_a_stop_ends_the_wait_for_the_next_call():
     pace = Pace(10)
     schedule = Schedule(0.01, pace)

@@ -56,6 +56,11 @@ def test_a_list_that_is_not_there_is_not_one_of_nothing():
     assert read({"faults": []}) == (Score("kinds", None, 0.0, counts={"dull": 0, "long": 0, "listed": 0}),)
 
 
+def test_what_names_no_word_is_one_of_the_list_all_the_same():
+    (score,) = read({"faults": [{"kind": "dull"}, {"kind": None}, {}]})
+    assert score.counts == {"dull": 1, "long": 0, "listed": 3}
+
+
 def test_a_basic_reading_is_believed_in_its_scores_alone():
     assert read({"sure": 0.5}, Mode.BASIC) == ()
 

@@ -46,8 +46,7 @@ def message(*notices: Notice) -> Message:
 
 def place(folder: Path | str = ".", **env: str) -> Place:
     said: list[str] = []
-    found = Place(env, Path(folder), said.append)
-    return found
+    return Place(env, Path(folder), said.append)
 
 
 def told_by(found: Place) -> list[str]:

@@ -42,7 +42,7 @@ class Mail:
 
 @dataclass
 class Mailbox:
-    """The server. `says` gives what it answers to a verb instead, in turn, the last one staying: {"RCPT": ["550 no"]}."""
+    """The server. `says` is what it answers to a verb instead, in turn, the last one staying: {"RCPT": ["550 no"]}."""
 
     says: dict[str, list[str]] = field(default_factory=dict)
     starttls: bool = False

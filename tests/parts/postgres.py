@@ -7,8 +7,8 @@ Use it with `pytest_plugins` or by importing the fixtures into a conftest:
 
 from __future__ import annotations
 
-import shutil
 import signal
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -65,7 +65,8 @@ def postgres_server() -> Iterator[PostgresPart]:
         process.send_signal(signal.SIGQUIT)
         process.wait(20)
         server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+        # Hundreds of databases are half a minute of deleting: nobody has to wait for it.
+        subprocess.run(["sh", "-c", 'rm -rf "$0" > /dev/null 2>&1 &', str(folder)], check=True)
 
 
 @pytest.fixture

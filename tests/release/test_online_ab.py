@@ -76,7 +76,7 @@ def test_a_difference_that_is_none_is_found_in_at_most_5_of_100_experiments_howe
     shown = 0
     for _ in range(100):
         units = {
-            str(n): Unit([("control", "treatment")[n % 2]], float(n), 1, Mean(float(draw.random() < 0.3), 1))
+            str(n): Unit((("control", "treatment")[n % 2],), float(n), 1, Mean(float(draw.random() < 0.3), 1))
             for n in range(300)
         }
         shown += online_report(found, Outcomes(units, 300)).decided in (Decided.A, Decided.B)

@@ -5,6 +5,7 @@ import itertools
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -19,7 +20,6 @@ from parts.chart_figures import (
     some_stability,
     spread,
 )
-from steelyard.analysis.checks_model import ChecksFigures
 from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.stability_model import CellStability, StabilityFigures
@@ -113,7 +113,7 @@ def test_beyond_a_hundred_cases_the_broken_ones_are_shown_first_and_it_is_said()
 
 def test_a_chart_of_cases_that_are_not_all_known_one_by_one_says_so():
     known = some_checks(cases(120))
-    figures = ChecksFigures(*(getattr(known, name) for name in list(known.__slots__)[:-2]), known.cells, 5_000)
+    figures = replace(known, n_cells=5_000)
     assert (
         charts_of(summary(figures))[0]
         .spec["title"]["subtitle"]
@@ -146,6 +146,14 @@ def test_every_answer_and_every_end_of_a_range_lies_on_the_axis(low, high, value
     for number in (*values, band["low"], band["high"]):
         assert start <= number <= end
     assert len(layer["encoding"]["x"]["axis"].get("values", [])) <= 13
+
+
+def test_an_open_end_of_counts_is_not_drawn_below_zero():
+    figures = checks_figures([cell("one", check("n", 1, 1, values=(0.0, 2.0), low=None, high=1.0))])
+    layer = charts_of(summary(figures))[1].spec["layer"][0]
+    (band,) = layer["data"]["values"]
+    assert -1 < band["low"] < 0 < 1 < band["high"] < 2
+    assert layer["encoding"]["x"]["axis"]["values"] == [0, 1, 2]
 
 
 def test_several_counted_checks_have_a_chart_each_whose_file_stays_in_its_folder(tmp_path):

@@ -12,6 +12,9 @@ import pytest
 from rich.console import Console
 
 from parts import comparisons
+from parts.columns import Made
+from parts.compared import compared
+from steelyard.analysis.compare import compare
 from steelyard.analysis.compare_model import Comparison, Confusions, MetricChange, Moved, SliceChange
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.not_compared import NotCompared
@@ -475,3 +478,16 @@ def test_what_moved_beyond_noise_is_shown_when_some_figures_must_be_left_off():
     assert names == ["still.0", "still.1", "fell.last", "still.2", "still.3"]
     # Nothing is left off: the order stays.
     assert [row[0] for row in compare_tables.main_figures(many, 50).rows][-1] == "fell.last"
+
+
+def test_a_section_with_more_errors_is_said_at_the_top():
+    a, b = ([Made(f"c{k}", 1.0, findings=("X",) * n) for k in range(20)] for n in (1, 2))
+    found = compare(compared(a, sections=["main"] * 20), compared(b, id="made-2", sections=["main"] * 40))
+    told = "worse: findings a sample in main 1.00 -> 2.00 (+1.00"
+    assert any(line.startswith(told) for line in compare_sentences.what_moved(found))
+    sides = [
+        compared(a, sections=["main"] * 18 + [""] * 2),
+        compared(b, id="made-2", sections=["main"] * 2 + [""] * 38),
+    ]
+    moved = compare_sentences.what_moved(compare(sides[0], sides[1]))
+    assert any("worse: findings a sample in no section 0.10 -> 1.90 (" in line for line in moved)

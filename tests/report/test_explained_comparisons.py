@@ -95,3 +95,16 @@ def test_the_command_prints_both_sides_and_ends_as_the_comparison_does(compared)
     assert found["agrees"]
     assert found["difference"]["value"] == metric["difference"]["value"]
     assert len(found["behind"]) == found["n_behind"] == found["a"]["reported"]["n"]
+
+
+def test_findings_that_only_one_judge_could_name_are_in_neither_figure(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    put_mixed(store, "full-1", 1)
+    put_mixed(store, "basic-1", 2, judge=SUITE["judge"] | {"mode": "basic"})
+    a, b = read_run(store, "full-1"), read_run(store, "basic-1")
+    comparison = compare(a, b)
+    (found,) = explain_comparison((store, a), (store, b), comparison, "findings.total", anyway=False)
+    assert found.agrees
+    # Findings of no component are the judge's own: only answers in the wrong shape are left.
+    assert {each.a for each in found.behind} <= {0.0, 1.0}
+    store.close()

@@ -6,6 +6,9 @@ from contextlib import closing
 import pytest
 import yaml
 
+from parts.columns import Made
+from parts.compared import compared
+from steelyard.analysis.finding_places import SectionFigure, section_figures, top_confusions
 from steelyard.report.build import build_report
 from steelyard.report.error_tables import confusions, measured, sections
 from steelyard.report.html import to_html
@@ -61,6 +64,14 @@ def reported(tmp_path_factory):
     with closing(open_store(str(folder / "store.db"))) as store:
         header, _ = run(load_suite(folder / "suite.yaml"), store)
         yield build_report(store, header)
+
+
+def test_what_was_found_in_a_sample_without_a_reading_is_not_counted():
+    made = [Made("a", 1.0, findings=("X",)), Made("b", None, "judge_failed", findings=("X",))]
+    run = compared(made, sections=["main"] * 2, confusions=[("c.x", "d.y")] * 2)
+    assert section_figures(run.table, run.columns) == [SectionFigure("main", 1, 1, {"X": 1})]
+    (confused,) = top_confusions(run.table, run.suite, run.contents)
+    assert (confused.code, confused.count, confused.samples) == ("X", 1, 1)
 
 
 def test_confusions_are_counted_over_all_findings_most_frequent_first(reported):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from parts.small_suite import load_written
 from steelyard.records import CheckState, Outcome
+from steelyard.scoring.check_status import StatusCheck
 from steelyard.scoring.weigh import BrokenScorer, Weigher
 from steelyard.suite.answer_places import compile_place
 from steelyard.suite.case import Case
@@ -17,7 +18,7 @@ SCHEMA = """{type: object, required: [items], properties: {items: {type: array, 
 SUITE = """
 suite: shelf
 cases: cases.json
-target: {{http: {{url: "http://localhost:9/", json: input}}}}
+target: {{http: {{url: "http://localhost:9/", json: input, expect_errors: {{status: 4xx}}}}}}
 answer: {answer}
 expect:
 {checks}
@@ -80,6 +81,12 @@ def test_each_failed_check_is_a_finding_under_its_code(weigher):
     assert [one.gain for one in weighed.findings] == pytest.approx([1 / 5] * 3)
     assert not weighed.passed
     assert details(weighed)["no_kind"] == "found in items[].kind: green"
+
+
+def test_a_value_that_is_missing_was_not_taken_for_what_else_is_there(weigher):
+    weighed = weigher().weigh(answer("red"), case(FULL), 200)
+    assert [(one.code, one.expected, one.got) for one in weighed.findings] == [("KIND", "blue", None)]
+    assert details(weighed)["kind:blue"] == "not found in items[].kind; there: red"
 
 
 def test_a_count_keeps_its_figure_and_its_range(weigher):
@@ -325,3 +332,35 @@ def test_numbers_of_any_size_are_told(weigher):
         (check,) = balance.weigh(f'{{"a": {number}}}', case({})).checks
         assert check.state == ("passed" if number.startswith("-") else "failed")
         assert len(check.detail) < 200
+
+
+def test_what_only_forbids_earns_nothing_where_some_item_was_asked_for(weigher):
+    # No kinds are named, so the count is what asks for most.
+    asked = EMPTY | {"min": 1, "max": 3, "not_kinds": ["green"]}
+    assert weigher().weigh(answer(), case(asked), 200).score == 0.0
+    assert weigher().weigh(answer("red"), case(asked), 200).score == 1.0
+
+
+@pytest.mark.parametrize(("status", "passed"), [(399, False), (400, True), (499, True), (500, False)])
+def test_a_class_of_statuses_is_its_hundred_alone(weigher, status, passed):
+    balance = weigher("\n  refused: {status: 4xx, body_has: expected.code}\n", cases=(ERROR,), answer="{format: json}")
+    (check,) = balance.weigh('{"code": "EMPTY_TEXT"}', case(ERROR), status).checks
+    assert (check.state is CheckState.PASSED) is passed
+
+
+def test_too_many_where_none_were_asked_for_costs_its_share_alone(weigher):
+    # The count failed; the schema and what is forbidden hold: 2 of 3.
+    weighed = weigher().weigh(answer("red", "red", "red", "red"), case(CLEAN), 200)
+    assert weighed.score == pytest.approx(2 / 3)
+
+
+def test_a_comparison_with_an_end_that_the_case_leaves_open_is_not_asked_for(weigher):
+    checks = "\n  size: {path: $.size, at_least: {case: expected.min}, at_most: {case: expected.max}}\n"
+    balance = weigher(checks, cases=(FULL,))
+    assert "size" in states(balance.weigh(answer("red", size=2), case(FULL), 200))
+    assert "size" not in states(balance.weigh(answer("red", size=2), case(FULL | {"max": None}), 200))
+
+
+@pytest.mark.parametrize(("status", "wants"), [([200, 422], False), (["4xx", 500], True), (422, True), ("2xx", False)])
+def test_only_a_check_that_no_good_answer_passes_wants_an_error(status, wants):
+    assert StatusCheck(status=status).wants_error is wants

@@ -33,7 +33,7 @@ def test_one_open_alert_for_each_cause(runs):
 def test_the_database_itself_refuses_a_second_one(runs):
     runs.open_alert("demo", "cause", "demo-1", CONTENT)
     columns = ("suite_name", "cause", "opened_run", "opened_at", "seen_run", "content")
-    with pytest.raises(Exception, match="(?i)unique"), runs.database.writing() as session:
+    with pytest.raises(Exception, match=r"(?i)unique"), runs.database.writing() as session:
         session.insert("alerts", columns, [("demo", "cause", 1, 0.0, 1, "{}")])
 
 

@@ -34,7 +34,7 @@ def written(write):
         suite = {
             "suite": "shelf",
             "cases": "cases.json",
-            "target": {"http": {"url": "http://localhost:9/", "json": "input"}},
+            "target": {"http": {"url": "http://localhost:9/", "json": "input", "expect_errors": {"status": "4xx"}}},
             "answer": {"schema": SCHEMA},
             "expect": expect,
             **keys,
@@ -220,7 +220,7 @@ def test_a_suite_in_python_has_the_same_keys(written):
     suite = Suite(
         "shelf",
         cases=CASES,
-        target={"http": {"url": "http://localhost:9/", "json": "input"}},
+        target={"http": {"url": "http://localhost:9/", "json": "input", "expect_errors": {"status": "4xx"}}},
         answer={"schema": SCHEMA},
         expect=EXPECT,
         hold="majority",
@@ -239,3 +239,21 @@ def test_the_schema_of_suite_files_knows_the_checks(written):
     assert not validator.fits(good | {"expect": {"a": {"count": "x[]"}}})
     assert not validator.fits(good | {"expect": {}})
     assert not validator.fits(good | {"hold": "most"})
+
+
+def test_an_error_status_that_the_target_takes_for_a_failed_call_is_a_mistake(tmp_path):
+    cases = [{"id": "a", "input": {"q": 1}, "expected": {"code": "EMPTY"}}]
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    file = tmp_path / "suite.yaml"
+    text = (
+        "suite: s\ncases: cases.json\nanswer: {format: json}\n"
+        "target: {http: {url: 'http://localhost:1/x', json: input%s}}\n"
+        "expect: {code: {status: [422, 4xx], body_has: expected.code}}\n"
+    )
+    file.write_text(text % "")
+    with pytest.raises(SuiteError) as caught:
+        load_suite(str(file))
+    assert "expect.code asks for status 422, 4xx" in str(caught.value)
+    assert "write expect_errors: {status: [422, 4xx]} into it" in str(caught.value)
+    file.write_text(text % ", expect_errors: {status: 4xx}")
+    assert load_suite(str(file)).name == "s"

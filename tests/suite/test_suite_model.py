@@ -106,6 +106,7 @@ def test_a_suite_is_described_as_plain_data(full):
         "confidence": None,
         "expect": None,
         "stability": None,
+        "latency": {"below": None, "above": None},
     }
     assert full.limits.timeout == 5
     assert full.bands[0] == Band("Good", 0.75)

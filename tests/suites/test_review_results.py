@@ -2,6 +2,7 @@
 
 import copy
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from steelyard.foreign import export_foreign, import_foreign
 from steelyard.records import CheckState, Outcome, Verdict
 from steelyard.store.open import open_store
 from steelyard.suites.review.results import Format
+from steelyard.suites.review.results_written import document as document_of
 
 
 def check(name, passed, detail=""):
@@ -157,6 +159,24 @@ def test_a_case_without_checks_is_a_failed_call_and_not_a_pass(brought_in, store
     assert found.header.verdict is Verdict.INVALID
 
 
+def test_checks_that_did_not_run_are_no_reading_and_not_a_zero(brought_in, store):
+    document = changed()
+    first = document["results"][0]
+    first["expectation_results"][1] |= {"state": "undecided", "detail": "the call failed: refused"}
+    found = brought_in(document)
+    one, other = (sample for sample, _ in store.samples(found.header.id))
+    assert (one.outcome, one.score, one.attempt.failure.message) == (
+        Outcome.TARGET_FAILED,
+        None,
+        "the call failed: refused",
+    )
+    assert other.outcome is Outcome.SCORED
+    # One that failed has decided it, whatever did not run.
+    first["expectation_results"][0] |= {"passed": False}
+    broken, _ = (sample for sample, _ in store.samples(brought_in(document).header.id))
+    assert (broken.outcome, broken.passed) == (Outcome.SCORED, False)
+
+
 def test_an_imported_file_is_written_again_as_it_was(brought_in, suite, store, tmp_path):
     found = brought_in(FILE)
     export_foreign(suite, store, found.header, tmp_path / "again.json")
@@ -198,6 +218,19 @@ def test_the_command_says_what_the_file_does_not_hold(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results.json").write_text(json.dumps(FILE))
     out = invoke("import", "results.json", "--suite", "review")
+    assert out.startswith("review-undated-")
+    assert "Note: 2 of 2 records hold no answer: what they say came of its checks stands as it is.\n" in out
+    assert "Note: it does not say when it was written: dated by its file, 20" in out
     assert "Where its own summary does not fit its records (2):" in out
     assert "What it says and cannot be computed again:" in out
     assert json.loads(invoke("import", "results.json", "--suite", "review", "--json"))["notes"]
+
+
+def test_cases_that_were_never_asked_stay_in_the_denominator_of_a_results_file():
+    one = {"name": "observation_count", "holds": True, "detail": "", "passed": 1, "failed": 0, "not_run": 0}
+    asked = {"case_id": "case_01", "variant": "", "holds": True, "checks": [one]}
+    checks = {"cells": [asked], "cells_held": 1, "n_cells": 3, "cells_undecided": 2, "cells_unknown": 2}
+    header = SimpleNamespace(summary={"checks": checks}, suite={"repeats": 1}, verdict=None, suspect=(), id="r")
+    results = document_of(header, ())
+    assert (results["expectations_passed"], results["expectations_total"]) == (1, 3)
+    assert results["expectations_undecided"] == 2

@@ -122,6 +122,35 @@ def test_an_old_snapshot_with_fewer_fields_loads_and_its_scores_count(suite, sto
     assert found.header.summary["overall"]["average"]["n"] == 1
 
 
+def test_without_category_scores_the_errors_that_the_judge_names_still_count(suite, store, tmp_path):
+    one = result("a")
+    one["judgeResult"] = {name: value for name, value in one["judgeResult"].items() if name != "categoryScores"}
+    found = brought_in(snapshot(one), suite, store, tmp_path)
+    (sample,) = samples_of(found, store)
+    assert (sample.mode, found.lacking) == (Mode.MODEL, ())
+    assert [one.code for one in sample.findings] == ["MISSED", "FALSE_POSITIVE", "WRONG_ROLE", "TOO_COARSE"]
+    assert not [score.name for score in sample.scores if score.name.startswith("category_")]
+
+
+@pytest.mark.parametrize("list_name", ["missedElements", "falsePositives", "taxonomyErrors", "granularityErrors"])
+def test_without_one_of_its_lists_only_the_scores_of_an_answer_are_read(suite, store, tmp_path, list_name):
+    one = result("a")
+    one["judgeResult"] = {name: value for name, value in one["judgeResult"].items() if name != list_name}
+    found = brought_in(snapshot(one), suite, store, tmp_path)
+    (sample,) = samples_of(found, store)
+    assert (sample.mode, sample.findings) == (Mode.BASIC, ())
+    assert found.lacking == (
+        "1 of 1 records lack what the judge is asked for now: of its answers only the scores are read",
+    )
+
+
+def test_a_result_without_its_time_is_not_one_of_no_time(suite, store, tmp_path):
+    one = {name: value for name, value in result("a").items() if name != "latencyMs"}
+    found = brought_in(snapshot(one), suite, store, tmp_path)
+    assert found.lacking == ("1 of 1 records do not say how long they took: they are in no figure of latency",)
+    assert found.header.summary["overall"]["latency"]["mean"]["n"] == 0
+
+
 def test_a_snapshot_that_fits_its_records_has_no_differences():
     document = summed(result("a"), result("b", judged((5, 5, 5, 4, 4)), latency=3000), result("c", failed()))
     assert Format().read(document).differences == ()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from parts.loopback import Behaviour, json_answer, refusing, text_answer
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.suite.case import Case
 from steelyard.suite.model import Variant
+from steelyard.targets import readiness as readiness_module
 from steelyard.targets import service as service_module
 from steelyard.targets.base import Ask
 from steelyard.targets.service_settings import StartSettings
@@ -67,6 +69,16 @@ async def test_a_service_is_started_asked_and_stopped_with_its_whole_group(bench
     wait_for(lambda: not is_running(pid_in(own)) and not is_running(pid_in(child)))
 
 
+async def test_who_waits_for_a_service_is_told_once_what_for(bench, caplog, monkeypatch):
+    monkeypatch.setattr(readiness_module, "_PATIENCE", 0.0)
+    async with bench.open("http", started("--loading", 3)):
+        told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 1
+    assert re.fullmatch(
+        r"waiting up to 60 s until GET http://127\.0\.0\.1:\d+/health is ready: answered 503.*", told[0]
+    )
+
+
 async def test_a_service_may_start_late_and_answer_that_it_is_loading(bench):
     async with bench.open("http", started("--late", 0.2, "--loading", 3)) as target:
         assert '"word 4"' in (await target.ask(ASK)).text
@@ -89,6 +101,16 @@ async def test_a_token_that_is_not_set_is_made_up_and_shared_with_the_service(be
     assert len(token) >= 24
     async with target:
         assert '"word 4"' in (await target.ask(ASK)).text
+
+
+async def test_the_shared_token_is_blotted_out_of_the_last_words(bench):
+    bench.env["SERVICE_TOKEN"] = "a-token-of-my-own"
+    with pytest.raises(UserMistake) as caught:
+        await bench.ask("http", started("--crash", "cannot log in with a-token-of-my-own", token="SERVICE_TOKEN"))
+    # The command line is the suite's own text; what the service prints is not.
+    printed = str(caught.value).partition("its last lines:")[2]
+    assert "cannot log in with" in printed
+    assert "a-token-of-my-own" not in printed
 
 
 async def test_a_token_that_is_set_is_the_one_that_is_shared(bench):
@@ -235,6 +257,13 @@ async def test_ready_may_ask_for_values_in_the_body(bench, server):
         await bench.ask("http", settings)
     server.on("/health", json_answer({"model": {"loaded": False}}), json_answer({"model": {"loaded": True}}))
     assert (await bench.ask("http", settings)).text == "hello"
+
+
+async def test_another_value_than_the_one_asked_for_is_not_ready(bench, server):
+    server.on("/health", json_answer({"status": "starting"}))
+    ready = {"url": "/health", "expect": {"status": "ok"}, "timeout": 0.1}
+    with pytest.raises(UserMistake, match='status = "starting", not "ok"'):
+        await bench.ask("http", {"base_url": server.base_url, "ready": ready})
 
 
 async def test_a_ready_check_that_hangs_is_cut_off(bench, server):

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from steelyard.alerting.channel import NotHere, Patience, Place, Undelivered
 from steelyard.alerting.command import send_to_command
@@ -35,7 +36,19 @@ class Delivered:
 
 def blotter(channels: Sequence[Channel], env: Mapping[str, str]) -> Blotter:
     """Blots out the addresses, names and keys of these channels."""
-    return Blotter(env[name].strip() for channel in channels for name in channel.secrets if name in env)
+    values = [env[name].strip() for channel in channels for name in channel.secrets if name in env]
+    return Blotter([*values, *(part for value in values for part in _parts(value))])
+
+
+def _parts(address: str) -> list[str]:
+    """What is secret in an address by itself: a server may say its path back, or whom it is asked for."""
+    try:
+        split = urlsplit(address)
+    except ValueError:
+        return []
+    if not split.scheme or not split.netloc:
+        return []
+    return [part.strip("/") for part in (split.path, split.query, split.username, split.password) if part]
 
 
 def deliver(

@@ -44,11 +44,12 @@ class CellGroups:
     def __init__(self, table: Table, groups: Mapping[str, Groups], suite: dict[str, Any]) -> None:
         cells = Cells(table, suite)
         self._width = max(1, len(cells.variants))
-        self._cases, self._variants = table.case_ids, cells.variants
+        self._cases, self.variants = table.case_ids, cells.variants
         seen = np.flatnonzero(cells.count(np.ones(table.n, dtype=bool)))
         self.n = len(seen)
         self.case = seen // self._width
-        self._variant = seen % self._width
+        self.variant = seen % self._width
+        """The variant of every cell, as its place in `variants`."""
         number = np.zeros(cells.n, dtype=np.int32)
         number[seen] = np.arange(self.n)
         self.of_sample: Array = number[cells.of_sample] if table.n else np.empty(0, dtype=np.int32)
@@ -65,7 +66,7 @@ class CellGroups:
 
     def name(self, cell: int) -> tuple[str, str]:
         """The case and the variant of a cell."""
-        return self._cases[int(self.case[cell])], self._variants[int(self._variant[cell])]
+        return self._cases[int(self.case[cell])], self.variants[int(self.variant[cell])]
 
     def _cut(self, factor: str, samples: Groups, case: Array | None) -> Groups:
         if factor == "":

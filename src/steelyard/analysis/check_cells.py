@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.analysis.cell_groups import CellGroups
-from steelyard.analysis.check_counts import HELD, NOT_RUN, PASSED, Counted, effective_states
+from steelyard.analysis.check_counts import FAILED, HELD, NOT_RUN, Counted, effective_states
 from steelyard.analysis.checks_model import MOST_CELLS, CellChecks, CheckOfCell
 from steelyard.analysis.pieces import Array
 from steelyard.store.base import Checks, Columns
@@ -57,8 +57,7 @@ def _rows(checks: Checks, columns: Columns, cells: CellGroups, n: int) -> tuple[
 
 def _check(checks: Checks, rows: Array, state: Array, count: Counted, at: int) -> CheckOfCell:
     name = int(count.name[at])
-    bad, ran = rows[state != PASSED], rows[state != NOT_RUN]
-    values = checks.value[ran]
+    values = checks.value[rows[state != NOT_RUN]]
     return CheckOfCell(
         name=count.names[name],
         passed=int(count.passed[at]),
@@ -66,11 +65,19 @@ def _check(checks: Checks, rows: Array, state: Array, count: Counted, at: int) -
         not_run=int(count.not_run[at]),
         hold=_RULES[int(count.rules[name])].value,
         holds=_told(int(count.holds[at])),
-        detail=checks.details[int(checks.detail[(bad if len(bad) else rows)[0]])],
+        detail=checks.details[int(checks.detail[_telling(rows, state, int(count.holds[at]))])],
         values=tuple(values[~np.isnan(values)].tolist()),
         low=_end(checks.low[rows]),
         high=_end(checks.high[rows]),
     )
+
+
+def _telling(rows: Array, state: Array, holds: int) -> int:
+    """The repeat whose words say most: what failed breaks a check, what did not run leaves it open."""
+    for wanted in (NOT_RUN, FAILED) if holds < 0 else (FAILED, NOT_RUN):
+        if len(found := rows[state == wanted]):
+            return int(found[0])
+    return int(rows[0])
 
 
 def _end(values: Array) -> float | None:

@@ -32,7 +32,7 @@ def checks_figures(
         return None, {}
     count = counted(checks, columns, conclusive, cells, suite)
     held, broken, undecided = (count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1))
-    state = _cells_hold(held, broken, undecided)
+    state = cells_hold(held, broken, undecided)
     slices = cells.estimates(_figures(count, held, undecided, state, cells))
     run = slices[""][0]
     blind = int((held + broken + undecided == 0).sum())
@@ -51,6 +51,7 @@ def checks_figures(
         flaky=run["flaky_rate"],
         cells=listed_cells(checks, columns, conclusive, count, state, cells),
         n_cells=cells.n + cells.absent,
+        cells_unknown=blind + cells.absent,
     )
     return figures, slices
 
@@ -60,7 +61,7 @@ def held_name(check: str) -> str:
     return f"check.{check}.held"
 
 
-def _cells_hold(held: Array, broken: Array, undecided: Array) -> Array:
+def cells_hold(held: Array, broken: Array, undecided: Array) -> Array:
     """1 where every check of the cell holds, 0 where one does not, -1 where nobody can tell."""
     state = np.where(broken > 0, BROKEN, np.where((undecided > 0) | (held == 0), -1, HELD))
     return state.astype(np.int8)

@@ -21,7 +21,7 @@ class CheckOfCell:
     holds: bool | None
     """None when what did not run could still decide it."""
     detail: str = ""
-    """Of the first repeat that did not pass, else of the first."""
+    """Of the first repeat that failed, where it cannot be told of the first that did not run, else of the first."""
     values: tuple[float, ...] = ()
     """The figure of each repeat in which it ran, for a check that compares one with a range."""
     low: float | None = None
@@ -96,6 +96,8 @@ class ChecksFigures:
     cells: tuple[CellChecks, ...] = ()
     """The first `MOST_CELLS` in the order of the cases."""
     n_cells: int = 0
+    cells_unknown: int = 0
+    """Cells of which nothing is known, not even how many checks they have."""
 
 
 MOST_CELLS = 1_000

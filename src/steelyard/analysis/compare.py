@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
-from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Pairs, SectionChange, Why
+from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Moved, Pairs, SectionChange, Why
 from steelyard.analysis.compare_wording import headline
 from steelyard.analysis.compared_cases import CommonCases, common_cases
+from steelyard.analysis.compared_checks import ComparedCells, has_cells
 from steelyard.analysis.compared_failures import failure_changes
-from steelyard.analysis.compared_figures import BESIDE, Cut, judged
+from steelyard.analysis.compared_figures import BESIDE, UNTOUCHED, Cut, judged
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts, slices
-from steelyard.analysis.instruments import compare_instruments
+from steelyard.analysis.instruments import LOAD, compare_instruments
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.analysis.paired_tests import DRAWN_UP_TO, PATTERNS
 from steelyard.analysis.pairing import Lists, Pairing, pair
@@ -57,14 +59,22 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: Comm
     metrics = judged([each for each in changes if each.group not in BESIDE], hindered=hindered, primary=figures.primary)
     metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), hindered=hindered)
     metrics += judged([each for each in changes if each.group in BESIDE], hindered=hindered)
+    cells = ComparedCells(a, b, cases, anyway=anyway) if has_cells(a, b) else None
+    of_cells, checks = ([], None) if cells is None else cells.changes(hindered=hindered)
+    metrics += of_cells
+    if any(change.part == LOAD for change in instruments.changes):
+        metrics = [_under_another_load(change) for change in metrics]
     weighed = [figure for figure in components if figure.group not in BESIDE]
     sections = _sections(figures, findings, everything, hindered=hindered)
+    rates = [section.rate for section in sections]
     moves = _moves(a, b, pairing)
     return Comparison(
         a=a.header,
         b=b.header,
         instruments=instruments,
-        headline=headline(_of_headline(metrics), lists, reasons, anyway=anyway),
+        headline=headline(
+            _of_headline(metrics), lists, reasons, moved_beside=_moved_beside([*metrics, *rates]), anyway=anyway
+        ),
         pairs=lists,
         metrics=tuple(metrics),
         slices={
@@ -75,13 +85,30 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: Comm
         codes=findings.by_code(),
         confusions=findings.confusions(),
         sections=sections,
-        not_compared=tuple(figures.not_compared) + _without_contents(a, b),
+        checks=checks,
+        not_compared=(*figures.not_compared, *(cells.not_compared if cells else ()), *_without_contents(a, b)),
         method=METHOD,
     )
 
 
 def _of_headline(metrics: list[MetricChange]) -> list[MetricChange]:
     return [change for change in metrics if change.group == "headline"]
+
+
+def _under_another_load(change: MetricChange) -> MetricChange:
+    """Times that differ beyond noise are neither better nor worse where the load may have made them so."""
+    if change.group == "latency" and change.verdict in (Moved.BETTER, Moved.WORSE):
+        return replace(change, verdict=Moved.CHANGED)
+    return change
+
+
+def _moved_beside(metrics: list[MetricChange]) -> int:
+    """Figures that moved beyond noise and are no part of the headline; how fast or dear an answer was is another
+    question than how good."""
+    return sum(
+        each.verdict in (Moved.BETTER, Moved.WORSE, Moved.CHANGED) and each.group not in {"headline", *UNTOUCHED}
+        for each in metrics
+    )
 
 
 def _sections(

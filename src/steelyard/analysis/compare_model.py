@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from steelyard.analysis.attribution_model import Attribution
+from steelyard.analysis.compared_checks_model import ChecksChange
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.records import RunHeader
@@ -161,16 +162,18 @@ class MetricChange:
     name: str
     """As gates name it: pass_rate, average, score.COMPONENT.points, score.COMPONENT.MEASURE, band.NAME, latency.p50,
     inconclusive_rate, malformed_rate; as means over samples: findings.total, findings.CODE, count.COMPONENT.NAME,
-    tokens.in, tokens.out, cost, section.NAME (its findings)."""
+    tokens.in, tokens.out, cost, section.NAME (its findings); over cells, with all their repeats: cases.held,
+    checks.held, stability.presence, stability.FIELD."""
     group: str
     """headline, failures, format, components, measures, flags, bands, findings, beside (components that weigh nothing),
-    counts, latency, spending, sections: tables are made by it."""
+    counts, latency, spending, sections, expectations, stability: tables are made by it."""
     unit: str
     """share (0 to 1), points (on `scale`), seconds, count (a sample), tokens, cost."""
     better_when: str
     """higher, lower, or "" when nobody has said."""
     a: Estimate
-    """`n` is comparable pairs in which the figure is known on both sides; of failures, pairs with the same question."""
+    """`n` is comparable pairs in which the figure is known on both sides; of failures, pairs with the same question; of
+    expectations and stability, checks or cells of both runs."""
     b: Estimate
     difference: Estimate
     """B minus A, with the interval of the paired difference; `n` is the number of cases, which stand for their repeats
@@ -294,6 +297,8 @@ class Comparison:
     """Every code found on either side, what moved most first."""
     confusions: Confusions = field(default_factory=Confusions)
     sections: tuple[SectionChange, ...] = ()
+    checks: ChecksChange | None = None
+    """None when a run has no expectations."""
     not_compared: tuple[NotCompared, ...] = ()
     """Everything that only one run has, or that is not the same thing in both."""
     method: str = ""

@@ -12,15 +12,21 @@ _SURE = ((0.001, "very sure"), (0.01, "sure"), (1.0, "fairly sure"))
 
 
 def headline(
-    metrics: Sequence[MetricChange], pairs: Pairs, hindered_by: Sequence[str], *, anyway: bool = False
+    metrics: Sequence[MetricChange],
+    pairs: Pairs,
+    hindered_by: Sequence[str],
+    *,
+    moved_beside: int = 0,
+    anyway: bool = False,
 ) -> Headline:
-    """The answer; `metrics` are those of the headline, the one that decides first."""
+    """The answer; `metrics` are those of the headline, the one that decides first, and `moved_beside` says how many
+    figures that have no part in it moved beyond noise."""
     main = metrics[0]
     hindered = () if anyway else tuple(hindered_by)
     verdict = _verdict(metrics, hindered)
     return Headline(
         verdict=verdict,
-        sentence=_sentence(verdict, metrics, pairs, hindered),
+        sentence=_sentence(verdict, metrics, pairs, hindered) + _beside(verdict, moved_beside),
         how_sure=_how_sure(verdict, main, hindered),
         metric=main.name,
         smallest=_smallest(main),
@@ -50,6 +56,12 @@ def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, hin
     if hindered:
         return f"cannot tell: {hindered[0]}"
     return f"cannot tell whether B is better: {_told(main)}{_but(metrics)}"
+
+
+def _beside(verdict: Moved, n: int) -> str:
+    if verdict is not Moved.SAME or not n:
+        return ""
+    return f"; but {n} other figure{'' if n == 1 else 's'} moved beyond noise"
 
 
 def _but(metrics: Sequence[MetricChange]) -> str:
@@ -92,7 +104,7 @@ def _how_sure(verdict: Moved, main: MetricChange, hindered: Sequence[str]) -> st
     if main.p is None:
         return "not at all: " + ("one case shows no spread" if main.difference.n else "nothing can be compared")
     if verdict is Moved.SAME:
-        return "the same answers weigh the same; that says nothing about answers that may come"
+        return "no pair differs in pass or score; that says nothing about answers that may come"
     if verdict is Moved.CANNOT_TELL:
         if main.difference.n < FEWEST_TO_SHOW:
             return f"not sure: {main.difference.n} cases are too few to show anything, {FEWEST_TO_SHOW} are the fewest"

@@ -52,7 +52,7 @@ class Findings:
 
     def _left_out(self, a: ComparedRun, b: ComparedRun, kept: Sequence[Array]) -> Iterator[NotCompared]:
         silent, run, mask = ("A", b, kept[1]) if a.only_scores else ("B", a, kept[0])
-        why = f"{silent} has none: it has only the scores of its judge's answers"
+        why = f"of {silent}'s judge only the scores could be read"
         columns = run.columns
         named = sorted({columns.finding_codes[int(code)] for code in np.unique(columns.finding_code[~mask])})
         yield from (NotCompared("findings that the judge names", code, why) for code in named)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from steelyard.analysis.table import Table
-from steelyard.records import Mode, RunHeader
-from steelyard.store.base import Columns, Store
+from steelyard.records import Item, Mode, RunHeader
+from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
 
 
@@ -19,6 +20,10 @@ class ComparedRun:
     header: RunHeader
     columns: Columns
     contents: Contents | None = None
+    checks: Checks | None = None
+    """What became of its expectations."""
+    items: Callable[[], Iterable[tuple[int, tuple[Item, ...]]]] | None = None
+    """Gives what its repeats are compared by, as `Store.items` does."""
 
     @property
     def suite(self) -> dict[str, Any]:
@@ -50,4 +55,6 @@ class ComparedRun:
 def read_run(store: Store, name: str) -> ComparedRun:
     """A run of the store, ready to be compared."""
     header = store.run(name)
-    return ComparedRun(header, store.columns(header.id), store.contents(header.id))
+    name = header.id
+    items = partial(store.items, name) if header.suite.get("stability") else None
+    return ComparedRun(header, store.columns(name), store.contents(name), store.checks(name), items)

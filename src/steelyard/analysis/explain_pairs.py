@@ -6,7 +6,7 @@ Which samples are pairs is the comparison's own; what each of them brings is rea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from steelyard.analysis.explain_parts import Reasons
 from steelyard.analysis.explain_readings import Reading, Rules, counts_reader, measure_counts, reader
 from steelyard.analysis.explain_sums import combined
 from steelyard.analysis.pieces import Array
-from steelyard.records import Outcome, Sample
+from steelyard.records import Finding, Outcome, Sample
 from steelyard.suite.formulas import FORMULAS
 from steelyard.suite.gates import NONE, Gate
 
@@ -49,9 +49,16 @@ class Side:
     tags: tuple[str, ...]
 
 
-def read_sides(gate: Gate, suite: Mapping[str, Any], samples: Iterable[Sample], wanted: Array) -> dict[int, Side]:
-    """By position, the samples that are in pairs; `wanted` holds their positions."""
+def read_sides(
+    gate: Gate, suite: Mapping[str, Any], samples: Iterable[Sample], wanted: Array, *, only_scores: bool
+) -> dict[int, Side]:
+    """By position, the samples that are in pairs; `wanted` holds their positions.
+
+    With `only_scores` findings that a judge names besides its scores are passed over: one of the runs has none.
+    """
     rules = Rules(suite)
+    if only_scores:
+        samples = (replace(each, findings=tuple(_from_scores(each, rules))) for each in samples)
     read = _failure(gate) if gate.pattern in FAILURES else reader(gate, suite)
     counts = counts_reader(gate, rules) if gate.measure else None
     positions = set(wanted.tolist())
@@ -67,6 +74,15 @@ def read_sides(gate: Gate, suite: Mapping[str, Any], samples: Iterable[Sample], 
         for at, sample in enumerate(samples)
         if at in positions
     }
+
+
+def _from_scores(sample: Sample, rules: Rules) -> Iterator[Finding]:
+    """The findings that follow from a score, or from an answer that could not be read."""
+    for finding in sample.findings:
+        of_dimension = rules.components.get(finding.component, {}).get("kind") == "dimension"
+        named = not finding.component or (of_dimension and finding.gain == 0)
+        if sample.outcome is Outcome.MALFORMED or not named:
+            yield finding
 
 
 def _failure(gate: Gate) -> Callable[[Sample], Reading]:

@@ -7,12 +7,14 @@ change may be theirs. Another truth or question touches single cases, which are 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from steelyard.analysis.compare_model import MOST_LISTED, InstrumentChange, Instruments, Part
 from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases, names
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.records import Mode, RunState
 from steelyard.suite.gates import NONE
+from steelyard.suite.rate import load_in_words
 
 _SCALES = {
     "judge": "the judge is another: readings of A and B are not on one scale",
@@ -22,6 +24,9 @@ _SCALES = {
 }
 _MOST_NAMED = 5
 _READINGS = "readings"
+_NOT_NAMED = "a model that is not named"
+LOAD = "load"
+_OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 
 
 def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> Instruments:
@@ -52,8 +57,8 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
         before, after = (signed(run, part) for run in (a, b))
         if before == after:
             continue
-        if before is None or after is None:
-            silent = "A" if before is None else "B"
+        if before is None or after is None or (part == "judge" and before and after and _one_is_not_named(a, b)):
+            silent = "A" if before is None or (after is not None and _NOT_NAMED in _members(a)) else "B"
             told = f"run {silent} does not say which {part} it was weighed with: nobody can tell whether it is the same"
         elif part in ("judge", "rules") and not (before and after):
             told = f"only {'A' if before else 'B'} has a judge: readings of A and B are not on one scale"
@@ -69,7 +74,7 @@ def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     if a.only_scores == b.only_scores or Mode.RULES in (a.mode, b.mode):
         return
     side = "A" if a.only_scores else "B"
-    told = f"{side} has only the scores of its judge's answers: scores are compared, what else the judge says is not"
+    told = f"of {side}'s judge only the scores could be read: scores are compared, what else a judge says is not"
     yield InstrumentChange(_READINGS, Part.NOTED, told, a.mode or "", b.mode or "")
 
 
@@ -91,7 +96,15 @@ def _judges(part: str, a: ComparedRun, b: ComparedRun, before: str | None, after
 
 def _members(run: ComparedRun) -> str:
     members = (run.suite.get("judge") or {}).get("members") or ()
-    return ", ".join(str(each.get("model") or each.get("function") or each.get("name")) for each in members)
+    unnamed = {"chat": _NOT_NAMED}
+    return ", ".join(
+        str(each.get("model") or each.get("function") or unnamed.get(each.get("kind"), each.get("name")))
+        for each in members
+    )
+
+
+def _one_is_not_named(a: ComparedRun, b: ComparedRun) -> bool:
+    return (_NOT_NAMED in _members(a)) is not (_NOT_NAMED in _members(b))
 
 
 def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
@@ -175,6 +188,7 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     before, after = (", ".join(name or NONE for name in run.suite.get("variants") or ()) for run in (a, b))
     if before != after:
         yield InstrumentChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
+    yield from _loads(a, b)
     before, after = (run.header.version for run in (a, b))
     if before != after:
         told = f"made with different versions of Steelyard: {before or 'unknown'} and {after or 'unknown'}"
@@ -183,6 +197,22 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
         if run.header.state is not RunState.ENDED:
             told = f"run {name} has not ended: {run.columns.n} of {run.header.n_planned} samples"
             yield InstrumentChange("state", Part.NOTED, told)
+
+
+def _loads(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    """Says when calls were made in another way; runs of before loads were kept, and recorded answers, have none."""
+    loads = [run.header.options.get("load") or {} for run in (a, b)]
+    if not all(loads) or all(loads[0].get(key) == loads[1].get(key) for key in _OF_A_LOAD):
+        return
+    before, after = (_load_in_words(load) for load in loads)
+    told = f"the load is another: {before} -> {after}; how long answers took may be its doing"
+    yield InstrumentChange(LOAD, Part.NOTED, told, before, after)
+
+
+def _load_in_words(load: dict[str, Any]) -> str:
+    most = f", {load['concurrency']:,} at a time at most" if load.get("rate") and load.get("concurrency") else ""
+    warm = f" after {load['warm_up']:,} warm-up calls" if load.get("warm_up") else ""
+    return load_in_words(load) + most + warm
 
 
 def _several(changes: list[InstrumentChange]) -> str:

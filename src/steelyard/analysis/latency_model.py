@@ -55,7 +55,7 @@ class LatencyFigures:
     bars: tuple[Bar, ...] = ()
     """At most twenty, side by side; every call in `overall` is in exactly one."""
     log_bars: bool = False
-    """Whether the bars grow by a ratio, as they do where the slowest call took over 100 times as long as the fastest."""
+    """Whether the bars grow by a ratio: where the slowest call took over 100 times as long as the fastest."""
     cells: tuple[CellLatency, ...] = ()
     """The first `checks_model.MOST_CELLS` in the order of the cases."""
     n_cells: int = 0

@@ -37,13 +37,10 @@ def stability_figures(
     `items` come in the order of the plan with the position of their sample: one cell after the other is looked at, and
     none is kept. Those of inconclusive samples are left out, as all their readings are.
     """
-    declared = suite.get("stability")
-    if not declared:
+    rules = rules_of(suite)
+    if rules is None:
         return None, {}
-    rules = StabilityRules(declared["items"], declared["key"], dict(declared["fields"]))
-    seen = _Seen(cells.n, list(rules.fields))
-    for cell, answers in _by_cell(items, table, cells):
-        seen.add(cell, alikeness(answers, list(rules.fields.values())), answers)
+    seen = _seen(items, table, cells, rules)
     apart = _apart(table, cells) & (seen.runs == 0)
     slices = cells.estimates(seen.figures(apart))
     run = slices[""][0]
@@ -58,6 +55,23 @@ def stability_figures(
         keyless=seen.keyless,
     )
     return figures, slices
+
+
+def rules_of(suite: dict[str, Any]) -> StabilityRules | None:
+    """What a suite compares over repeats; None when it compares nothing."""
+    declared = suite.get("stability")
+    if not declared:
+        return None
+    return StabilityRules(declared["items"], declared["key"], dict(declared["fields"]))
+
+
+def shares_of_cells(
+    items: Iterable[Placed], table: Table, cells: CellGroups, rules: StabilityRules
+) -> tuple[dict[str, Array], Array]:
+    """By field, and under `PRESENCE`, how alike the repeats of every cell are, NaN where nothing can be compared; and
+    which cells are not of a case that asks for no items."""
+    seen = _seen(items, table, cells, rules)
+    return seen.shares(), ~(_apart(table, cells) & (seen.runs == 0))
 
 
 PRESENCE = "stability.presence"
@@ -123,10 +137,14 @@ class _Seen:
 
     def figures(self, apart: Array) -> dict[str, CellFigure]:
         """Per cell the shares of sameness; NaN where nothing can be compared."""
-        found: dict[str, CellFigure] = {PRESENCE: Mean(_ratio(self.shared, self.either), apart)}
-        for at, name in enumerate(self._fields):
-            found[field_name(name)] = Mean(_ratio(self.alike[:, at], self.shared), apart)
-        return found
+        return {
+            name if name == PRESENCE else field_name(name): Mean(values, apart)
+            for name, values in self.shares().items()
+        }
+
+    def shares(self) -> dict[str, Array]:
+        found = {PRESENCE: _ratio(self.shared, self.either)}
+        return found | {name: _ratio(self.alike[:, at], self.shared) for at, name in enumerate(self._fields)}
 
     def comparisons(self) -> dict[str, int]:
         return {"presence": int(self.either.sum())} | dict.fromkeys(self._fields, int(self.shared.sum()))
@@ -136,6 +154,13 @@ class _Seen:
         return _share(shared, int(self.either[cell])), {
             name: _share(float(self.alike[cell, at]), shared) for at, name in enumerate(self._fields)
         }
+
+
+def _seen(items: Iterable[Placed], table: Table, cells: CellGroups, rules: StabilityRules) -> _Seen:
+    seen = _Seen(cells.n, list(rules.fields))
+    for cell, answers in _by_cell(items, table, cells):
+        seen.add(cell, alikeness(answers, list(rules.fields.values())), answers)
+    return seen
 
 
 def _by_cell(items: Iterable[Placed], table: Table, cells: CellGroups) -> Iterable[tuple[int, Answers]]:

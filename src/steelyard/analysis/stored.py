@@ -6,6 +6,7 @@ from typing import Any
 
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
+from steelyard.records import RunHeader
 from steelyard.store.base import Columns, Store
 from steelyard.suite.rate import load_in_words
 
@@ -28,6 +29,11 @@ def summarise_stored(
         None if only_for_gates else store.certainties(run_id),
         store.checks(run_id),
         store.items(run_id) if suite.get("stability") else None,
-        None if only_for_gates else load_in_words(store.run(run_id).options.get("load")),
+        None if only_for_gates else _load(store.run(run_id)),
         store.contents(run_id) if found else None,
     )
+
+
+def _load(header: RunHeader) -> str:
+    """How the calls were made; "" for recorded answers, whose calls were made elsewhere."""
+    return "" if header.target.get("kind") == "recorded" else load_in_words(header.options.get("load"))

@@ -149,7 +149,7 @@ class Table:
         return believed
 
     def latency(self) -> Array:
-        """Seconds of the calls that were answered; answers from a cache were no calls."""
+        """Seconds of the calls that were answered and timed; answers from a cache were no calls."""
         latency = self.reported("latency")
         latency[self._is(Outcome.TARGET_FAILED)] = np.nan
         if len(self._columns.cached) == self.n:

@@ -70,7 +70,9 @@ def embedded_values(text: str) -> Iterator[Any]:
         except json.JSONDecodeError as error:
             place = max(start + 1, error.pos)
             continue
-        except (ValueError, RecursionError):
+        except RecursionError:
+            return  # what lies inside a document that is too deep is part of it, and where it ends nobody can tell
+        except ValueError:
             place = start + 1
             budget -= _RECURSION_WORK
             continue

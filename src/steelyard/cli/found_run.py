@@ -1,4 +1,4 @@
-"""Where a run that a command names is: in the store, in a snapshot file, or in a results file of a suite's own format."""
+"""Where a run that a command names is: in the store, in a snapshot, or in a results file of a suite's own format."""
 
 from __future__ import annotations
 

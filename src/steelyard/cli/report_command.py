@@ -103,7 +103,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
     from steelyard.report.charts.build import charts_of
     from steelyard.report.charts.render import write_charts
 
-    found = charts_of(report.summary)
+    found = charts_of(report.summary, report.header)
     if not found:
         click.echo("no chart: this run has no checks, no repeats that are compared and no answered call", err=True)
     return write_charts(found, folder)

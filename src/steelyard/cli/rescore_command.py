@@ -56,6 +56,7 @@ def command(
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
+        _refuse_imported(header)
         loaded = _same_suite(header, suite)
         # The run's own judge, unless another is named.
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, header.suite.get("judge"))
@@ -68,6 +69,18 @@ def command(
     finally:
         store.close()
     sys.exit(code)
+
+
+def _refuse_imported(header: RunHeader) -> None:
+    from steelyard.errors import UserMistake
+
+    imported = header.options.get("imported")
+    if imported:
+        raise UserMistake(
+            f"run {header.id} was imported from {imported['file']}: the suite has neither its cases nor the calls of"
+            f" its judge. To weigh it by the suite as it is now, import that file into another store:"
+            f" steelyard import {imported['file']} --suite {header.suite_name} --store ANOTHER"
+        )
 
 
 def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -81,6 +82,8 @@ class RunOptions:
     """A run to go on with; "" is the newest unfinished one of the suite."""
     answers_of: str | None = None
     """The id of a run whose answers are judged anew; the system under test is not asked."""
+    experiment: Mapping[str, Any] | None = None
+    """The plan that this run is an arm of, stored before its first call."""
 
     def limits(self, declared: Limits) -> Limits:
         """The suite's limits with what was asked for laid over them; UserMistake when that is two loads at once."""
@@ -109,7 +112,7 @@ class RunOptions:
             "strict": self.strict,
             "cache": self.cache,
             "answers_of": self.answers_of,
-        }
+        } | ({} if self.experiment is None else {"experiment": dict(self.experiment)})
 
 
 def load_of(limits: Limits) -> dict[str, Any]:

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.analysis.model import Summary
 from steelyard.errors import UserMistake
 from steelyard.suite.gates import Known, check_gate, parse_gate
 from steelyard.suite.stability import PRESENCE
+
+
+def known_in(suite: dict[str, Any], slices: Mapping[str, Sequence[str]] | None) -> Known:
+    """What gates may speak of in a suite as runs describe it; `slices` are the names by factor that its cases have."""
+    return Known(
+        # Runs that were stored before scorers had measures do not list any.
+        components={
+            component["name"]: [*component.get("measures", ()), *component.get("means", ())]
+            for component in suite["components"]
+        },
+        codes=[kind["code"] for kind in suite["taxonomy"]],
+        bands=[band["name"] for band in suite["bands"]],
+        slices=slices,
+        passing=suite["passing"] is not None,
+        checks=[check["name"] for check in (suite.get("expect") or {}).get("checks", ())],
+        stability=[] if not suite.get("stability") else [PRESENCE, *suite["stability"]["fields"]],
+        scales={component["name"]: tuple(component["scale"]) for component in suite["components"]},
+    )
 
 
 def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) -> None:
@@ -28,17 +46,4 @@ def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) 
 
 def known_of(suite: dict[str, Any], summary: Summary) -> Known:
     """The names that gates may speak of in a stored run."""
-    return Known(
-        # Runs that were stored before scorers had measures do not list any.
-        components={
-            component["name"]: [*component.get("measures", ()), *component.get("means", ())]
-            for component in suite["components"]
-        },
-        codes=[kind["code"] for kind in suite["taxonomy"]],
-        bands=[band["name"] for band in suite["bands"]],
-        slices={factor: [group.name for group in groups] for factor, groups in summary.slices.items()},
-        passing=suite["passing"] is not None,
-        checks=[check["name"] for check in (suite.get("expect") or {}).get("checks", ())],
-        stability=[] if not suite.get("stability") else [PRESENCE, *suite["stability"]["fields"]],
-        scales={component["name"]: tuple(component["scale"]) for component in suite["components"]},
-    )
+    return known_in(suite, {factor: [group.name for group in groups] for factor, groups in summary.slices.items()})

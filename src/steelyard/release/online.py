@@ -93,8 +93,8 @@ def _arms(experiment: OnlineExperiment, found: Outcomes) -> _Arms:
 
 def _values(units: Sequence[Unit], what: str = "outcome") -> Array:
     """The means of the units that have one, in their order."""
-    means = (getattr(unit, what).value for unit in units)
-    return np.array([value for value in means if value is not None], dtype=float)
+    means = (getattr(unit, what) for unit in units)
+    return np.array([mean.total / mean.n for mean in means if mean is not None and mean.n], dtype=float)
 
 
 def _quality(experiment: OnlineExperiment, found: Outcomes, arms: _Arms, test: str) -> tuple[Effect, tuple[str, ...]]:

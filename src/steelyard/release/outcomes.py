@@ -34,23 +34,19 @@ class Mean:
             self.total += value
             self.n += 1
 
-    @property
-    def value(self) -> float | None:
-        """The mean; None of nothing."""
-        return self.total / self.n if self.n else None
-
 
 @dataclass(slots=True)
 class Unit:
     """Everything that was recorded of one unit."""
 
-    arms: list[str]
+    arms: tuple[str, ...]
     """Each once: more than one is a unit that saw both."""
     when: float
     rows: int = 0
     outcome: Mean = field(default_factory=Mean)
-    cost: Mean = field(default_factory=Mean)
-    latency: Mean = field(default_factory=Mean)
+    cost: Mean | None = None
+    latency: Mean | None = None
+    """None where none was ever told: of a million units that is most of the memory."""
 
 
 @dataclass(slots=True)
@@ -93,6 +89,7 @@ class _Reader:
         self.found = found
         self._mistakes = mistakes
         self._arms = experiment.arms
+        self._alone = {arm: (arm,) for arm in self._arms}
         self._range = experiment.part.outcome.range
         self._columns = experiment.part.columns
         self._get = _getters(self._columns)
@@ -121,14 +118,18 @@ class _Reader:
         found.timed = found.timed and when is not None
         entry = found.units.get(unit)
         if entry is None:
-            entry = found.units[unit] = Unit([arm], math.inf)
+            entry = found.units[unit] = Unit(self._alone[arm], math.inf)
         elif arm not in entry.arms:
-            entry.arms.append(arm)
+            entry.arms = self._arms
         entry.rows += 1
         entry.when = min(entry.when, math.inf if when is None else when)
         entry.outcome.add(outcome := numbers["outcome"])
-        entry.cost.add(numbers["cost"])
-        entry.latency.add(numbers["latency"])
+        if numbers["cost"] is not None:
+            entry.cost = entry.cost or Mean()
+            entry.cost.add(numbers["cost"])
+        if numbers["latency"] is not None:
+            entry.latency = entry.latency or Mean()
+            entry.latency.add(numbers["latency"])
         if outcome is not None:
             found.low, found.high = min(found.low, outcome), max(found.high, outcome)
             found.binary = found.binary and outcome in (0.0, 1.0)

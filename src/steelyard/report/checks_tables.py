@@ -29,7 +29,7 @@ def headline(report: Report) -> str:
     cases = f"{_cells_word(found).capitalize()} held {found.cells_held:,} of {found.n_cells:,}"
     open_cases = f", {found.cells_undecided:,} cannot tell" if found.cells_undecided else ""
     open_checks = f", {found.checks_undecided:,} cannot tell" if found.checks_undecided else ""
-    return f"{cases}{open_cases}; checks {found.checks_held:,} of {_n_checks(found):,}{open_checks}"
+    return f"{cases}{open_cases}; checks {found.checks_held:,} of {_n_checks(found)}{open_checks}"
 
 
 def says_it_all(report: Report) -> bool:
@@ -47,7 +47,7 @@ def expectations(report: Report) -> list[tuple[str, str]]:
     word = _cells_word(found).capitalize()
     rows = [
         (f"{word} held", f"{found.cells_held:,} of {found.n_cells:,}: {figures.with_base(found.cells_rate)}"),
-        ("Checks held", f"{found.checks_held:,} of {_n_checks(found):,}: {figures.with_base(found.checks_rate)}"),
+        ("Checks held", f"{found.checks_held:,} of {_n_checks(found)}: {figures.with_base(found.checks_rate)}"),
         ("A check holds", _holding(found)),
     ]
     if len(found.all_of) > 1:
@@ -149,18 +149,24 @@ def _holding(found: ChecksFigures) -> str:
     return f"each by its own rule: {', '.join(rules)}" if rules else "none ran"
 
 
-def _n_checks(found: ChecksFigures) -> int:
-    return found.checks_held + found.checks_broken + found.checks_undecided
+def _n_checks(found: ChecksFigures) -> str:
+    """How many checks there are; of cases that were never asked nobody knows how many they have."""
+    n = found.checks_held + found.checks_broken + found.checks_undecided
+    return f"at least {n:,}" if found.cells_unknown else f"{n:,}"
 
 
 def _in_a_row(all_of: dict[int, Estimate]) -> str:
     """The chance that so many repeats are all clean: for the first few k and the largest."""
     ks = sorted(all_of)
     shown = ks if len(ks) <= _FEW_IN_A_ROW else [*ks[: _FEW_IN_A_ROW - 1], ks[-1]]
-    told = ", ".join(f"{k}: {figures.percent(all_of[k].value)}" for k in shown)
-    return (
-        f"{told}; {figures.base(all_of[shown[-1]].n, all_of[shown[-1]].n_missing)}; chance that k answers are all clean"
-    )
+    bases = [figures.base(all_of[k].n, all_of[k].n_missing) for k in shown]
+    chances = [f"{k}: {figures.percent(all_of[k].value)}" for k in shown]
+    if len(set(bases)) == 1:
+        told = f"{', '.join(chances)}; {bases[0]}"
+    else:
+        # Where calls failed, fewer cases have answers enough for a larger k.
+        told = ", ".join(f"{chance} ({base})" for chance, base in zip(chances, bases, strict=True))
+    return f"{told}; chance that k answers are all clean"
 
 
 def _flaky(found: ChecksFigures) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from steelyard.analysis.compare_model import MetricChange
 from steelyard.analysis.paired_tests import SIGNIFICANT
 from steelyard.report import figures
+from steelyard.report.safe_text import clipped
 
 _MOST_DIGITS = 4
+_LONGEST_SECTION = 40
 UNDEFINED = "undefined"
 """What no pairs, or a single case, say of noise."""
 _NAMES = {
@@ -22,6 +24,9 @@ _NAMES = {
 def name(change: MetricChange) -> str:
     """The figure as gates name it, with its scale where that is not 0 to 1."""
     known = _NAMES.get(change.name, change.name)
+    if change.group == "sections":
+        section = clipped(change.name.removeprefix("section."), _LONGEST_SECTION)
+        return f"findings a sample in {section}" if section else "findings a sample in no section"
     if change.unit == "points" and change.scale is not None:
         return f"{known} ({change.scale[0]:g}..{change.scale[1]:g})"
     return known

@@ -33,6 +33,7 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
         "slices": {factor: [asdict(each) for each in found] for factor, found in comparison.slices.items()},
         "codes": [asdict(each) for each in comparison.codes],
         "confusions": asdict(comparison.confusions),
+        "checks": None if comparison.checks is None else asdict(comparison.checks),
         "sections": [asdict(each) for each in comparison.sections],
         "not_compared": [asdict(each) for each in comparison.not_compared],
         "method": comparison.method,

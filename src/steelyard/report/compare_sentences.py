@@ -18,7 +18,7 @@ from steelyard.analysis.compare_model import (
     Standing,
 )
 from steelyard.records import RunHeader
-from steelyard.report import attribution_tables, compare_figures, figures, wording
+from steelyard.report import attribution_tables, compare_checks, compare_figures, figures, wording
 from steelyard.report.safe_text import clipped
 
 SIGNS = {
@@ -37,7 +37,7 @@ _MOST_SLICES = 2
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
 _BEYOND_NOISE = (Moved.WORSE, Moved.BETTER, Moved.CHANGED)
-_LAST_GROUPS = ("findings", "bands", "beside", "counts", "latency", "spending")
+_LAST_GROUPS = ("sections", "findings", "bands", "beside", "counts", "latency", "spending")
 """Groups of figures that are named after all others: they follow from them, or are no figures of quality."""
 
 
@@ -114,8 +114,8 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
 
 def what_moved(comparison: Comparison) -> list[str]:
     """The counts, then everything that moved beyond noise or is new or resolved, in a few sentences."""
-    found = [counts(comparison), *_figures(comparison), *_slices(comparison), *_codes(comparison)]
-    return [*found, *_confusions(comparison)]
+    found = [counts(comparison), compare_checks.sentence(comparison), *_figures(comparison), *_slices(comparison)]
+    return [told for told in (*found, *_codes(comparison), *_confusions(comparison)) if told]
 
 
 def counts(comparison: Comparison) -> str:
@@ -131,6 +131,7 @@ def _figures(comparison: Comparison) -> Iterator[str]:
     if comparison.headline.hindered_by and comparison.pairs.comparable:
         yield f"neither better nor worse: {compare_figures.sentence(comparison.metrics[0])}"
     others = [change for change in comparison.metrics if not change.primary and change.a.n]
+    others += [each.rate for each in comparison.sections if each.rate.a.n]
     told = comparison.headline.sentence
     moved = sorted((each for each in others if each.verdict in _BEYOND_NOISE), key=_worst_first)
     said = [each for each in moved if each.group == "headline" and compare_figures.change_of(each) in told]

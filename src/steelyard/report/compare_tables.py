@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from steelyard.analysis.compare_model import Comparison, MetricChange, Moved, PairList, SliceChange, Standing
 from steelyard.analysis.compared_figures import BESIDE
-from steelyard.report import compare_figures, compare_sentences, figures
+from steelyard.report import compare_checks, compare_figures, compare_sentences, figures
 from steelyard.report.tables import Column, Kind, Table
 
 VERDICT = "Verdict"
@@ -14,6 +14,7 @@ VERDICT = "Verdict"
 _HEADING = ("headline", "components", "flags", "measures", "bands")
 _SPENT = ("latency", "spending")
 _FAILED = ("failures", "format")
+_OF_CELLS = ("expectations", "stability")
 _HOW = (
     "difference B minus A, shares in percentage points; p adjusted for the table (Holm); n: pairs (of fewer cases);"
     " effect: standard deviations of a case's difference; W/T/L: cases better, the same and worse"
@@ -25,6 +26,12 @@ def main_figures(comparison: Comparison, limit: int) -> Table:
     """Pass rate, average, components, flags, measures and bands: A, B, difference, interval, p, n and verdict."""
     changes = [change for change in comparison.metrics if change.group in _HEADING]
     return _figures("Figures", changes, limit, _HOW)
+
+
+def of_cells(comparison: Comparison, limit: int) -> Table:
+    """Cases and checks that hold, and how alike repeats are: what stands on a case with all its repeats."""
+    changes = [change for change in comparison.metrics if change.group in _OF_CELLS]
+    return _figures("Expectations and stability", changes, limit, "n: cases, or checks, of both runs")
 
 
 def failures(comparison: Comparison, limit: int) -> Table:
@@ -268,6 +275,8 @@ def everything(comparison: Comparison, limit: int) -> list[Table]:
     """All tables of figures in the order in which they are read."""
     return [
         main_figures(comparison, limit),
+        of_cells(comparison, limit),
+        compare_checks.moved(comparison, limit),
         failures(comparison, limit),
         beside(comparison, limit),
         *slices(comparison, limit),

@@ -31,7 +31,7 @@ def sample_line(sample: Sample, flags: Collection[str] = ()) -> SampleLine:
         outcome=sample.outcome.value,
         score=sample.score,
         band=sample.band,
-        latency=sample.attempt.latency if sample.attempt.failure is None else None,
+        latency=(sample.attempt.latency or None) if sample.attempt.failure is None else None,
         why=_why(sample, flags),
     )
 

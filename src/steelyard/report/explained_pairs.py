@@ -25,8 +25,15 @@ def explain_comparison(
     gate, changes = _changes(comparison, metric)
     pairing = pair(a[1], b[1], common_cases(a[1], b[1]), anyway=anyway)
     first, second = pairing.asked if gate.pattern in FAILURES else (pairing.first, pairing.second)
+    only_scores = a[1].only_scores != b[1].only_scores
     sides = [
-        read_sides(gate, run.suite, (sample for sample, _ in store.samples(run.header.id)), wanted)
+        read_sides(
+            gate,
+            run.suite,
+            (sample for sample, _ in store.samples(run.header.id)),
+            wanted,
+            only_scores=only_scores,
+        )
         for (store, run), wanted in ((a, first), (b, second))
     ]
     pairs = [(sides[0][i], sides[1][j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]

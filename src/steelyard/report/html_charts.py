@@ -52,7 +52,7 @@ def drawn_charts(report: Report) -> DrawnCharts:
     summary = report.summary
     if summary.checks is None and summary.stability is None and not times_have_a_part(report):
         return DrawnCharts()
-    return draw(charts_of(summary))
+    return draw(charts_of(summary, report.header))
 
 
 def draw(charts: Sequence[Chart]) -> DrawnCharts:
@@ -66,9 +66,11 @@ def draw(charts: Sequence[Chart]) -> DrawnCharts:
 
 def _drawn(chart: Chart) -> DrawnChart:
     root = ElementTree.fromstring(to_svg(chart))  # noqa: S314 - what a library of ours has just drawn
+    ids = [found for element in root.iter() if (found := element.get("id"))]
+    own_ids = {found: f"{chart.name}-{number}" for number, found in enumerate(ids, 1)}
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
-        _keep_plain(element, chart.name)
+        _keep_plain(element, own_ids)
     for element in root.iter():
         for child in [child for child in element if child.tag not in _KNOWN]:
             element.remove(child)
@@ -79,12 +81,15 @@ def _drawn(chart: Chart) -> DrawnChart:
     return DrawnChart(chart.name, chart.title, Markup(drawing), float(root.get("height", "0")) > _TALL)  # noqa: S704
 
 
-def _keep_plain(element: ElementTree.Element, chart: str) -> None:
-    """Leave out whatever could lead out of the page, and make ids the chart's own: they are shared by a page."""
+def _keep_plain(element: ElementTree.Element, own_ids: dict[str, str]) -> None:
+    """Leave out whatever could lead out of the page, and make ids the chart's own.
+
+    The library counts ids over all that it ever drew: the same chart would be another page every time.
+    """
     for name, value in list(element.attrib.items()):
         if name.startswith(("{", "on", "aria", "role")) or name in ("href", "style", "class"):
             del element.attrib[name]
         elif name == "id":
-            element.set(name, f"{chart}-{value}")
-        elif value.startswith("url(#"):
-            element.set(name, f"url(#{chart}-{value.removeprefix('url(#')}")
+            element.set(name, own_ids[value])
+        elif value.startswith("url(#") and value[5:-1] in own_ids:
+            element.set(name, f"url(#{own_ids[value[5:-1]]})")

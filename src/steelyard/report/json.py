@@ -97,7 +97,7 @@ def _whole(report: Report) -> dict[str, Any]:
         "latency": None if summary.latency is None else asdict(summary.latency),
         "charts": [
             {"name": chart.name, "title": chart.title, "about": chart.about, "spec": chart.spec}
-            for chart in charts_of(summary)
+            for chart in charts_of(summary, report.header)
         ],
         "failures": dict(summary.failures),
         "rungs": dict(summary.rungs),

@@ -160,12 +160,11 @@ class EachCheck(_Listed):
     def _look(self, answered: Answered, value: Any) -> Found:
         there = self._there(answered)
         if there is None:
-            return Found(False, f"nothing at {self.in_}", brief(value), "nothing")
+            return Found(False, f"nothing at {self.in_}", brief(value))
         if _key(value) in there:
             return Found(True, f"found in {self.in_}")
-        return Found(
-            False, f"not found in {self.in_}; there: {_few(there.values())}", brief(value), _few(there.values())
-        )
+        # What else is there was not taken for it: the detail names it, and nothing was got instead.
+        return Found(False, f"not found in {self.in_}; there: {_few(there.values())}", brief(value))
 
 
 class NoneCheck(_Listed):

@@ -156,5 +156,4 @@ def keep_snapshot(session: Session, reader: SnapshotReader, header: RunHeader) -
     for samples in in_pieces(reader.samples(), BATCH):
         layouts = keep_samples(session, run, samples, [sample.case_hash for sample in samples], layouts)
     reader.finish()
-    own = header.state is RunState.ENDED and header.rescored_from is None
-    session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run) if own else None, run))
+    session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))

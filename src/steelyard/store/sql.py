@@ -84,9 +84,7 @@ class SqlStore:
     def update_run(self, header: RunHeader) -> None:
         with self.database.writing() as session:
             run = self._open_run(session, header.id)
-            ends = header.state is RunState.ENDED and header.rescored_from is None
-            median = median_latency(session, run) if ends else None
-            session.execute(UPDATE_RUN, (*run_row(header), median, run))
+            session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
             large = header.state is RunState.ENDED and is_large(session, run)
         if large:
             self._keep_columns(header.id, run)
@@ -339,9 +337,15 @@ class SqlStore:
         )
 
 
-def median_latency(session: Session, run: int) -> float | None:
-    """The median time of the calls a run made, answers from the cache left out."""
+def median_latency(session: Session, run: int, header: RunHeader) -> float | None:
+    """The median time of the calls an ended run made, answers from the cache left out.
+
+    None for a run that goes on, for one of earlier answers and for a recording that says none of its times.
+    """
     import numpy as np
 
+    own = header.state is RunState.ENDED and header.rescored_from is None
+    if not own:
+        return None
     pieces = [np.array(rows, dtype=float) for rows in session.stream(_LATENCIES, (run,), 20_000)]
     return float(np.median(np.concatenate(pieces))) if pieces else None

@@ -15,7 +15,7 @@ from steelyard.suite.criteria import check_criteria
 from steelyard.suite.declared_judges import self_judged
 from steelyard.suite.declared_targets import build_target, prompts_of
 from steelyard.suite.draft import Draft
-from steelyard.suite.expectations import EXPECT, SCHEMA, build_expectations
+from steelyard.suite.expectations import EXPECT, SCHEMA, build_expectations, tell_unreachable_errors
 from steelyard.suite.file import SuitePart
 from steelyard.suite.gates import Known, check_gate, parse_gate
 from steelyard.suite.judge_model import JudgeModel
@@ -60,6 +60,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     score = raw["score"] if isinstance(raw.get("score"), dict) else {}
     judge = build_judge(raw.get("judge"), draft, components, answer, list(score))
     expectations = build_expectations(raw, answer, draft, alone=not score and raw.get("judge") is None)
+    tell_unreachable_errors(expectations, target, draft)
     components = components if expectations is None else (*components, expectations)
     _check_weights(raw, components, judge, draft)
     if judge is not None and (wrong := self_judged(target, judge, variants)):

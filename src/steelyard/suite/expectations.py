@@ -8,7 +8,7 @@ from typing import Any
 from steelyard import registry
 from steelyard.errors import UserMistake
 from steelyard.suite.draft import Draft
-from steelyard.suite.model import AnswerShape, Component, Hold
+from steelyard.suite.model import AnswerShape, Component, Hold, TargetSpec
 from steelyard.suite.problems import Place
 from steelyard.suite.spelling import found, listed, meant
 
@@ -46,6 +46,22 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
         return None
     # A failed check is a finding of its own, so that a low share is none.
     return Component(EXPECT, scorer, when_unknown="skip", wrong_below=0.0, code=EXPECT.upper(), scorer_name=EXPECT)
+
+
+def tell_unreachable_errors(expectations: Component | None, target: TargetSpec | None, draft: Draft) -> None:
+    """Note each check of an error status that can never pass: the target counts every error as a failed call."""
+    if expectations is None or target is None or target.kind != "http" or target.settings.expect_errors is not None:
+        return
+    for name, check in expectations.scorer.checks.items():
+        wanted = getattr(check, "status", None)
+        statuses = wanted if isinstance(wanted, list) else [wanted]
+        if wanted is not None and all(str(one)[0] not in "12" for one in statuses):
+            told = ", ".join(str(one) for one in statuses)
+            draft.tell(
+                f"expect.{name} asks for status {told}, and the target takes every error for a failed call: "
+                f"write expect_errors: {{status: [{told}]}} into it",
+                (EXPECT, name),
+            )
 
 
 def _check(name: str, part: Any, answer: AnswerShape, draft: Draft, *, with_schema: bool) -> Any:

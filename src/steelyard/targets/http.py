@@ -85,7 +85,8 @@ class HttpTarget:
 
     def identity(self) -> dict[str, Any]:
         """Kind, address and a hash of all settings; variables stand by name."""
-        harmless = {"token", "max_bytes", "connect_timeout", "start", "ready"}
+        # The address says what stands in the first two.
+        harmless = {"base_url", "url", "token", "max_bytes", "connect_timeout", "start", "ready"}
         settings = self._settings.model_dump(mode="json", by_alias=True, exclude=harmless, exclude_defaults=True)
         if self._settings.start is not None:
             settings["start"] = self._settings.start.identity()

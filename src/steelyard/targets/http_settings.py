@@ -49,13 +49,21 @@ def _quote(step: str) -> str:
     return '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def _or_one(schema: dict[str, Any]) -> None:
+    """Say in the published schema that a single one may stand for the list."""
+    several = {name: schema.pop(name) for name in ("type", "items", "minItems")}
+    schema["anyOf"] = [several, *several["items"]["anyOf"]]
+
+
 class ExpectedErrors(BaseModel):
     """Error statuses that are answers: their body is weighed instead of counting as a failure."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: tuple[int | str, ...] = Field(
-        description="Statuses that count as an answer: numbers such as 422, or a class such as 4xx.", min_length=1
+        description="Statuses that count as an answer: numbers such as 422, or a class such as 4xx.",
+        min_length=1,
+        json_schema_extra=_or_one,
     )
     when: str | None = Field(
         default=None,
@@ -118,6 +126,19 @@ class UsagePaths(BaseModel):
         return {name: path for name, path in self if path is not None}
 
 
+_TEXT = {"type": "string"}
+
+
+def _or_text(schema: dict[str, Any]) -> None:
+    """Say in the published schema that a text may stand for the whole."""
+    schema["anyOf"] += [_TEXT]
+
+
+def _or_texts(schema: dict[str, Any]) -> None:
+    """Say in the published schema that a text, or a list of texts, may stand for the whole."""
+    schema["anyOf"] += [_TEXT, {"type": "array", "items": _TEXT}]
+
+
 class HttpSettings(TargetSettings):
     """How to ask the service, and where in its answer to look."""
 
@@ -167,10 +188,14 @@ class HttpSettings(TargetSettings):
     )
     connect_timeout: float = Field(default=10.0, description="Seconds to wait for a connection.", gt=0)
     start: StartSettings | None = Field(
-        default=None, description="Starts the service on a free port for the time of the run, and stops it afterwards."
+        default=None,
+        description="Starts the service on a free port for the time of the run, and stops it afterwards.",
+        json_schema_extra=_or_texts,
     )
     ready: ReadySettings | None = Field(
-        default=None, description="What tells that the service is ready: a path such as /health, or an address."
+        default=None,
+        description="What tells that the service is ready: a path such as /health, or an address.",
+        json_schema_extra=_or_text,
     )
 
     @property

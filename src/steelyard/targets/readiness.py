@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -15,8 +16,12 @@ from steelyard.targets.filling import to_json
 from steelyard.targets.service_settings import ReadySettings
 from steelyard.targets.wire import Request, Wire, excerpt_of, json_of
 
+_log = logging.getLogger(__name__)
+
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
 _LONGEST_TRY = 5.0
+_PATIENCE = 2.0
+"""Seconds after which somebody who waits is told what for."""
 _LAST_TRIES = 3
 """How often a service that was ready is asked before it counts as gone: it may be busy with what it was just asked."""
 
@@ -39,7 +44,7 @@ class Readiness:
 
     async def wait(self, before_each: Callable[[], Awaitable[None]] | None = None) -> None:
         """Return when it is ready; NotReady when it is not in time."""
-        began, tries, pause = time.monotonic(), 0, _FIRST_PAUSE
+        began, tries, pause, told = time.monotonic(), 0, _FIRST_PAUSE, False
         while True:
             if before_each is not None:
                 await before_each()
@@ -50,6 +55,9 @@ class Readiness:
                 return
             if time.monotonic() - began + pause >= self._settings.timeout:
                 raise NotReady(self._told(tries, problem))
+            if not told and time.monotonic() - began >= _PATIENCE:
+                told = True
+                _log.warning("waiting up to %g s until GET %s is ready: %s", self._settings.timeout, self._url, problem)
             await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, pause * 1.5)
 

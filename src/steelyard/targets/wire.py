@@ -273,6 +273,7 @@ def json_of(received: Received) -> Any:
     """The body as JSON data; TargetFailure `bad_body` when it is not."""
     try:
         return json.loads(received.text)
-    except (ValueError, RecursionError):
-        message = f"answered {received.status} with a body that is not JSON: {excerpt_of(received.text)}"
+    except (ValueError, RecursionError) as error:
+        wrong = "JSON that is nested too deeply" if isinstance(error, RecursionError) else "a body that is not JSON"
+        message = f"answered {received.status} with {wrong}: {excerpt_of(received.text)}"
         raise TargetFailure("bad_body", message, retry=False, status=received.status, body=received.text) from None

@@ -126,6 +126,15 @@ def rows_shown(cells: Sequence[Cell], n_all: int, first: str, *, n_known: int) -
     return of if n_known >= n_all else f"{of} among the first {n_known:,}"
 
 
+STATED: Final = "as the file states, nothing was computed; "
+"""What a chart says of figures that another tool states."""
+
+
+def based_on(n: int) -> str:
+    """What a figure in a chart stands on: `n 12`; another tool may not have said it."""
+    return f"n {n:,}" if n else "n not stated"
+
+
 def rows_axis(names: Sequence[str]) -> dict[str, Any]:
     """The vertical axis with one row a case, in the order given."""
     return {

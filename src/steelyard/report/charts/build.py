@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from steelyard.analysis.model import Summary
+from steelyard.records import RunHeader
 from steelyard.report.charts.base import Chart
 from steelyard.report.charts.counts import counts
 from steelyard.report.charts.grid import pass_fail
 from steelyard.report.charts.latency import latency_by_case, latency_histogram
 from steelyard.report.charts.stability import stability
+from steelyard.report.charts.stated import stated_latency, stated_stability
 
 
-def charts_of(summary: Summary) -> list[Chart]:
-    """Every chart that has something to show."""
+def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
+    """Every chart that has something to show.
+
+    Of a run that another tool recorded, whose `header` says what that tool states, also charts of what is stated and
+    cannot be computed.
+    """
+    stated: Mapping[str, Any] = {}
+    if header is not None:
+        stated = (header.options.get("imported") or {}).get("stated") or {}
     found: list[Chart | None] = []
     if summary.checks is not None:
         found += [pass_fail(summary.checks), *counts(summary.checks)]
-    if summary.stability is not None:
-        found.append(stability(summary.stability))
-    if summary.latency is not None:
-        found += [latency_by_case(summary.latency), latency_histogram(summary.latency)]
+    found.append(_stability(summary, stated))
+    found += _latency(summary, stated)
     return [each for each in found if each is not None]
+
+
+def _stability(summary: Summary, stated: Mapping[str, Any]) -> Chart | None:
+    if (figures := stated_stability(stated)) is not None:
+        return stability(figures, stated=True)
+    return None if summary.stability is None else stability(summary.stability)
+
+
+def _latency(summary: Summary, stated: Mapping[str, Any]) -> list[Chart | None]:
+    if summary.latency is not None:
+        return [latency_by_case(summary.latency), latency_histogram(summary.latency)]
+    figures = stated_latency(stated)
+    return [] if figures is None else [latency_by_case(figures, stated=True)]

@@ -103,7 +103,7 @@ def _answers(values: list[dict[str, Any]], rows: Sequence[str], x: dict[str, Any
                 "field": "answers",
                 "type": "quantitative",
                 "title": "answers",
-                "scale": {"domain": [0, sizes[-1]], "range": [20, 150]},
+                "scale": {"domain": [0, max(sizes, default=1)], "range": [20, 150]},
                 "legend": {"values": _some(sizes), "format": "d"} if len(sizes) > 1 else None,
             },
             "shape": {**where, "scale": {"domain": places, "range": ["circle", "cross"]}},
@@ -125,8 +125,8 @@ def _reach(checks: Sequence[CheckOfCell]) -> tuple[float, float, float]:
     step = 1.0 if whole and high - low <= 100 * _MOST_TICKS else (high - low or abs(high) or 1.0) / 40
     # Open ends are drawn as far as there is something to see, and one step beyond.
     open_below, open_above = (any(getattr(check, end) is None for check in checks) for end in ("low", "high"))
-    low, high = low - step * open_below, high + step * open_above
-    return (min(low, 0.0) if whole and low >= -1 else low), high, step
+    low = low if whole and low >= 0 else low - step * open_below  # nothing is counted below zero
+    return (min(low, 0.0) if whole and low >= -1 else low), high + step * open_above, step
 
 
 def _ticks(low: float, high: float, step: float) -> dict[str, Any]:

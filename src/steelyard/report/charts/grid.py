@@ -23,6 +23,7 @@ from steelyard.report.charts.base import (
     rows_axis,
     rows_shown,
 )
+from steelyard.report.figures import counted
 
 # What is broken is the darkest: it is found first, without colour too.
 STATES = {"holds": LIGHT_BLUE, "broken": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}
@@ -51,8 +52,8 @@ def pass_fail(figures: ChecksFigures) -> Chart | None:
         "pass_fail",
         "Expectations by case",
         f"{held:,} of {total:,} hold; P holds, F broken, ? cannot tell, k/n: answers that passed; {which}",
-        f"Grid of {which} and {len(declared)} checks; {held:,} of {total:,} hold, {figures.cells_broken:,} are broken, "
-        f"of {figures.cells_undecided:,} nobody can tell",
+        f"Grid of {which} and {counted(len(declared), 'check')}; {held:,} of {total:,} hold, "
+        f"{figures.cells_broken:,} are broken, of {figures.cells_undecided:,} nobody can tell",
         data={"values": values},
         width={"step": _WIDE if len(columns) <= 6 else _NARROW},
         height=height(),

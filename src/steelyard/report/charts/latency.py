@@ -12,7 +12,9 @@ from steelyard.report.charts.base import (
     MOST_ROWS,
     MUTED,
     PALE_BLUE,
+    STATED,
     Chart,
+    based_on,
     chart,
     height,
     row_names,
@@ -27,9 +29,12 @@ _LINE = 13
 _NEAR_THE_LEFT = 0.07
 
 
-def latency_by_case(figures: LatencyFigures) -> Chart | None:
-    """Mean time of each case as a bar, with a tick at the 95th percentile; None when no call was answered."""
-    if not figures.overall.n or not figures.cells:
+def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart | None:
+    """Mean time of each case as a bar, with a tick at the 95th percentile; None when no call was answered.
+
+    `stated` says that another tool states the figures.
+    """
+    if all(cell.spread.mean is None for cell in figures.cells):
         return None
     shown = list(figures.cells)
     if len(shown) > MOST_ROWS:
@@ -43,12 +48,13 @@ def latency_by_case(figures: LatencyFigures) -> Chart | None:
         "scale": {"zero": True, "nice": True},
         "axis": {"tickCount": 8},
     }
-    which = rows_shown(shown, figures.n_cells, "slowest", n_known=len(figures.cells))
+    which = rows_shown(shown, figures.n_cells, "slowest", n_known=len(figures.cells)) + _missing(figures)
+    source = STATED if stated else ""
     return chart(
         "latency_by_case",
         "Latency by case",
-        f"bar: mean, tick: 95th percentile; {which}{_missing(figures)}",
-        f"Mean and 95th percentile of the time of answered calls for {which}{_missing(figures)}",
+        f"{source}bar: mean, tick: 95th percentile; {which}",
+        f"{source}Mean and 95th percentile of the time of answered calls for {which}",
         data={"values": values},
         width=_WIDTH,
         height=height(),
@@ -176,7 +182,7 @@ def _told(cell: CellLatency) -> str:
 def _summed_up(spread: Spread) -> str:
     if spread.mean is None or spread.p95 is None:
         return "no answered call"
-    return f"mean {time_in_words(spread.mean)}, p95 {time_in_words(spread.p95)} (n {spread.n:,})"
+    return f"mean {time_in_words(spread.mean)}, p95 {time_in_words(spread.p95)} ({based_on(spread.n)})"
 
 
 def _missing(figures: LatencyFigures) -> str:

@@ -11,8 +11,10 @@ from steelyard.report.charts.base import (
     BLACK,
     GREY,
     MOST_ROWS,
+    STATED,
     WHITE,
     Chart,
+    based_on,
     chart,
     columns_axis,
     distinct,
@@ -28,25 +30,31 @@ _DARK_BELOW = 0.46
 """Where the colours of the map become too light for white letters and light enough for black ones."""
 
 
-def stability(figures: StabilityFigures) -> Chart | None:
-    """A heat map of how alike the repeats of each case are, field by field; None without cases."""
+def stability(figures: StabilityFigures, *, stated: bool = False) -> Chart | None:
+    """A heat map of how alike the repeats of each case are, field by field; None without cases.
+
+    `stated` says that another tool states the figures.
+    """
     cells = list(figures.cells)
     if not cells:
         return None
     if len(cells) > MOST_ROWS:
         cells = sorted(cells, key=_least)[:MOST_ROWS]
-    columns, rows = distinct([_PRESENCE, *figures.how]), row_names(cells)
+    fields = [_PRESENCE, *figures.how]
+    if stated and all(cell.presence.value is None for cell in cells):
+        fields.remove(_PRESENCE)
+    columns, rows = distinct(fields), row_names(cells)
     values = [
         {"row": row, "column": column, **_square(estimate)}
         for row, cell in zip(rows, cells, strict=True)
-        for column, estimate in zip(columns, _estimates(cell, figures), strict=True)
+        for column, estimate in zip(columns, _estimates(cell, fields), strict=True)
     ]
     which = rows_shown(cells, figures.n_cells, "least stable", n_known=len(figures.cells))
     return chart(
         "stability",
         "Stability over repeats",
-        f"100 %: the same every time; grey: nothing to compare; n: comparisons; {which}",
-        f"Heat map of how alike the repeats of {which} are, by {', '.join(columns)}",
+        f"{STATED if stated else ''}100 %: the same every time; grey: nothing to compare; n: comparisons; {which}",
+        f"{STATED if stated else ''}Heat map of how alike the repeats of {which} are, by {', '.join(columns)}",
         data={"values": values},
         width={"step": _COLUMN},
         height=height(),
@@ -87,14 +95,15 @@ def stability(figures: StabilityFigures) -> Chart | None:
     )
 
 
-def _estimates(cell: CellStability, figures: StabilityFigures) -> list[Estimate]:
-    return [cell.presence, *(cell.fields.get(name, Estimate(None, 0)) for name in figures.how)]
+def _estimates(cell: CellStability, fields: list[str]) -> list[Estimate]:
+    known = {**cell.fields, _PRESENCE: cell.presence}
+    return [known.get(name, Estimate(None, 0)) for name in fields]
 
 
 def _square(estimate: Estimate) -> dict[str, Any]:
     told = words.NOT_AVAILABLE
     if estimate.value is not None:
-        told = f"{words.percent(estimate.value)} (n {estimate.n:,})"
+        told = f"{words.percent(estimate.value)} ({based_on(estimate.n)})"
     return {"share": estimate.value, "told": told}
 
 

@@ -21,12 +21,22 @@ def recorded(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) 
     """The results as samples, one a case: of further repeats the file has no checks."""
     return RecordedRun(
         samples=_samples(results),
-        created_at=0.0,
+        created_at=None,
         target={"backend": document["backend"]} if isinstance(document.get("backend"), str) else {},
         kept=dict(document),
         differences=tuple(differences(document, results)),
         notes=tuple(notes(document, results)),
+        stated={result["case_id"]: _stated(result) for result in results},
     )
+
+
+def _stated(result: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """The figures of a case for charts: times in seconds, and shares unless nothing was compared."""
+    figures = _figures(result.get("latency"))
+    times = {name.removesuffix("_ms"): value / 1000 for name, value in figures.items() if name.endswith("_ms")}
+    times |= {name: value for name, value in figures.items() if name in ("n", "timeouts", "failures")}
+    shares = {} if list(_nothing_compared(result)) else _stabilities(result)
+    return {"latency": times, "stability": shares}
 
 
 def _samples(results: Sequence[Mapping[str, Any]]) -> list[RecordedSample]:

@@ -40,6 +40,8 @@ def document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[
         for cell in checks.get("cells", ())
     ]
     expectations = [one for result in results for one in result["expectation_results"]]
+    # A case that was never asked has at least one expectation, and none of them is decided.
+    unknown = checks.get("cells_unknown", 0)
     return {
         "backend": ", ".join(sorted({model for one in answers.values() for model in one.models})),
         "repeats": header.suite["repeats"],
@@ -47,8 +49,8 @@ def document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[
         "cases_total": checks.get("n_cells", 0),
         "cases_undecided": checks.get("cells_undecided", 0),
         "expectations_passed": sum(one["passed"] for one in expectations),
-        "expectations_total": len(expectations),
-        "expectations_undecided": sum(one["state"] == "undecided" for one in expectations),
+        "expectations_total": len(expectations) + unknown,
+        "expectations_undecided": sum(one["state"] == "undecided" for one in expectations) + unknown,
         "overall_latency": _latency(latency.get("overall"), latency),
         "overall_repeatability": _overall_stability(stability),
         "verdict": None if header.verdict is None else header.verdict.value,

@@ -16,8 +16,9 @@ from .summary import Evaluated, summarise
 _ANSWERED = ("spans", "meta")
 """What the labeller gave; it is kept as its answer, the prompt as the case, all else beside them."""
 _PROMPT = "output"
-_DETAILED = ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors", "categoryScores")
-"""What a judge's result holds besides its scores, since the second version."""
+_DETAILED = ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors")
+"""The lists that a judge's result holds since the second version. Without one of them nobody can tell an error that
+was not found from one that was not asked for; category scores are figures of their own, there or not."""
 _FAILED = "judge failed"
 
 
@@ -87,7 +88,7 @@ def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
         case=case,
         answer=json.dumps(answer, ensure_ascii=False) if answered else None,
         failure="" if answered else str(error or "no spans were recorded"),
-        latency=latency / 1000 if isinstance(latency, (int, float)) else 0.0,
+        latency=latency / 1000 if isinstance(latency, (int, float)) else None,
         reply=None if why_failed else judged,
         judge_failure=why_failed,
         only_scores=not _is_detailed(judged),

@@ -1,0 +1,93 @@
+"""Runs that are too fast or too slow for the suite are suspect; what was never asked is not."""
+
+import json
+
+import pytest
+import yaml
+
+from parts.loopback import Loopback, error, json_answer, slow
+from steelyard import weighing
+from steelyard.engine.options import RunOptions
+from steelyard.records import Verdict
+from steelyard.suite.load import load_suite
+
+ANSWER = json_answer({"items": ["x"]})
+DELAY = 0.15
+TOO_FAST = "median latency {} of {} answered calls is below 100 ms: looks short-circuited or cached"
+
+
+@pytest.fixture
+def service():
+    with Loopback() as running:
+        running.on("/fast", ANSWER).on("/slow", slow(DELAY, ANSWER)).on("/refused", error(422, "NO_TEXT"))
+        yield running
+
+
+@pytest.fixture
+def weighed(service, store, tmp_path):
+    def weigh(paths, latency, options=None, **more):
+        http = {"url": service.base_url + "/{{ input.path }}", "expect_errors": {"status": 422}}
+        cases = [
+            {"id": f"c{at}", "input": {"path": path}, "expected": {"code": "NO_TEXT" if path == "refused" else None}}
+            for at, path in enumerate(paths)
+        ]
+        data = {
+            "suite": "timed",
+            "cases": cases,
+            "target": {"http": http},
+            "answer": {"format": "json"},
+            "expect": {
+                "some": {"count": "items[]", "between": [1, None], "unless": "expected.code"},
+                "refused": {"status": 422, "body_has": "expected.code", "only_if": "expected.code"},
+            },
+            "latency": latency,
+            "gates": ["cases.held >= 100 %"],
+            **more,
+        }
+        (tmp_path / "suite.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
+        return weighing.run(load_suite(tmp_path / "suite.yaml"), store, options)[0]
+
+    return weigh
+
+
+def test_a_run_that_looks_short_circuited_does_not_pass(weighed):
+    header = weighed(["fast"] * 3, {"below": "100 ms"})
+    median = header.summary["latency"]["overall"]["p50"]
+    assert header.suspect == (TOO_FAST.format(f"{float(f'{1000 * median:.3g}'):g} ms", 3),)
+    assert header.verdict is Verdict.AMBIGUOUS
+    assert header.summary["latency"]["load"] == "8 at a time"
+
+
+def test_a_run_that_looks_like_a_queue_does_not_pass(weighed):
+    header = weighed(["slow"] * 2, {"above": "100 ms"})
+    (told,) = header.suspect
+    assert told.endswith("of 2 answered calls is above 100 ms: looks like loading or a queue")
+    assert header.verdict is Verdict.AMBIGUOUS
+
+
+def test_errors_that_cases_ask_for_do_not_make_a_run_suspect(weighed):
+    header = weighed(["refused", "refused", "refused", "slow"], {"below": "100 ms"})
+    assert (header.suspect, header.verdict) == ((), Verdict.PASS)
+    assert header.summary["latency"]["overall"]["n"] == 4
+    assert header.summary["latency"]["overall"]["p50"] < DELAY
+
+
+def test_without_rules_a_fast_run_passes(weighed):
+    header = weighed(["fast"], None)
+    assert (header.suspect, header.verdict) == ((), Verdict.PASS)
+
+
+def test_answers_from_the_cache_have_no_latency(weighed):
+    first = weighed(["fast"] * 3, {"below": "100 ms"}, RunOptions(cache=True))
+    assert first.suspect
+    again = weighed(["fast"] * 3, {"below": "100 ms"}, RunOptions(cache=True))
+    assert (again.suspect, again.summary["latency"], again.verdict) == ((), None, Verdict.PASS)
+
+
+def test_recorded_answers_without_a_time_have_no_latency(weighed, tmp_path):
+    lines = [{"case": "c0", "answer": {"items": [1]}}, {"case": "c1", "answer": {"items": [1]}, "latency": 2.0}]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    header = weighed(["fast"] * 2, {"below": "100 ms"}, target={"recorded": "answers.jsonl"})
+    latency = header.summary["latency"]
+    assert (latency["overall"]["n"], latency["overall"]["mean"], latency["load"]) == (1, 2.0, "")
+    assert header.suspect == ()

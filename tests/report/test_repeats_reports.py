@@ -1,0 +1,278 @@
+"""Expectations, stability and latency in every view: what holds, what is broken, what nobody can tell."""
+
+import io
+import json
+import re
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from parts import reports
+from parts.chart_figures import cell, check, checks_figures, some_latency, some_stability, spread
+from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.stability_model import CellStability, StabilityFigures
+from steelyard.report import checks_tables, latency_tables, stability_tables, tables
+from steelyard.report.html import to_html
+from steelyard.report.json import to_json
+from steelyard.report.junit import to_junit
+from steelyard.report.markdown import to_markdown
+from steelyard.report.terminal import print_report
+
+CHECKS = checks_figures(
+    [
+        cell("good", check("schema", 5), check("kind:large", 5)),
+        cell("bad", check("schema", 5), check("kind:large", 1, 4, detail="not found in items"), check("kind:small", 5)),
+        cell("shaky", check("schema", 5), check("kind:small", 3, 2), clean=3),
+        cell("open", check("schema", 2, 0, 3, detail="no answer")),
+    ],
+    all_of={k: Estimate(0.5 / k, 3, 1) for k in range(1, 8)},
+    # bad and shaky among the three cases with two answers or more that tell; open has two clean ones of two.
+    flaky=Estimate(2 / 4, 4),
+)
+STABILITY = StabilityFigures(
+    "key",
+    {"place": "overlap", "kind": "equal"},
+    Estimate(0.85, 2, 1, 0.6, 0.95),
+    {"place": Estimate(0.5, 2, 1, 0.1, 0.9), "kind": Estimate(None, 0, 3)},
+    {"presence": 40, "place": 30, "kind": 0},
+    (
+        CellStability("good", "", 5, 0, Estimate(1.0, 20), {"place": Estimate(1.0, 15), "kind": Estimate(None, 0)}),
+        CellStability("bad", "", 4, 1, Estimate(0.7, 20), {"place": Estimate(0.0, 15), "kind": Estimate(None, 0)}),
+        CellStability("open", "", 0, 5, Estimate(None, 0), {}),
+    ),
+    3,
+)
+LATENCY = LatencyFigures(
+    spread(0.3, 1.5, 17),
+    2,
+    1,
+    first_byte=spread(0.1, 0.2, 17),
+    load="4 at a time",
+    cells=(
+        CellLatency("good", "", spread(0.1, 0.2), 0, 0),
+        CellLatency("bad", "", spread(0.9, 1.5), 0, 1),
+        CellLatency("open", "", Spread(0), 2, 0),
+    ),
+    n_cells=3,
+    hints=("median latency 14 ms of 17 answered calls is below 100 ms: looks cached",),
+)
+
+
+@pytest.fixture
+def report():
+    return with_figures(checks=CHECKS, stability=STABILITY, latency=LATENCY)
+
+
+def with_figures(**figures):
+    plain = reports.rich_report()
+    return replace(plain, summary=replace(plain.summary, **figures))
+
+
+def printed(report, width=80):
+    console = Console(width=width, record=True, file=io.StringIO())
+    print_report(report, console)
+    return console.export_text()
+
+
+def views(report):
+    return {"terminal": printed(report), "markdown": to_markdown(report), "html": to_html(report)}
+
+
+def test_the_first_lines_say_how_many_cases_and_checks_hold(report):
+    # good and shaky hold, bad does not, open cannot be told; of 8 checks 6 hold.
+    sentence = "Cases held 2 of 4, 1 cannot tell; checks 6 of 8, 1 cannot tell"
+    assert checks_tables.headline(report) == sentence
+    for name, view in views(report).items():
+        assert sentence in view[: view.index("Gates")], name
+
+
+def test_checks_that_do_not_hold_are_listed_with_k_of_n_and_what_was_found(report):
+    table = checks_tables.broken(report, 10)
+    assert table.rows == [
+        ("bad", "kind:large", "1 of 5", "broken", "not found in items"),
+        ("open", "schema", "2 of 5", "cannot tell", "no answer"),
+    ]
+    cut = checks_tables.broken(report, 1)
+    assert (cut.title, len(cut.columns), cut.rows[0][3]) == ("Broken checks", 4, "not found in items")
+    assert cut.note == "1 of 2; 1 are not shown"
+
+
+def test_a_case_of_which_nothing_came_is_listed_as_such():
+    table = checks_tables.broken(with_figures(checks=checks_figures([cell("never")])), 10)
+    assert table.rows == [("never", "", "", "cannot tell", "nothing came of it")]
+
+
+def test_by_check_adds_up_the_values_of_a_declared_check(report):
+    assert checks_tables.by_check(report).rows == [
+        # held, broken, cannot tell; answers passed, failed, not run
+        ("schema", "3", "0", "1", "17", "0", "3"),
+        ("kind", "3", "1", "0", "14", "6", "0"),
+    ]
+    assert checks_tables.by_value(report).rows == [
+        ("kind:large", "1", "1", "0", "6", "4", "0"),
+        ("kind:small", "2", "0", "0", "8", "2", "0"),
+    ]
+
+
+def test_flaky_cases_are_named_and_pass_k_goes_to_the_largest_k(report):
+    rows = dict(checks_tables.expectations(report))
+    assert rows["Flaky"].endswith("bad 1 of 5, shaky 3 of 5")
+    assert rows["pass^k"].startswith("1: 50.0 %, 2: 25.0 %, 3: 16.7 %, 4: 12.5 %, 7: 7.1 %; n 3, 1 missing")
+    assert rows["A check holds"] == "when it passes in more than half of the repeats"
+
+
+def test_pass_k_names_the_cases_of_each_k_where_fewer_have_answers_enough(report):
+    all_of = {1: Estimate(0.69, 10, 1), 2: Estimate(0.5, 5, 6)}
+    fewer = replace(report, summary=replace(report.summary, checks=replace(CHECKS, all_of=all_of)))
+    told = dict(checks_tables.expectations(fewer))["pass^k"]
+    assert told.startswith("1: 69.0 % (n 10, 1 missing), 2: 50.0 % (n 5, 6 missing); chance")
+
+
+def test_of_cases_that_were_never_asked_nobody_knows_how_many_checks_they_have(report):
+    unknown = replace(report, summary=replace(report.summary, checks=replace(CHECKS, cells_unknown=1)))
+    assert "; checks 6 of at least 8" in checks_tables.headline(unknown)
+    assert "at least" not in checks_tables.headline(report)
+
+
+def test_stability_is_told_with_its_band_and_nothing_to_compare_is_not_available(report):
+    table = stability_tables.stability(report)
+    assert table.rows == [
+        ("presence", "85.0 %", "[60.0, 95.0]", "acceptable", "40", "2, 1 n/a"),
+        ("place (overlap)", "50.0 %", "[10.0, 90.0]", "unstable", "30", "2, 1 n/a"),
+        ("kind (equal)", "n/a", "no interval", "n/a", "0", "0, 3 n/a"),
+    ]
+    assert "unstable: below 60 %: look at the prompt and the temperature" in table.note
+
+
+def test_the_least_stable_cases_come_first_and_the_others_are_counted(report):
+    table = stability_tables.least_stable(report, 5)
+    assert table.rows == [("bad", "70.0 % (n 20)", "0.0 % (n 15)", "n/a", "4 of 5")]
+    assert table.note == "n: comparisons; 1 is the same every time; 1 has nothing to compare"
+
+
+def test_latency_is_told_with_what_was_not_answered_beside_it(report):
+    rows = dict(latency_tables.latency(report))
+    assert rows["Answered calls"] == ("p50 300 ms, p95 1.50 s, p99 1.50 s, mean 300 ms, min 150 ms, max 1.50 s; n 17")
+    assert rows["Not answered"] == "2 timed out, 1 failed otherwise: in no figure of time"
+    assert rows["Load"] == "4 at a time"
+    assert rows["Looks wrong"].startswith("median latency 14 ms")
+    table = latency_tables.slowest_cases(report, 2)
+    assert [row[0] for row in table.rows] == ["open", "bad"]
+    assert table.rows[0][1:] == ("n/a", "n/a", "n/a", "n/a", "0", "2", "0")
+
+
+def test_nothing_is_said_twice_of_times(report):
+    assert not [label for label, _ in tables.overall(report) if label.startswith("Latency")]
+    suspect = replace(report, header=replace(report.header, suspect=list(LATENCY.hints)))
+    assert "Looks wrong" not in dict(latency_tables.latency(suspect))
+    for name, view in views(report).items():
+        assert "Slowest cases" in view, name
+        assert not re.search(r"Slowest(?! cases)", view), name
+
+
+def test_a_suite_without_these_shows_nothing_new():
+    plain = reports.rich_report()
+    timed = replace(plain, summary=replace(plain.summary, latency=LATENCY))
+    assert printed(timed) == printed(plain)
+    assert to_markdown(timed) == to_markdown(plain)
+    assert to_html(timed) == to_html(plain)
+
+
+def test_a_suite_that_declares_latency_has_a_part_for_it():
+    plain = reports.rich_report()
+    header = replace(plain.header, suite=plain.header.suite | {"latency": {"below": 0.1, "above": None}})
+    timed = replace(plain, header=header, summary=replace(plain.summary, latency=LATENCY))
+    assert "Answered calls" in printed(timed)
+
+
+def test_every_view_holds_every_part(report):
+    for name, view in views(report).items():
+        for part in ("Expectations", "Checks that do not hold", "By check", "Stability over repeats", "Least stable"):
+            assert part in view, (name, part)
+        assert "not found in items" in view
+        assert "2 timed out, 1 failed otherwise" in view
+
+
+def test_the_terminal_stays_within_its_width_and_two_screens():
+    names = [f"case_{number:02d}_with_a_name" for number in range(18)]
+    broken = [cell(name, *(check(f"check_{n}", 1, 4, detail="nothing " * 12) for n in range(3))) for name in names]
+    report = with_figures(checks=checks_figures(broken), stability=some_stability(names), latency=some_latency(names))
+    lines = printed(report).splitlines()
+    assert max(map(len, lines)) <= 80
+    # What the report had before, and what is new: two screens of 50 lines at most.
+    assert len(lines) - len(printed(reports.rich_report()).splitlines()) <= 75
+
+
+def test_a_suite_of_expectations_alone_does_not_say_the_same_once_more(report):
+    component = {"expect": Estimate(0.8, 5)}
+    only = replace(report.summary, overall=replace(report.summary.overall, components=component))
+    said = printed(replace(report, summary=only))
+    for title in ("Components", "Common failure patterns", "Improvement priorities", "Worst"):
+        assert title not in said
+        assert title in printed(report)
+
+
+def test_junit_names_the_checks_that_failed():
+    finding = {"code": "KIND", "place": "kind:large", "expected": "large", "got": None, "component": "expect"}
+    detail = reports.detail(reports.FAILED, findings=[finding, finding | {"place": "item_count"}])
+    root = ElementTree.fromstring(to_junit(reports.rich_report(details=[detail])))
+    messages = [failure.get("message") for failure in root.iter("failure")]
+    assert "34.0 % does not reach score >= 75 %: failed kind:large, item_count" in messages
+
+
+# Charts in reports
+
+
+def test_html_holds_every_chart_as_a_drawing_with_words(report):
+    page = to_html(report)
+    labels = re.findall(r'<svg [^>]*role="img"[^>]*aria-label="([^"]*)"', page)
+    for beginning in ("Grid of 4 cases", "Heat map of how alike", "Mean and 95th percentile"):
+        assert sum(label.startswith(beginning) for label in labels) == 1
+    drawings = re.findall(r'<figure class="drawn-chart">(.*?)</figure>', page, re.DOTALL)
+    assert len(drawings) == 3
+    # Nothing that the page's policy forbids, and nothing that leads out of it.
+    assert not re.search(r"style=|href|http|<style|<script|foreignObject|<image", "".join(drawings))
+
+
+def test_ids_in_a_drawing_are_its_own_and_found_where_they_are_used(report):
+    page = to_html(report)
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    # The colours of the heat map's legend are the one thing that is drawn by reference.
+    assert re.findall(r"url\(#([^)]+)\)", page) == ["stability-1"]
+    assert "stability-1" in ids
+    assert to_html(report) == page
+
+
+def test_a_name_in_a_drawing_cannot_get_out_of_it():
+    names = ["<script>alert(1)</script>", "</svg><img src=x onerror=alert(1)>", "\u202egnp\x00", 'a"b\\c']
+    checks = checks_figures([cell(name, check("<b>x</b>", 5)) for name in names])
+    page = to_html(with_figures(checks=checks, stability=some_stability(names), latency=some_latency(names)))
+    drawings = re.findall(r'<figure class="drawn-chart">(.*?)</figure>', page, re.DOTALL)
+    assert len(drawings) == 4
+    for drawing in drawings:
+        assert "<script" not in drawing
+        assert "<img" not in drawing
+        assert "<b>" not in drawing
+        assert "\u202e" not in drawing
+        assert drawing.count("</svg>") == 1
+
+
+def test_html_without_the_extra_has_the_tables_and_a_hint(report, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = to_html(report)
+    assert "drawn-chart" not in page.split("</style>")[1]
+    assert page.count("pip install &#39;steelyard[charts]&#39;") == 1
+    assert "Least stable" in page
+
+
+def test_json_holds_figures_and_specifications(report):
+    data = json.loads(json.dumps(to_json(report), allow_nan=False))
+    assert [chart["name"] for chart in data["charts"]] == ["pass_fail", "stability", "latency_by_case"]
+    assert data["charts"][0]["spec"]["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
+    assert data["checks"]["cells_held"] == 2
+    assert data["stability"]["bands"]["place"] == "unstable"
