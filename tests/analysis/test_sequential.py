@@ -162,6 +162,8 @@ def test_the_normal_mixture_is_as_its_authors_wrote_it():
     # = 0.02645385, n rho^2 + 1 = 8.936155,
     # sqrt(2 * 8.936155 / (300^2 * 0.02645385) * ln(sqrt(8.936155) / 0.05)) = sqrt(0.00750675 * 4.090768)
     assert mixture_radius(300, 300) == pytest.approx(math.sqrt(0.00750675 * 4.090768), rel=1e-5)
+    # Fewer that are planned make it no tighter for few.
+    assert mixture_radius(60, 10) == mixture_radius(60, 300)
 
 
 @pytest.mark.parametrize("shape", ["symmetric", "skewed"])

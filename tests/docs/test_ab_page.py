@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from parts.processes import ENVIRONMENT
 from parts.transcript import play
 from steelyard.release.online_file import ColumnsPart, OnlinePart, OutcomePart, SaltsPart
 
@@ -10,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "ab.md"
 
 
 def test_the_page_on_ab_does_what_it_says(tmp_path):
-    assert play(PAGE.read_text(encoding="utf-8"), tmp_path) == []
+    assert play(PAGE.read_text(encoding="utf-8"), tmp_path, {"PYTHONPATH": ENVIRONMENT["PYTHONPATH"]}) == []
 
 
 def test_every_key_of_an_experiments_file_is_documented():

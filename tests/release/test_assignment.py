@@ -74,6 +74,9 @@ def test_any_language_can_assign_alike():
     digest = sha256(b"checkout-2/arm\nuser-7").hexdigest()
     assert place("checkout-2/arm", "user-7") == int(digest[:16], 16) // 2**11 / 2**53
     assert place("s", 7) == place("s", "7")
+    experiment = Experiment("checkout-2", traffic=0.3)
+    assert is_exposed("user-7", experiment) == (place("checkout-2/exposure", "user-7") < 0.3)
+    assert (experiment.salt_exposure, experiment.salt_arm) == ("checkout-2/exposure", "checkout-2/arm")
 
 
 def test_assignments_never_change_from_one_version_to_the_next():

@@ -227,6 +227,8 @@ def test_a_declared_range_is_used_and_an_outcome_outside_is_a_mistake(tmp_path):
     report = reported(tmp_path, rows, text)
     assert "betting" in report.quality.method
     assert report.quality.low > 0
+    # 2 + 2 * 0.8 less 2 + 2 * 0.2.
+    assert report.quality.low < 1.2 < report.quality.high
     assert report.quality.high - report.quality.low < 1.5
     with pytest.raises(SuiteError, match=r"outcomes\.jsonl:2: outcome: 9 is outside the range 0 to 5"):
         reported(tmp_path, [rows[0], rows[1] | {"outcome": 9}], text)

@@ -36,6 +36,7 @@ def explained(compared, metric):
 def test_every_figure_of_a_comparison_is_what_its_pairs_come_to(compared):
     names = [each.name for each in compared[2].metrics if not each.name.startswith(NOT_OF_GATES)]
     assert {"pass_rate", "malformed_rate", "score.items.recall", "findings.total", "latency.p95", "cost"} <= {*names}
+    assert {"cases.held", "checks.held", "stability.presence", "stability.where"} <= {*names}
     for name in names:
         (found,) = explained(compared, {"cost": "cost.total"}.get(name, name))
         assert found.agrees, (name, found.change.a, found.a, found.change.b, found.b, found.change.difference)

@@ -65,6 +65,13 @@ def test_what_is_kept_is_what_the_samples_say(store, large):
     assert everything(store, "mixed-1") == from_arrays
 
 
+def test_what_is_kept_is_read_and_the_samples_are_not(store, large, monkeypatch):
+    put_mixed(store, "mixed-1", 1)
+    for reader in ("read_columns", "read_checks", "read_contents", "read_answer_digests"):
+        monkeypatch.delattr(f"steelyard.store.sql.{reader}")
+    assert len(everything(store, "mixed-1")) > 0
+
+
 def test_texts_of_any_kind_survive(store, large):
     fill(store, "demo-1")
     from_arrays = everything(store, "demo-1")
@@ -133,7 +140,7 @@ def test_a_run_ends_although_its_columns_cannot_be_kept(store, large, monkeypatc
     def refuse(*_):
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr("steelyard.store.sql.keep", refuse)
+    monkeypatch.setattr(kept, "keep", refuse)
     put_mixed(store, "mixed-1", 1)
     assert store.run("mixed-1").state == "ended"
     assert rows(store) == 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.analysis.explain_model import Behind, Computed
 from steelyard.analysis.explain_parts import Parts, Reasons
-from steelyard.analysis.explain_readings import Rules
+from steelyard.analysis.explain_readings import Reading, Rules
 from steelyard.analysis.stability import alikeness
 from steelyard.records import Check, CheckState, Item, Outcome, Sample
 from steelyard.suite.gates import Gate
@@ -116,6 +116,23 @@ class CellFigure:
         return Parts(
             computed, excluded.counted(), noted.counted(), "highest first" if higher else "lowest first", tuple(rows)
         )
+
+    def readings(self) -> dict[tuple[str, str, str], Reading | None]:
+        """By case, variant and, of `checks.held`, check: what a cell brings into a comparison.
+
+        None where nothing was to be had: a cell of a case that asks for no items.
+        """
+        found: dict[tuple[str, str, str], Reading | None] = {}
+        for (case_id, variant), cell in self._cells.items():
+            if self._gate.pattern == "checks.held":
+                for name, holds in self._holding(cell).items():
+                    found[case_id, variant, name] = Reading(None if holds is None else float(holds), "undecided")
+                continue
+            told = self._tell(cell)
+            unknown = told.undecided > 0 or not told.in_it
+            reading = Reading(None, told.why) if unknown else Reading(told.held)
+            found[case_id, variant, ""] = reading if told.in_it or told.missing else None
+        return found
 
     @property
     def _of_checks(self) -> bool:

@@ -84,13 +84,15 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class BehindPair:
-    """One sample in A and in B."""
+    """One sample, cell or check of a cell in A and in B; `repeat` is None for a cell."""
 
     case_id: str
     variant: str
-    repeat: int
+    repeat: int | None
     a: float
     b: float
+    check: str = ""
+    """Of a check of a cell, its name."""
 
     @property
     def moved(self) -> float:
@@ -105,6 +107,8 @@ class PairExplanation:
     metric: str
     formula: str
     how: str
+    of: str
+    """What `n` counts: pairs, cells or checks of cells that both runs have."""
     change: MetricChange
     """As the comparison prints it."""
     a: Computed

@@ -123,17 +123,18 @@ def explain_pairs(
     for a, b in pairs:
         before, after = _both(gate, suite, a, b)
         if before.value is None or after.value is None:
-            excluded.add(_why_not(before, after), a.key[0])
+            excluded.add(why_not_known(before, after), a.key[0])
         else:
             known.append((a, before, after))
     missing = len(pairs) - len(known)
     computed_a = _computed(gate, [before for _, before, _ in known], missing)
     computed_b = _computed(gate, [after for _, _, after in known], missing)
-    order, rows = _against(change, [_row(gate, each, computed_a) for each in known])
+    order, rows = most_against(change, [_row(gate, each, computed_a) for each in known])
     return PairExplanation(
         metric=metric,
         formula=_MEANS.get(gate.pattern, FORMULAS[gate.pattern].formula) + ", of A and of B; B - A",
         how=_HOW,
+        of="pairs",
         change=change,
         a=computed_a,
         b=computed_b,
@@ -166,7 +167,8 @@ def _filled(own: Mapping[str, int] | None, other: Mapping[str, int] | None, name
     return 0 if own and other and name in other else None
 
 
-def _why_not(before: Reading, after: Reading) -> str:
+def why_not_known(before: Reading, after: Reading) -> str:
+    """Why a pair is in no figure, in words."""
     if before.value is None and after.value is None:
         return f"not known on either side: {before.why}"
     side, why = ("A", before.why) if before.value is None else ("B", after.why)
@@ -189,7 +191,8 @@ def _row(gate: Gate, pair: tuple[Side, Reading, Reading], a: Computed) -> Behind
     return BehindPair(*side.key, values[0], values[1])
 
 
-def _against(change: MetricChange, rows: Sequence[BehindPair]) -> tuple[str, tuple[BehindPair, ...]]:
+def most_against(change: MetricChange, rows: Sequence[BehindPair]) -> tuple[str, tuple[BehindPair, ...]]:
+    """What moved most against the system first, and that order in words."""
     if change.better_when == "higher":
         return "what fell most first", tuple(sorted(rows, key=lambda row: row.moved))
     if change.better_when == "lower":

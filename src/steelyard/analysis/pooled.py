@@ -3,8 +3,9 @@ run with few readings weighs as little as it should."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import eq
 
 import numpy as np
 
@@ -13,8 +14,6 @@ from steelyard.analysis.paired_tests import Paired, case_starts, paired_mean
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.table import Table
 
-Reader = Callable[[Table], Array]
-"""A value for each sample of a run; NaN where it has none."""
 _SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
@@ -111,7 +110,11 @@ def _keyed(cell: Array, answers: Array) -> Array:
     return keyed
 
 
-def _translation(mine: Iterable[str], others: Iterable[str]) -> Array:
+def _translation(mine: Sequence[str], others: Sequence[str]) -> Array:
+    """For each case of another run, its place among the cases of this one; -1 where it has none."""
+    # Runs of one instrument mostly have the same cases, and looking up a million names takes seconds.
+    if len(mine) == len(others) and all(map(eq, mine, others)):
+        return np.arange(max(1, len(mine)))
     place = {name: i for i, name in enumerate(mine)}
     return np.array([place.get(name, -1) for name in others] or [-1])
 

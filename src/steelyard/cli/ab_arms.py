@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 _JUDGE = ("judge", "judge_model", "judge_token", "judge_repeats", "judge_temperature")
 KEYS = ("target", "variant", *_JUDGE)
 """What is no setting of the target."""
+_KINDS: dict[str, Callable[[str], Any]] = {
+    "judge_repeats": click.IntRange(min=1),
+    "judge_temperature": Finite(min=0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,7 @@ def read_arm(letter: str, written: tuple[str, ...]) -> ArmChoice:
 
 
 def _typed(key: str, value: str, hint: str) -> Any:
-    kinds: dict[str, click.ParamType] = {"judge_repeats": click.IntRange(min=1), "judge_temperature": Finite(min=0)}
     try:
-        return kinds[key](value) if key in kinds else value
+        return _KINDS[key](value) if key in _KINDS else value
     except click.BadParameter as error:
         raise click.BadParameter(f"{key}: {error.message}", param_hint=hint) from None

@@ -41,7 +41,7 @@ class _SuiteOrCommand(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] in self.commands and args[0] != _OFFLINE:
             return super().resolve_command(ctx, args)
-        return _OFFLINE, self.commands[_OFFLINE], args
+        return "", self.commands[_OFFLINE], args
 
 
 @click.group(

@@ -44,6 +44,9 @@ def assign_command(
     """
     from steelyard.release.assignment import assign
 
+    if traffic is not None and units[:1] == ("%",):
+        # `--traffic 1 %` without quotes: what was meant is 1 %, not everybody and a unit of that name.
+        traffic, units = f"{traffic} %", units[1:]
     own = {
         "--name": name,
         "--salt-exposure": salt_exposure,

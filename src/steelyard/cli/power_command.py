@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Say which change a suite can detect, and what a smaller one takes.
 
-    That is how many cases or repeats. SUITE is the name of a suite with stored runs, or its file or folder. Nothing is run: the noise is that of the
-    recorded runs, between cases, between repeats of a case and between runs.
+    That is how many cases or repeats. SUITE is the name of a suite with stored runs, or its file or folder. Nothing is
+    run: the noise is that of the recorded runs, between cases, between repeats of a case and between runs.
     """
     from steelyard.analysis.recorded_power import recorded_power
     from steelyard.cli.show import console, print_json

@@ -41,7 +41,7 @@ def _one(found: Explanation | PairExplanation, limit: int | None) -> dict[str, A
             "test": change.test,
             "verdict": change.verdict.value,
         }
-        return told | {"unit": change.unit, **sides, "difference": difference, **rows}
+        return told | {"unit": change.unit, "n_counts": found.of, **sides, "difference": difference, **rows}
     figures = {"reported": _estimate(found.reported), "computed": _computed(found.computed)}
     return (
         told

@@ -20,7 +20,7 @@ def headline(found: Explanation | PairExplanation) -> str:
     if isinstance(found, PairExplanation):
         change = found.change
         sides = f"{compare_figures.before(change)} -> {compare_figures.after(change)}"
-        return f"{found.metric}: {sides}, n {change.a.n:,} pairs"
+        return f"{found.metric}: {sides}, n {change.a.n:,} {found.of}"
     return f"{found.metric} = {_figure(found.reported.value, found.unit)}, n {found.reported.n:,} {found.of}"
 
 
@@ -45,7 +45,7 @@ def pair_facts(found: PairExplanation) -> Facts:
         ("formula", found.formula),
         ("with A", inputs(found.a)),
         ("with B", inputs(found.b)),
-        ("n", f"{change.a.n:,} pairs of {change.difference.n:,} cases; {change.a.n_missing:,} pairs missing"),
+        ("n", f"{change.a.n:,} {found.of} of {change.difference.n:,} cases; {change.a.n_missing:,} missing"),
         ("counts", found.how),
         ("difference", f"{compare_figures.difference(change)} {compare_figures.interval(change)}"),
         ("p", f"{compare_figures.chance(change)}, {change.test or 'no test'}: {change.verdict.value}"),
@@ -114,6 +114,8 @@ def _name(row: Behind | BehindPair) -> str:
     told = [row.variant] if row.variant else []
     if row.repeat:
         told.append(f"repeat {row.repeat + 1}")
+    if isinstance(row, BehindPair) and row.check:
+        told.append(row.check)
     return f"{row.case_id} ({', '.join(told)})" if told else row.case_id
 
 

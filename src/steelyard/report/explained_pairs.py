@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from steelyard.analysis.compare_model import Comparison, MetricChange
-from steelyard.analysis.compared_cases import common_cases
+from steelyard.analysis.compared_cases import SAME, TRUTH, common_cases
 from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.explain import first_repeat
+from steelyard.analysis.explain_cell_pairs import Cells, explain_cell_pairs
+from steelyard.analysis.explain_cells import CellFigure
 from steelyard.analysis.explain_model import PairExplanation
 from steelyard.analysis.explain_pairs import FAILURES, NAMES, explain_pairs, not_comparable, read_sides, slice_of
+from steelyard.analysis.explain_readings import OF_SAMPLES
 from steelyard.analysis.pairing import pair
 from steelyard.errors import UserMistake
 from steelyard.store.base import Store
@@ -23,6 +27,8 @@ def explain_comparison(
     UserMistake when there is no such metric, or the comparison has no such figure.
     """
     gate, changes = _changes(comparison, metric)
+    if gate.pattern not in OF_SAMPLES:
+        return [_over_cells(gate, a, b, comparison, changes[0][1], anyway=anyway)]
     pairing = pair(a[1], b[1], common_cases(a[1], b[1]), anyway=anyway)
     first, second = pairing.asked if gate.pattern in FAILURES else (pairing.first, pairing.second)
     only_scores = a[1].only_scores != b[1].only_scores
@@ -44,6 +50,31 @@ def explain_comparison(
         full = gate.metric if gate.factor is None else f"{gate.factor}.{name}.{gate.metric}"
         found.append(explain_pairs(gate, full, change, mine, a[1].suite, left_out, comparison.method))
     return found
+
+
+def _over_cells(
+    gate: Gate,
+    a: tuple[Store, ComparedRun],
+    b: tuple[Store, ComparedRun],
+    comparison: Comparison,
+    change: MetricChange,
+    *,
+    anyway: bool,
+) -> PairExplanation:
+    cases, ids = common_cases(a[1], b[1]), a[1].columns.case_ids
+    kept = (SAME, TRUTH) if anyway else (SAME,)
+    same = {ids[int(code)] for state in kept for code in cases.of_state(state)}
+    sides = [_cells(gate, store, run) for store, run in (a, b)]
+    return explain_cell_pairs(gate, change, sides[0], sides[1], same, comparison.method)
+
+
+def _cells(gate: Gate, store: Store, run: ComparedRun) -> Cells:
+    repeats = run.columns.repeat
+    lowest, highest = (int(repeats.min()), int(repeats.max())) if run.columns.n else (0, 0)
+    figure = CellFigure(gate, run.suite, first_repeat(lowest, highest, run.suite))
+    for sample, _ in store.samples(run.header.id):
+        figure.add(sample)
+    return figure.readings()
 
 
 def _changes(comparison: Comparison, metric: str) -> tuple[Gate, list[tuple[str, MetricChange]]]:

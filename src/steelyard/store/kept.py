@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
-from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +22,8 @@ from steelyard.store.narrow import PackedTexts
 
 LEAST = 20_000
 """Samples from which on it is worth the room; below, all are read in less than half a second."""
+CHECKS, COLUMNS, CONTENTS, DIGESTS = "checks", "columns", "contents", "digests"
+"""The parts that are kept, each by itself."""
 _VERSION = 1
 _INSERT = ("run", "name", "content")
 _ALL = "SELECT name, content FROM kept_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"
@@ -30,17 +31,11 @@ _COUNT = "SELECT count(*) FROM samples WHERE run = ?"
 _Kept = TypeVar("_Kept", Columns, Checks, ContentsColumns)
 
 
-def keep(
-    session: Session,
-    run: int,
-    columns: Columns,
-    contents: ContentsColumns,
-    digests: np.ndarray,
-    checks: Checks,
-) -> None:
-    """Keep what was read of a run that has ended."""
-    parts = (("checks", checks), ("columns", columns), ("contents", contents))
-    rows = chain(*(_packed(part, value) for part, value in parts), [("digests", _bytes(digests))])
+def keep(session: Session, run: int, part: str, value: Columns | Checks | ContentsColumns | np.ndarray) -> None:
+    """Keep one part of what was read of a run that has ended."""
+    rows: Iterable[tuple[str, bytes]] = (
+        [(part, _bytes(value))] if isinstance(value, np.ndarray) else _packed(part, value)
+    )
     for name, content in rows:
         # One by one, so that no more than one array is held twice.
         session.insert("kept_columns", _INSERT, [(run, name, content)], unless_there=True)
@@ -53,24 +48,24 @@ def is_large(session: Session, run: int) -> bool:
 
 def kept_columns(session: Session, run: int) -> Columns | None:
     """The columns of a run; None when none are kept."""
-    return _unpacked(session, run, "columns", Columns)
+    return _unpacked(session, run, COLUMNS, Columns)
 
 
 def kept_checks(session: Session, run: int) -> Checks | None:
     """What became of its expectations; None when that is not kept."""
-    return _unpacked(session, run, "checks", Checks)
+    return _unpacked(session, run, CHECKS, Checks)
 
 
 def kept_contents(reading: Callable[[], Any], run: int) -> Contents | None:
     """What its samples are about; None when that is not kept."""
     with reading() as session:
-        found = _unpacked(session, run, "contents", ContentsColumns)
+        found = _unpacked(session, run, CONTENTS, ContentsColumns)
     return None if found is None else with_texts(reading, run, found)
 
 
 def kept_digests(session: Session, run: int) -> np.ndarray | None:
     """Digests of its answers; None when they are not kept."""
-    found = session.execute(_ALL, (run, "digests", "digests."))
+    found = session.execute(_ALL, (run, DIGESTS, f"{DIGESTS}."))
     return _array(found[0][1]) if found else None
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import StoreError
 from steelyard.records import Item, RunHeader, RunState, Sample
 from steelyard.store import alerts as kept_alerts
+from steelyard.store import kept
 from steelyard.store.alerts import AlertRecord, Delivery
 from steelyard.store.answers import read_answer_digests
 from steelyard.store.base import Certainties, Checks, Columns, Found, JudgedSample, Spending
@@ -33,7 +34,6 @@ from steelyard.store.keep import (
     keep_rescored,
     keep_samples,
 )
-from steelyard.store.kept import is_large, keep, kept_checks, kept_columns, kept_contents, kept_digests, read_to_keep
 from steelyard.store.load import findings_of, page_after, samples_at
 from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
 from steelyard.store.text import to_json, to_stored
@@ -85,7 +85,7 @@ class SqlStore:
         with self.database.writing() as session:
             run = self._open_run(session, header.id)
             session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
-            large = header.state is RunState.ENDED and is_large(session, run)
+            large = header.state is RunState.ENDED and kept.is_large(session, run)
         if large:
             self._keep_columns(header.id, run)
 
@@ -94,12 +94,20 @@ class SqlStore:
 
         Apart from the transaction that ends the run: nobody waits for it.
         """
+        parts: dict[str, Callable[[], Any]] = {
+            kept.COLUMNS: lambda: self.columns(run_id),
+            kept.CHECKS: lambda: self.checks(run_id),
+            kept.CONTENTS: lambda: kept.read_to_keep(self.database.reading, run),
+            kept.DIGESTS: lambda: self.answer_digests(run_id),
+        }
         # A full disk, or another writer that never ends: the run has ended all the same, and its samples say it all.
         with suppress(StoreError):
-            columns, checks = self.columns(run_id), self.checks(run_id)
-            contents, digests = read_to_keep(self.database.reading, run), self.answer_digests(run_id)
-            with self.database.writing() as session:
-                keep(session, run, columns, contents, digests, checks)
+            for part, read in parts.items():
+                # One part after the other, so that no more than one is held.
+                value = read()
+                with self.database.writing() as session:
+                    kept.keep(session, run, part, value)
+                del value
 
     def add_samples(
         self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case], *, forget: Sequence[str] = ()
@@ -202,8 +210,8 @@ class SqlStore:
     def columns(self, run_id: str) -> Columns:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            if (kept := kept_columns(session, run)) is not None:
-                return kept
+            if (columns := kept.kept_columns(session, run)) is not None:
+                return columns
             suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
             return read_columns(session, run, json.loads(suite))
 
@@ -214,8 +222,8 @@ class SqlStore:
     def checks(self, run_id: str) -> Checks:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            kept = kept_checks(session, run)
-            return read_checks(session, run) if kept is None else kept
+            checks = kept.kept_checks(session, run)
+            return read_checks(session, run) if checks is None else checks
 
     def items(self, run_id: str) -> Iterator[tuple[int, tuple[Item, ...]]]:
         with self.database.reading() as session:
@@ -225,13 +233,13 @@ class SqlStore:
     def contents(self, run_id: str) -> Contents:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-        return kept_contents(self.database.reading, run) or read_contents(self.database.reading, run)
+        return kept.kept_contents(self.database.reading, run) or read_contents(self.database.reading, run)
 
     def answer_digests(self, run_id: str) -> np.ndarray:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            kept = kept_digests(session, run)
-            return read_answer_digests(session, run) if kept is None else kept
+            digests = kept.kept_digests(session, run)
+            return read_answer_digests(session, run) if digests is None else digests
 
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         with self.database.reading() as session:
