@@ -41,7 +41,6 @@ BROKEN = {
     "bomb": (gzip_bomb(50_000_000), "too_large: the body is larger than max_bytes (10,000,000 bytes)"),
     "endless": (endless(), "too_large: the body is larger than max_bytes (10,000,000 bytes)"),
     "trickle": (endless(b" ", pause=0.05), "timeout: no answer within 1 s"),
-    "endless_headers": (Behaviour(raw=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n" * 100), "garbage: 127.0.0.1"),
     "away": (redirect("http://elsewhere.invalid/"), "redirect: answered 302, a redirect to another host"),
     "bad_utf8": (invalid_utf8(), "bad_encoding: the body is not utf-8 text: byte 15 cannot be read"),
     "cut_gzip": (
