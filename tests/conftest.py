@@ -8,8 +8,11 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
-_AT_LENGTH = ("test_kill_and_resume.py", "test_case_sources.py", "test_html_pictures.py", "test_cards_readers.py")
-"""Files whose tests take their time over our own work: killed processes, memory, large pages, the readers of photos."""
+_AT_LENGTH = (
+    *("test_kill_and_resume.py", "test_case_sources.py", "test_html_pictures.py", "test_cards_readers.py"),
+    *("test_audit.py", "test_experiment_command.py", "test_spans_suite.py", "test_review_runner.py"),
+)
+"""Files whose tests take their time over our own work: killed processes, memory, large pages, whole suites."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
