@@ -8,12 +8,19 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+_AT_LENGTH = (
+    *("test_kill_and_resume.py", "test_case_sources.py", "test_html_pictures.py", "test_cards_readers.py"),
+    *("test_audit.py", "test_experiment_command.py", "test_spans_suite.py", "test_review_runner.py"),
+)
+"""Files whose tests take their time over our own work: killed processes, memory, large pages, whole suites."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is run with the newest versions of the dependencies alone: it looks for faults of ours, at length.
 
     Every other test, and so every use of a dependency that they have, is run with the lowest versions as well.
     """
     for item in items:
-        looks_at_length = is_hypothesis_test(getattr(item, "function", None))
+        looks_at_length = is_hypothesis_test(getattr(item, "function", None)) or item.path.name in _AT_LENGTH
         if looks_at_length or item.get_closest_marker("browser") or item.path.parent.name == "docs":
             item.add_marker("once")

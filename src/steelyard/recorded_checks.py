@@ -13,13 +13,14 @@ from steelyard.suite.model import SuiteModel
 def checked_sample(suite: SuiteModel, one: RecordedSample, repeat: int, created_at: float) -> Sample:
     """The sample with the score that its checks give: the share that passed, those that did not run among all.
 
-    Where one did not run and none failed, nobody can tell what the answer was worth: no reading, and not a zero.
+    Without a check, or where one did not run and none failed, nobody can tell what the answer was worth: no reading,
+    and not a zero.
     """
     checks = one.checks or ()
     states = {check.state for check in checks}
-    if CheckState.NOT_RUN in states and CheckState.FAILED not in states:
+    if not checks or (CheckState.NOT_RUN in states and CheckState.FAILED not in states):
         return _unread(one, repeat, created_at)
-    score = sum(check.state is CheckState.PASSED for check in checks) / len(checks) if checks else 0.0
+    score = sum(check.state is CheckState.PASSED for check in checks) / len(checks)
     weighed = next((component for component in suite.components if component.name == EXPECT), None)
     return Sample(
         case_id=one.case.id,
@@ -40,8 +41,8 @@ def checked_sample(suite: SuiteModel, one: RecordedSample, repeat: int, created_
 
 
 def _unread(one: RecordedSample, repeat: int, created_at: float) -> Sample:
-    why = next(check.detail for check in one.checks or () if check.state is CheckState.NOT_RUN)
-    failure = Failure("recorded", why or "not every check ran")
+    why = next((check.detail for check in one.checks or () if check.state is CheckState.NOT_RUN), one.failure)
+    failure = Failure("recorded", why or ("not every check ran" if one.checks else "no check was recorded"))
     return Sample(
         case_id=one.case.id,
         variant="",

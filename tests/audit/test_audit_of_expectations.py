@@ -34,7 +34,7 @@ def suite_of(folder, *expected, **more):
     data = {
         "suite": "shelf",
         "cases": "cases.json",
-        "target": {"http": {"url": "http://localhost:9/", "json": "input"}},
+        "target": {"http": {"url": "http://localhost:9/", "json": "input", "expect_errors": {"status": "4xx"}}},
         "answer": {"schema": SCHEMA},
         "expect": EXPECT,
         "gates": ["cases.held >= 80 %"],

@@ -99,7 +99,15 @@ TOO_LARGE = "the body is larger than max_bytes (10,000,000 bytes) and was not re
         (redirect("//elsewhere.invalid/"), "redirect", False, "a redirect to another host (elsewhere.invalid:80)"),
         (raw("HTTP/1.1 200 OK", "Content-Length: -5", body=BODY), "garbage", True, "not HTTP"),
         (raw("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=b"zz\r\n"), "garbage", True, "not HTTP"),
-        (Behaviour(raw=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n" * 100), "garbage", True, "Too many headers"),
+        pytest.param(
+            *(
+                Behaviour(raw=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n" * 100),
+                "garbage",
+                True,
+                "Too many headers",
+            ),
+            marks=pytest.mark.once,  # older versions of aiohttp count no headers: there the timeout of the call ends it
+        ),
         (Behaviour(raw=b"HTTP/1.1 200 OK\r\nX: ", raw_again=b"a" * 65_536), "garbage", True, "not HTTP"),
         (Behaviour(raw=b"HTTP/1.1 200 OK\r\nX: a\r\n"), "cut", True, "before the answer was complete"),
         (packed("gzip", gzip.compress(b"0" * 50_000_000), status=404), "http_404", False, "answered 404: 0000"),
