@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.server import endpoint
+from bench.server import endpoint, lone_call
 from bench.suites import write_suite
 
 _HTTP = '{{http: {{url: "{url}/ask", json: {{text: "{{{{ input.text }}}}"}}, answer: answer}}}}'
@@ -69,6 +69,7 @@ def repeats(folder: Path, cases: int, each: int, rounds: int) -> None:
     ideal = n * delay / concurrency
     walls, bares = [], []
     with endpoint(delay) as url:
+        lone = lone_call(url)
         suite = write_suite(folder / "repeats", cases, _HTTP.format(url=url), each)
         for turn in range(rounds):
             bares.append(_child("bench.bare", url, n, concurrency)["wall"])
@@ -79,6 +80,10 @@ def repeats(folder: Path, cases: int, each: int, rounds: int) -> None:
             print(f"      bare {bares[-1]:.2f} s, steelyard {walls[-1]:.2f} s, of it CPU {ours['cpu']:.2f} s")
     ratio, bare = median(walls) / ideal, median(bares) / ideal
     print(f"      the answers alone {ideal:.2f} s; a bare aiohttp loop {bare:.2f} x that, steelyard {ratio:.2f} x")
+    real = n * lone / concurrency
+    print(
+        f"      a lone call takes {lone * 1000:.1f} ms, all of them so {real:.2f} s: {median(walls) / real:.2f} x that"
+    )
     what = f"{cases} cases x {each} repeats of a 20 ms service at concurrency 50"
     _line(what, f"{ratio:.2f} x", "<= 1.2 x ideal", ratio <= 1.2)
 

@@ -16,6 +16,7 @@ from steelyard.engine.drawn_plan import DrawnPlan, asks_until
 from steelyard.engine.health import Health
 from steelyard.engine.interleaved import Arm, Interleaved, Pairs, Together
 from steelyard.engine.options import RunOptions
+from steelyard.engine.own_loop import in_own_loop
 from steelyard.engine.owner import is_alive
 from steelyard.engine.pace import Purse
 from steelyard.engine.progress import Progress, Silent
@@ -28,7 +29,7 @@ from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
 from steelyard.store.ids import new_run_id
 from steelyard.suite.model import Limits, SuiteModel
-from steelyard.weighing import Begun, Prepared, after_the_run, finish, in_own_loop, prepare, taken_up
+from steelyard.weighing import Begun, Prepared, after_the_run, finish, prepare, taken_up
 
 Suites = tuple[SuiteModel, SuiteModel]
 Headers = tuple[RunHeader, RunHeader]

@@ -5,12 +5,9 @@ The command line and the Python API both go through here, so that they cannot di
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import contextlib
 import math
 import os
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,6 +18,7 @@ from steelyard.analysis.stored import summarise_stored
 from steelyard.engine.health import Health
 from steelyard.engine.judges import Judges
 from steelyard.engine.options import RunOptions, load_of
+from steelyard.engine.own_loop import in_own_loop
 from steelyard.engine.owner import myself
 from steelyard.engine.plan import Plan
 from steelyard.engine.progress import Progress, Silent
@@ -352,26 +350,6 @@ def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]
     asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
     judge = earlier.signature.get("judge") if asked else None
     return signature(suite, earlier.target, prompts=earlier.signature["prompts"], judge=judge)
-
-
-def in_own_loop(coroutine: Any) -> Any:
-    """Run to the end, also when the caller (a notebook) is inside a running loop already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
-
-    def work() -> None:
-        try:
-            outcome.set_result(asyncio.run(coroutine))
-        except BaseException as error:  # noqa: BLE001 - raised again where the run was asked for
-            outcome.set_exception(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    return outcome.result()
 
 
 def _plain(data: Any) -> Any:

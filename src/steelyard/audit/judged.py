@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Any
 from steelyard.audit.injections import INJECTIONS, Injection
 from steelyard.audit.obedient import Proof, obedient, obey
 from steelyard.audit.probes import ProbeMaker
+from steelyard.engine.own_loop import in_own_loop
 from steelyard.errors import TargetFailure
 from steelyard.judging.asking import rules_judges
 from steelyard.judging.fence import new_fence, visible
@@ -114,7 +114,7 @@ def recorded_answers(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Cas
     """The suite's recorded answers to these cases; none when its target would have to be asked."""
     if suite.target.kind != "recorded":
         return []
-    return asyncio.run(_replayed(suite, cases))
+    return in_own_loop(_replayed(suite, cases))
 
 
 async def _replayed(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Case, str]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from steelyard.engine.costs import spent
 from steelyard.engine.journal import Journal
 from steelyard.engine.judges import Judges
+from steelyard.engine.own_loop import in_own_loop
 from steelyard.engine.pace import Closed, Purse
 from steelyard.engine.sample import Weighing
 from steelyard.errors import UserMistake
@@ -47,6 +48,11 @@ class BoughtCalls(Journal):
         data = self._store.cached(self._key(part))
         return None if data is None else attempt_from(data)
 
+    @property
+    def any_bought(self) -> bool:
+        """True when a call was made, and not all of them were known."""
+        return bool(self.keys)
+
     def _key(self, part: str) -> str:
         return f"rejudge/{self._name}/{part}"
 
@@ -82,7 +88,7 @@ class Rejudging:
     def ask(self, limits: Limits, env: Mapping[str, str], max_cost: float | None) -> Rejudged:
         """Let the judge read the answers until all are read or the budget is spent."""
         _insist_on_price(self._judge, max_cost)
-        return asyncio.run(self._ask(limits, env, Purse(max_cost)))
+        return in_own_loop(self._ask(limits, env, Purse(max_cost)))
 
     async def _ask(self, limits: Limits, env: Mapping[str, str], purse: Purse) -> Rejudged:
         suite, result = self._suite, Rejudged()
@@ -113,12 +119,14 @@ class Rejudging:
 
     async def _read(self, place: int, judges: Judges, purse: Purse, result: Rejudged) -> None:
         weighing, known = self._weighings[place], False
+        calls = self._calls(weighing)
         purse.started()
         self._under_way += 1
         try:
             if weighing.to_judge is not None:
-                await judges.judge(weighing, self._calls(weighing), purse)
-            known = spent(weighing.sample) is not None
+                await judges.judge(weighing, calls, purse)
+            # What was bought earlier costs nothing now, and says nothing about the price of the next call.
+            known = calls.any_bought and spent(weighing.sample) is not None
             result.samples[place] = weighing.sample
         except Closed:
             result.stopped = f"the spending limit of {purse.limit:g} is reached"

@@ -16,7 +16,8 @@ from steelyard.suite.case import Case
 
 _GROUP = 200
 _MANY = 8
-_PATIENCE = 0.02
+_PATIENCE = 0.05
+"""Seconds in which groups gather while answers come thick and fast."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from steelyard.scoring.check_base import Answered
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.judged import JUDGE, read_judgement
 from steelyard.scoring.normalise import as_text, has_phrase, normalise
+from steelyard.scoring.recent import Recent
 from steelyard.scoring.said import said_scores
 from steelyard.scoring.stability import items_of
 from steelyard.suite.case import Case
@@ -93,6 +94,7 @@ class Weigher:
         scorers = [scorer for _, scorer in self.components]
         self._expect = next((scorer for scorer in scorers if isinstance(scorer, Expectations)), None)
         self._stability = suite.stability
+        self._recent: Recent[Weighed] = Recent()
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
 
     def weigh(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Weighed:
@@ -101,6 +103,11 @@ class Weigher:
         `status` is the HTTP status it came with. A case that expects an error is not held against the schema. JSON that
         was `cut_off` at the limit of tokens is not mended: whatever is missing was never said.
         """
+        said = (text, status, cut_off)
+        known = self._recent.get(case, said)
+        return self._recent.keep(case, said, self._weighed(text, case, status, cut_off)) if known is None else known
+
+    def _weighed(self, text: str, case: Case, status: int | None, cut_off: bool) -> Weighed:
         if self._judge is not None and not text.strip():
             return self._malformed(text, case, ["the answer is empty: there is nothing to judge"])
         expects_error = self.expects_error(case)

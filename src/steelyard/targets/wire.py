@@ -123,11 +123,15 @@ class Wire:
         promised = response.content_length
         if promised is not None and promised > most:
             raise _too_large(most, response.status)
-        unpacker = Unpacker(response.headers.get("Content-Encoding", ""), response.status)
+        packing, content = response.headers.get("Content-Encoding"), response.content
+        if packing is None and content.is_eof() and content.total_bytes <= most:
+            # A small body comes in one piece with its head.
+            return content.read_nowait(), time.perf_counter() if content.total_bytes else None
+        unpacker = Unpacker(packing or "", response.status)
         came: float | None = None
         parts: list[bytes] = []
         size = 0
-        while data := await response.content.readany():
+        while data := await content.readany():
             came = came or time.perf_counter()
             part = unpacker.feed(data, most - size)
             size += len(part)
@@ -135,7 +139,7 @@ class Wire:
                 raise _too_large(most, response.status)
             parts.append(part)
         unpacker.finish()
-        return parts[0] if len(parts) == 1 else b"".join(parts), came
+        return b"".join(parts), came
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> TargetFailure:
         body = b""

@@ -1,0 +1,84 @@
+"""A repeat that says the same is not weighed again; whatever could make a difference is weighed."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from steelyard.scoring import recent
+from steelyard.scoring.base import Reading, Scorer
+from steelyard.scoring.recent import Recent
+from steelyard.scoring.weigh import Weigher
+from steelyard.suite.case import Case
+from steelyard.suite.model import Component, SuiteModel, TargetSpec
+
+
+def case(truth: str = "oak") -> Case:
+    return Case(id="table", input={}, expected={"wood": truth})
+
+
+def test_the_same_answer_to_the_same_case_is_known() -> None:
+    kept: Recent[str] = Recent()
+    asked = case()
+    assert kept.get(asked, ("oak", 200, False)) is None
+    assert kept.keep(asked, ("oak", 200, False), "right") == "right"
+    assert kept.get(asked, ("oak", 200, False)) == "right"
+
+
+@pytest.mark.parametrize("said", [("Oak", 200, False), ("oak", 404, False), ("oak", 200, True), ("oak", None, False)])
+def test_another_text_status_or_cut_is_not_known(said: Any) -> None:
+    kept: Recent[str] = Recent()
+    asked = case()
+    kept.keep(asked, ("oak", 200, False), "right")
+    assert kept.get(asked, said) is None
+
+
+def test_a_case_of_the_same_name_with_another_truth_is_not_known() -> None:
+    kept: Recent[str] = Recent()
+    kept.keep(case("oak"), ("oak", 200, False), "right")
+    assert kept.get(case("elm"), ("oak", 200, False)) is None
+
+
+def test_no_more_than_a_few_hundred_are_kept_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "_MOST", 2)
+    kept: Recent[int] = Recent()
+    asked = case()
+    for number in range(3):
+        kept.keep(asked, (str(number), None, False), number)
+    assert [kept.get(asked, (str(number), None, False)) for number in range(3)] == [None, 1, 2]
+
+
+def test_a_very_long_answer_is_not_kept() -> None:
+    kept: Recent[int] = Recent()
+    asked = case()
+    longest = "x" * 50_000
+    kept.keep(asked, (longest, None, False), 1)
+    kept.keep(asked, (longest + "x", None, False), 2)
+    assert kept.get(asked, (longest, None, False)) == 1
+    assert kept.get(asked, (longest + "x", None, False)) is None
+
+
+class Counting(Scorer):
+    asked: ClassVar[list[Any]] = []
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        self.asked.append(answer)
+        return Reading(float(answer == case.expected["wood"]))
+
+    def truth(self, case: Case) -> Any:
+        return case.expected["wood"]
+
+
+def test_a_weigher_asks_its_scorers_once_for_repeats_and_again_for_all_else() -> None:
+    suite = SuiteModel(
+        name="s",
+        folder=Path(),
+        path="s",
+        cases=(),
+        target=TargetSpec("recorded", None),
+        components=(Component("wood", Counting()),),
+    )
+    weigher, oak, elm = Weigher(suite), case("oak"), case("elm")
+    said = [weigher.weigh(*one).score for one in [("oak", oak), ("oak", oak), ("elm", oak), ("oak", elm), ("oak", oak)]]
+    assert said == [1.0, 1.0, 0.0, 0.0, 1.0]
+    assert Counting.asked == ["oak", "elm", "oak"]
