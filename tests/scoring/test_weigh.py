@@ -12,7 +12,8 @@ from steelyard.scoring.base import Fault, Reading, Scorer
 from steelyard.scoring.keywords import KeywordsOrFuzzy
 from steelyard.scoring.money import MoneyRange
 from steelyard.scoring.text import Contains, Exact
-from steelyard.scoring.weigh import Weigher, says_unknown, truth_parts
+from steelyard.scoring.unknown import says_unknown, truth_parts
+from steelyard.scoring.weigh import Weigher
 from steelyard.scoring.years import YearRange
 from steelyard.suite.case import Case
 from steelyard.suite.model import AnswerShape, Band, Component, FindingKind, SuiteModel, TargetSpec, Threshold

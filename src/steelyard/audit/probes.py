@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from steelyard.audit.filling import filled, nulls, put
-from steelyard.scoring.weigh import Weigher, truth_parts
+from steelyard.scoring.unknown import truth_parts
+from steelyard.scoring.weigh import Weigher
 from steelyard.suite.case import Case
 from steelyard.suite.expectations import EXPECT
 from steelyard.suite.model import SuiteModel

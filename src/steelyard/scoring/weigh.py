@@ -16,10 +16,10 @@ from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.check_base import Answered
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.judged import JUDGE, read_judgement
-from steelyard.scoring.normalise import as_text, has_phrase, normalise
 from steelyard.scoring.recent import Recent
 from steelyard.scoring.said import said_scores
 from steelyard.scoring.stability import items_of
+from steelyard.scoring.unknown import unknown
 from steelyard.suite.case import Case
 from steelyard.suite.model import Component, SuiteModel
 from steelyard.suite.paths import MISSING, compile_path
@@ -28,18 +28,11 @@ from steelyard.suite.patterns import Unsearchable
 FORMAT: Final = "FORMAT"
 """The code of an answer that cannot be read or does not fit the schema."""
 
-UNKNOWN_WORDS: Final = (
-    "unknown", "not known", "unidentified", "not identified", "cannot be identified", "undetermined",
-    "cannot be determined", "not determined", "unattributed", "anonymous", "do not know", "don t know",
-)  # fmt: skip
-"""Any of these, as whole words, says in words that a thing is unknown."""
-
 _PRECISION: Final = 12
 """Decimals that count: 0.7 + 0.05 reaches 0.75 however the sum was rounded on the way."""
 _ROUNDING: Final = 10.0**-_PRECISION
 _FRACTIONS: Final = (0.0, 1.0)
 _LONGEST_QUOTE: Final = 300
-_MOST_UNKNOWN_WORDS: Final = 12
 _ERRORS: Final = 400
 """Statuses from here on are errors."""
 
@@ -152,7 +145,7 @@ class Weigher:
             if reading.metrics:
                 metrics[component.name] = reading.metrics
             if reading.value is None:
-                reading = _unknown(component, scorer, answer, case)
+                reading = unknown(component, scorer, answer, case)
             value = reading.value
             scores.append(Score(component.name, value, component.weight, note=reading.note, counts=reading.counts))
             if value is None:
@@ -331,34 +324,6 @@ def placed(component: Component, suite: SuiteModel) -> Any:
     return scorer.at(_as_path(component.name) if suite.answer.format == "json" else "")
 
 
-def says_unknown(value: Any) -> bool:
-    """True when the value says in words, and in few of them, that the thing is unknown; null or empty says nothing."""
-    words = normalise(as_text(value))
-    if not words or len(words.split()) > _MOST_UNKNOWN_WORDS:
-        return False
-    return any(has_phrase(words, phrase) for phrase in UNKNOWN_WORDS)
-
-
-def truth_parts(component: Component, scorer: Any, case: Case) -> dict[str, Any]:
-    """What a perfect answer holds for the component, by path into the answer; empty when it is skipped."""
-    parts: dict[str, Any] = scorer.truth_at(case)
-    if parts or component.when_unknown != "say_unknown":
-        return parts
-    return {scorer.answer or "": UNKNOWN_WORDS[0]}
-
-
-def _unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Reading:
-    """The reading by the component's declared policy for a case without truth."""
-    if component.when_unknown == "skip":
-        return Reading(None, note="the truth is unknown: taken out of the score")
-    if component.when_unknown == "say_unknown":
-        got = scorer.seen(answer)
-        said = says_unknown(got)
-        note = "says that it is unknown" if said else "the truth is unknown, and the answer does not say so"
-        return Reading(1.0 if said else 0.0, expected="unknown, said in words", got=got, note=note)
-    raise SuiteError([Mistake(f"case {case.id}: {_no_policy(component)}", file=case.source)])
-
-
 def _share(value: float, scale: tuple[float, float]) -> float:
     """The value as a fraction of its scale; ValueError, and so a broken scale, for what is not on it."""
     low, high = scale
@@ -378,10 +343,6 @@ def _checked(box: Box) -> Box:
     if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
         raise ValueError(f"gave {box!r}, which is no box: left, top, right and bottom as fractions")
     return box
-
-
-def _no_policy(component: Component) -> str:
-    return f"{component.name}: the truth is missing; give it, or declare when_unknown: skip or say_unknown"
 
 
 def _nothing_to_weigh(case: Case) -> list[Mistake]:
