@@ -1,5 +1,7 @@
 """What holds for every test."""
 
+from collections import defaultdict
+
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
@@ -18,9 +20,14 @@ _AT_LENGTH = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is run with the newest versions of the dependencies alone: it looks for faults of ours, at length.
 
-    Every other test, and so every use of a dependency that they have, is run with the lowest versions as well.
+    Every other test is run with the lowest versions as well; of one with many parameters, the first and the last.
     """
+    alike = defaultdict(list)
     for item in items:
+        alike[item.nodeid.partition("[")[0]].append(item)
         looks_at_length = is_hypothesis_test(getattr(item, "function", None)) or item.path.name in _AT_LENGTH
         if looks_at_length or item.get_closest_marker("browser") or item.path.parent.name == "docs":
+            item.add_marker("once")
+    for inner in (same[1:-1] for same in alike.values()):
+        for item in inner:
             item.add_marker("once")
