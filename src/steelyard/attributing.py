@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.analysis.attribution import attribute
+from steelyard.analysis.attribution import attribute_traced
 from steelyard.analysis.attribution_model import Attribution, Cause, Reweighed, Wanted
+from steelyard.analysis.attribution_terms import Traces
 from steelyard.analysis.compared_cases import CommonCases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import signed
@@ -68,8 +69,20 @@ def attribution_of(
 
     UserMistake when that cannot be read, or when a purchase is asked for that nobody could make.
     """
+    return traced_attribution_of(a, b, cases, suite=suite, purchase=purchase)[0]
+
+
+def traced_attribution_of(
+    a: StoredRun,
+    b: StoredRun,
+    cases: CommonCases,
+    *,
+    suite: str | None = None,
+    purchase: Purchase | None = None,
+) -> tuple[Attribution, Traces]:
+    """The same, with what every reading adds to each portion."""
     again = _Again(a, b, suite, purchase)
-    return attribute(a.run, b.run, cases, again.reweigh, again.identical)
+    return attribute_traced(a.run, b.run, cases, again.reweigh, again.identical)
 
 
 class _Again:
@@ -221,9 +234,10 @@ class _Again:
         for place, sample in done.samples.items():
             judge[places[place]] = reading_of(sample, by_pass=wanted.by_pass)
         failed = len(done.samples) - int((~np.isnan(judge)).sum())
-        if done.stopped:
-            told.untold[Cause.JUDGE] = f"{done.stopped}: {len(done.samples):,} of {len(places):,} answers were judged"
-        return replace(told, judge=judge, failed=failed)
+        stopped = done.stopped and f"{done.stopped}: {len(done.samples):,} of {len(places):,} answers were judged"
+        if stopped:
+            told.untold[Cause.JUDGE] = stopped
+        return replace(told, judge=judge, failed=failed, stopped=stopped)
 
     def _chosen(self, wanted: Wanted, told: Reweighed, most: int) -> Array:
         """Rows drawn at random, always the same and in the same order: a larger number buys only what is new."""

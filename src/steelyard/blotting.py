@@ -15,8 +15,8 @@ SHORTEST = 8
 class Blotter:
     """Replaces every secret of some length in a text: as it is, inside JSON, percent-encoded, and in base64."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        spellings = {spelling for secret in secrets if len(secret) >= SHORTEST for spelling in _spellings(secret)}
+    def __init__(self, secrets: Iterable[str], shortest: int = SHORTEST) -> None:
+        spellings = {spelling for secret in secrets if len(secret) >= shortest for spelling in _spellings(secret)}
         # Longest first, so that a secret inside a longer one leaves no rest behind.
         self._spellings = sorted(spellings, key=len, reverse=True)
 

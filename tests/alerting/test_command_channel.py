@@ -1,6 +1,7 @@
 """A program as a channel, and GitHub."""
 
 import json
+import os
 import sys
 
 import pytest
@@ -54,16 +55,31 @@ def test_a_program_that_is_not_there(tmp_path):
 
 def test_a_program_that_never_ends_is_ended_with_what_it_started(tmp_path):
     psutil = pytest.importorskip("psutil")
-    code = (
-        "import subprocess, sys, pathlib, time;"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
-        "pathlib.Path('child').write_text(str(child.pid)); time.sleep(60)"
-    )
-    outcome = send(python(code), place(tmp_path), patience=Patience(tries=1, each=1.5, in_all=5.0))
-    assert (outcome.state, outcome.detail) == ("failed", "no end after 1.5 s")
+    hangs = Command(argv=["sh", "-c", "sleep 60 & echo $! > child; sleep 60"])
+    outcome = send(hangs, place(tmp_path, PATH=os.environ["PATH"]), patience=Patience(tries=1, each=0.7, in_all=5.0))
+    assert (outcome.state, outcome.detail) == ("failed", "no end after 0.7 s")
     child = int((tmp_path / "child").read_text())
     _gone, alive = psutil.wait_procs([psutil.Process(child)], timeout=5) if psutil.pid_exists(child) else ([], [])
     assert alive == []
+
+
+def test_a_program_that_leaves_another_one_running_has_ended(tmp_path):
+    # What it leaves behind holds its outputs open until the test lets go of the file that it waits for.
+    left = "import pathlib, time\nwhile pathlib.Path('go on').exists(): time.sleep(0.01)"
+    (tmp_path / "go on").touch()
+    code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {left!r}])"
+    try:
+        outcome = send(python(code), place(tmp_path), patience=Patience(tries=1, each=10.0, in_all=12.0))
+    finally:
+        (tmp_path / "go on").unlink()
+    assert (outcome.state, outcome.tries) == ("sent", 1)
+
+
+def test_a_program_that_hangs_is_ended_before_everything_is_given_up(tmp_path):
+    outcome = send(python("import time; time.sleep(60)"), place(tmp_path), patience=Patience(in_all=5.2, to_end=5.0))
+    # Not "no end after 5.2 s": then this process could end before the program that it started.
+    assert (outcome.state, outcome.tries) == ("failed", 1)
+    assert outcome.detail.startswith("no end after 0.")
 
 
 def test_github_gets_annotations_and_a_summary(tmp_path):

@@ -109,6 +109,12 @@ def test_a_wrong_password_is_told_and_not_shown():
     assert outcome.detail == "the server says 535 [secret] is wrong"
 
 
+def test_a_short_password_is_not_shown_either():
+    with Mailbox(says={"AUTH": ["535 abc is wrong"]}) as box:
+        outcome = send(box, user="WHO", password="WORD", env={"WHO": "ada", "WORD": "abc"})
+    assert outcome.detail == "the server says 535 [secret] is wrong"
+
+
 def test_whoever_is_refused_is_named_and_the_others_get_it():
     with Mailbox(says={"RCPT": ["550 nobody", "250 ok"]}) as box:
         outcome = send(box)
@@ -118,8 +124,23 @@ def test_whoever_is_refused_is_named_and_the_others_get_it():
 
 def test_a_server_that_never_speaks_holds_nobody_up():
     with Mailbox(hangs=True) as box:
-        outcome = send(box, patience=Patience(tries=1, each=0.2, in_all=1.0))
+        outcome = send(box, patience=Patience(tries=1, each=0.2, in_all=5.0))
     assert (outcome.state, outcome.tries) == ("failed", 1)
+
+
+@pytest.mark.parametrize("verb", ["EHLO", "MAIL", "RCPT", "DATA"])
+def test_a_server_that_falls_silent_holds_nobody_up(verb):
+    with Mailbox(silent_at=verb) as box:
+        outcome = send(box, patience=Patience(tries=1, each=0.2, in_all=5.0))
+    assert (outcome.state, outcome.tries) == ("failed", 1)
+    assert "timed out" in outcome.detail
+
+
+@pytest.mark.parametrize("goodbye", [{"says": {"QUIT": ["500 what?"]}}, {"silent_at": "QUIT"}])
+def test_a_goodbye_that_goes_wrong_has_no_mail_sent_again(goodbye):
+    with Mailbox(**goodbye) as box:
+        outcome = send(box)
+    assert (outcome.state, outcome.tries, len(box.mails)) == ("sent", 1, 1)
 
 
 def test_nobody_there():

@@ -1,6 +1,8 @@
 """Webhooks against a real HTTP server on loopback."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -35,8 +37,21 @@ def test_a_webhook_gets_every_alert_as_json(server):
     (alert,) = seen.json["alerts"]
     assert alert["kind"] == "raised"
     assert alert["cause"] == "regression of pass_rate against release: pass_rate"
-    assert alert["since"] == {"run": "demo-2", "at": "2026-01-18 03:12 UTC"}
+    assert alert["since"] == {"run": "demo-2", "at": "2026-01-18T03:12:00Z"}
     assert alert["look"] == "steelyard compare @release demo-2"
+
+
+def test_every_key_of_the_json_is_documented():
+    page = (Path(__file__).parents[2] / "docs/reference/alerts.md").read_text().partition("### The JSON")[2]
+    whole, _, each = page.partition("Each of the `alerts`")
+    data = message(notice(reading=reading(quotes=(("got", "x"),)))).as_data()
+    assert set(data) == _keys(whole)
+    assert set(data["alerts"][0]) == _keys(each)
+
+
+def _keys(page):
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    return {key for row in rows for key in re.findall("`([a-z_]+)`", row)}
 
 
 def test_a_server_that_fails_is_asked_again(server):
@@ -75,18 +90,33 @@ def test_a_redirect_is_not_followed(server):
 
 def test_a_server_that_hangs_holds_nobody_up(server):
     server.on("/hook", slow(60))
-    patience = Patience(tries=3, first_wait=0.01, each=0.2, in_all=1.0)
+    patience = Patience(tries=3, first_wait=0.01, each=0.2, in_all=5.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert outcome.state == "failed"
     assert outcome.tries == 3
     assert "timed out" in outcome.detail
 
 
+def test_what_is_taken_is_not_sent_again_because_its_answer_never_ends(server):
+    from parts.loopback import Behaviour
+
+    server.on("/hook", Behaviour(endless=b"x", endless_pause=0.05))
+    patience = Patience(tries=3, first_wait=0.01, each=5.0, in_all=2.0)
+    outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
+    assert (outcome.state, outcome.tries, len(server.requests)) == ("sent", 1, 1)
+
+
+def test_a_name_in_an_address_is_refused_and_not_shown():
+    outcome = send(Webhook(url="HOOK"), message(), {"HOOK": "http://ada:open1@127.0.0.1/hook"})
+    assert (outcome.state, outcome.tries) == ("failed", 1)
+    assert outcome.detail == "$HOOK holds a name or password in its address: give a token"
+
+
 def test_one_that_trickles_for_ever_is_left_behind(server):
     from parts.loopback import Behaviour
 
     server.on("/hook", Behaviour(raw=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-Slow: 1\r\n", endless_pause=0.05))
-    patience = Patience(tries=1, each=5.0, in_all=0.3)
+    patience = Patience(tries=1, each=5.0, in_all=0.3, to_end=0.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert (outcome.state, outcome.detail) == ("failed", "no end after 0.3 s")
 
@@ -107,6 +137,9 @@ def test_a_server_that_says_the_secret_back_does_not_spread_it(server):
     server.on("/T0001/secretsecret", error(400, "nothing at T0001/secretsecret"))
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": address})
     assert outcome.detail == "HTTP 400: nothing at [secret]"
+    server.on("/T0001/secretsecret", error(400, "no hook secretsecret here"))
+    outcome = send(Webhook(url="HOOK"), message(), {"HOOK": address + "?x=1"})
+    assert outcome.detail == "HTTP 400: no hook [secret] here"
 
 
 @pytest.mark.parametrize(

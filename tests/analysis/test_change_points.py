@@ -44,6 +44,11 @@ def test_the_p_value_is_the_share_of_orders_that_can_be_cut_as_clearly():
     assert p == pytest.approx(exact, abs=0.012)
 
 
+def test_a_cut_near_the_end_counts_as_much_as_one_in_the_middle():
+    # At 15: (1 - 1.8 / 15) x sqrt(15 x 3 / 18) = 1.391; at 9: 4.8 / 9 x sqrt(9 x 9 / 18) = 1.131.
+    assert _cut(np.array([0.0] * 9 + [0.3] * 6 + [1.0] * 3), np.random.default_rng(1))[0] == 15
+
+
 def test_the_same_runs_give_the_same_answer():
     assert one([*LOW, *HIGH]) == one([*LOW, *HIGH])
 

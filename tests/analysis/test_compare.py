@@ -9,7 +9,9 @@ import pytest
 from parts.columns import Made, suite
 from parts.compared import compared
 from steelyard.analysis.compare import compare
-from steelyard.analysis.compare_model import Moved, Part, Standing, Why
+from steelyard.analysis.compare_model import MetricChange, Moved, Part, Standing, Why
+from steelyard.analysis.compared_figures import verdict_of
+from steelyard.analysis.model import Estimate
 from steelyard.records import Verdict
 from steelyard.suite.case import Case
 
@@ -462,3 +464,8 @@ def test_a_run_without_any_finding_has_none_in_every_section():
     found = compare(compared(clean), compared(marked, id="made-2", sections=["main"] * 8))
     assert [(each.section, each.a, each.b) for each in found.sections] == [("main", 0, 8)]
     assert found.not_compared == ()
+
+
+def test_a_p_value_on_the_line_proves_nothing():
+    change = MetricChange("x", "", "share", "higher", Estimate(0.5, 9), Estimate(0.6, 9), Estimate(0.1, 9))
+    assert (verdict_of(change, 0.05), verdict_of(change, 0.0499)) == (Moved.CANNOT_TELL, Moved.BETTER)

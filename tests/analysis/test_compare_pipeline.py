@@ -19,7 +19,7 @@ from steelyard.engine.options import RunOptions
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
 
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ROLES = ("style.look", "shot.type", "camera.angle")
 WORDS = ("fox", "grass", "dusk", "rain", "pan")
 SUITE = """\

@@ -15,7 +15,7 @@ from steelyard.analysis.compare import compare
 from steelyard.analysis.compare_model import Moved, Standing, Why
 
 SHARE = st.floats(0, 1) | st.sampled_from([0.0, 0.3, 0.75, 1.0])
-RELAXED = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 DESCRIBED = {
     "components": [
         {

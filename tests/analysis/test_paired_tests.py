@@ -52,6 +52,17 @@ def test_hundreds_of_cases_that_moved_get_the_paired_t_test():
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
 
 
+def test_what_no_drawn_pattern_reaches_is_not_held_at_one_of_ten_thousand():
+    # 39 up by 1, one down by 0.001: Hoeffding's bound is 2 exp(-38.999^2 / (2 x 39.000001)) = 6.9e-9.
+    moves = np.array([1.0] * 39 + [-0.001])
+    assert paired_mean(moves, ONES(40)).p == pytest.approx(2 * np.exp(-(38.999**2) / (2 * 39.000001)), rel=1e-6)
+
+
+def test_twelve_cases_prove_no_more_than_their_signs_could():
+    before = np.arange(12.0)
+    assert paired_quantile(before, 1.001 * before + 100, np.arange(12), 0.5).p == 2 * 0.5**12
+
+
 def test_cases_in_which_nothing_moved_prove_nothing():
     # 4 of 500 moved, all of them up: 2 of 16 sign patterns are as far out, whatever the other 496 say. The t-test
     # would give 0.045 here.

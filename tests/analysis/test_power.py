@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from parts.noisy_runs import add_run
+from parts.noisy_runs import SIGNATURE, add_run
 from steelyard.analysis.paired_tests import paired_rate, sign_flip_test, sign_test
 from steelyard.analysis.power import Design, cases_needed, designs, power, repeats_needed, smallest
 from steelyard.analysis.recorded_power import recorded_power
@@ -87,7 +87,7 @@ def shown(spread: Spread, design: Design, change: float, *, rate: bool) -> float
     return found / TIMES
 
 
-@pytest.mark.parametrize(("cases", "repeats"), [(15, 1), (40, 1), (40, 3)])
+@pytest.mark.parametrize(("cases", "repeats"), [(15, 1), (40, 3)])
 def test_the_smallest_change_of_the_average_is_shown_4_times_of_5(cases, repeats):
     design = Design(cases, repeats)
     change = smallest(SPREAD, design, rate=False)
@@ -186,7 +186,9 @@ def test_runs_that_are_no_readings_of_the_same_instrument_are_left_out(store):
     def scores() -> np.ndarray:
         return rng.random((12, 2))
 
-    add_run(store, 1, scores(), signature={"truth": "another"})
+    for number, part in enumerate(("truth", "scorers", "schema", "judge", "rules"), -4):
+        add_run(store, number, scores(), signature=SIGNATURE | {part: "another"})
+    add_run(store, 1, scores(), cached=True)
     add_run(store, 2, scores(), verdict=Verdict.INVALID)
     add_run(store, 3, scores(), rescored_from="demo-1")
     add_run(store, 4, scores())
@@ -194,7 +196,9 @@ def test_runs_that_are_no_readings_of_the_same_instrument_are_left_out(store):
     add_run(store, 6, scores())
     found = recorded_power(store, "demo")
     assert found.runs == ("demo-6", "demo-4")
-    assert sum(found.left_out.values()) == 4
+    assert found.left_out["with another truth, scorer or judge than the newest"] == 5
+    assert found.left_out["mostly answered from the cache"] == 1
+    assert sum(found.left_out.values()) == 9
     assert recorded_power(store, "demo", most_runs=1).runs == ("demo-6",)
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.analysis.sequential import (
@@ -18,6 +18,7 @@ from steelyard.analysis.sequential import (
 
 DIFFERENCES = st.lists(st.sampled_from([-1.0, -0.5, -0.1, 0.0, 0.2, 1.0]), min_size=2, max_size=25)
 ROUNDING = 1e-9
+few_examples = settings(max_examples=25)
 
 
 def pass_or_fail(draw, n):
@@ -39,8 +40,8 @@ NULLS = [pass_or_fail, any_score, seldom_and_far]
 def test_looking_after_every_case_finds_a_difference_where_there_is_none_in_at_most_5_of_100(differences):
     # What is summed up looks after every case, as the watch does; a test below holds one against the other.
     draw = np.random.default_rng(7)
-    found = sum(sequential_mean(differences(draw, 150)).decided_at is not None for _ in range(400))
-    assert found <= 0.05 * 400
+    found = sum(sequential_mean(differences(draw, 100)).decided_at is not None for _ in range(100))
+    assert found <= 0.05 * 100
 
 
 def test_a_fixed_test_looked_at_after_every_case_would_find_one_far_more_often():
@@ -48,23 +49,23 @@ def test_a_fixed_test_looked_at_after_every_case_would_find_one_far_more_often()
     draw = np.random.default_rng(7)
     n = np.arange(2, 151)
     found = 0
-    for _ in range(400):
+    for _ in range(200):
         x = any_score(draw, 150)
         mean, squares = np.cumsum(x)[1:] / n, np.cumsum(x * x)[1:]
         error = np.sqrt((squares / n - mean**2) / (n - 1))
         found += bool((np.abs(mean / error) > 1.98)[8:].any())
-    assert found > 0.15 * 400
+    assert found > 0.15 * 200
 
 
 @pytest.mark.parametrize(("skew", "mean"), [(0.3, 0.3), (0.05, -0.05)])
 def test_the_true_mean_lies_inside_at_all_looks_at_once(skew, mean):
     draw = np.random.default_rng(11)
     missed = 0
-    for _ in range(150):
+    for _ in range(60):
         x = np.where(draw.random(120) < abs(skew), math.copysign(1.0, mean), 0.0)
-        ends = [betting_interval(x[:n]) for n in (10, 30, 60, 120)]
+        ends = [betting_interval(x[:n]) for n in (10, 40, 120)]
         missed += any(not low <= mean <= high for low, high in ends)
-    assert missed <= 0.05 * 150
+    assert missed <= 0.05 * 60
 
 
 def capital(n, value=0.5):
@@ -92,6 +93,7 @@ def test_the_other_way_round_is_the_mirror_image():
     assert mirrored == pytest.approx((-high, -low))
 
 
+@few_examples
 @given(DIFFERENCES)
 def test_the_interval_is_all_values_that_no_gambler_has_excluded(differences):
     # Another way to compute it: the definition, value by value and stake by stake, without halving or logarithms.
@@ -110,6 +112,7 @@ def test_the_interval_is_all_values_that_no_gambler_has_excluded(differences):
         assert excluded == (difference < low + ROUNDING or difference > high - ROUNDING)
 
 
+@few_examples
 @given(DIFFERENCES, st.randoms())
 def test_the_order_does_not_matter_to_the_interval(differences, shuffle):
     turned = list(differences)
@@ -117,6 +120,7 @@ def test_the_order_does_not_matter_to_the_interval(differences, shuffle):
     assert betting_interval(np.array(turned)) == betting_interval(np.array(differences))
 
 
+@few_examples
 @given(DIFFERENCES)
 def test_what_is_watched_and_what_is_summed_up_decide_at_the_same_case(differences):
     watch, first = Watch(), None
@@ -152,6 +156,18 @@ def test_arms_that_are_close_are_the_same_once_both_margins_are_excluded():
     assert not any(without.add(0.0) for _ in range(200))
 
 
+def test_margins_that_were_excluded_at_two_moments_are_both_left_out():
+    # Above -0.2 is shown early, below 0.2 late, and by then the interval reaches beyond -0.2 again.
+    x = np.array([1.0] * 4 + [0.0] * 20 + [-1.0] * 9)
+    watch = Watch(same_within=0.2)
+    decided = [watch.add(one) for one in x]
+    assert (decided[-1], decided[-2]) == (True, False)
+    assert betting_interval(x)[0] < -0.2
+    found = sequential_mean(x, 0.2)
+    assert found.decided_at == len(x)
+    assert -0.2 < found.low < found.high < 0.2
+
+
 def test_below_two_differences_it_is_undefined():
     found = sequential_mean(np.array([1.0]))
     assert (found.low, found.high, found.p) == (None, None, None)
@@ -172,7 +188,7 @@ def test_a_mean_without_ends_lies_inside_at_all_looks_at_once(shape):
     n = np.arange(1, 601)
     radius = np.array([mixture_radius(int(k), 300) for k in n])
     missed = 0
-    for _ in range(600):
+    for _ in range(400):
         x = (
             draw.lognormal(0, 1, 600) - draw.lognormal(0, 1, 600)
             if shape == "symmetric"
@@ -183,7 +199,7 @@ def test_a_mean_without_ends_lies_inside_at_all_looks_at_once(shape):
         outside = np.abs(mean) > radius * spread
         missed += bool(outside[FEWEST_WITHOUT_ENDS - 1 :].any())
     # Asymptotic: of 1,500 simulations of the skewed ones 5.1 % missed.
-    assert missed <= 0.06 * 600
+    assert missed <= 0.06 * 400
 
 
 def test_a_mean_without_ends_is_undefined_for_few_differences_and_without_spread():

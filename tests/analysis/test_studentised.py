@@ -57,10 +57,17 @@ def test_what_has_no_spread_has_no_interval():
 
 
 def test_where_most_did_not_move_two_cases_are_added():
-    # 3 of 10 moved, by 0.2, 0.4 and -0.4: with one more at +0.4 and one at -0.4 there are 12 of mean 0.2 / 12.
-    moves = np.array([0.2, 0.4, -0.4] + [0.0] * 7)
+    # 3 of 10 moved, by 0.2, 0.3 and -0.3: the farthest of 3 is 3/4 of the way to the end, 0.4. With one more at +0.4
+    # and one at -0.4 there are 12 of mean 0.2 / 12.
+    moves = np.array([0.2, 0.3, -0.3] + [0.0] * 7)
     more = np.array([*moves, 0.4, -0.4])
-    assert mean_interval(moves, np.ones(10)) == pytest.approx(
+    expected = stats.t.interval(0.95, 11, more.mean(), stats.sem(more))
+    assert mean_interval(moves, np.ones(10)) == pytest.approx(expected, rel=1e-9)
+    # The same, each asked twice.
+    assert mean_interval(2 * moves, np.full(10, 2)) == pytest.approx(expected, rel=1e-9)
+    # On a scale that ends at 0.35 nothing moves farther.
+    more = np.array([*moves, 0.35, -0.35])
+    assert mean_interval(moves, np.ones(10), 0.35) == pytest.approx(
         stats.t.interval(0.95, 11, more.mean(), stats.sem(more)), rel=1e-9
     )
     # From 5 that moved on they are of average length: sqrt((4 x 0.01 + 0.16) / 5) = 0.2.
@@ -74,3 +81,24 @@ def test_where_most_did_not_move_two_cases_are_added():
 def test_one_direction_is_tested_exactly_however_many_cases_there_are():
     assert paired_mean(VALUES, np.ones(12)).p == 2 * 0.5**12
     assert math.isclose(paired_mean(np.linspace(1, 2, 50), np.ones(50)).p, 2 * 0.5**50)
+
+
+def test_five_and_two_hundred_cases_are_still_drawn_anew():
+    for values in (VALUES[-5:], np.random.default_rng(2).exponential(1, 200)):
+        student = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+        low, high = studentised(values, np.ones(len(values)))
+        assert low == pytest.approx(student[0], rel=1e-9)
+        assert high > student[1] + 1e-6
+
+
+def test_where_half_of_the_cases_moved_none_is_added():
+    moves = np.array([0.2, 0.3, -0.3, 0.1, 0.5, 0.2] + [0.0] * 6)
+    assert mean_interval(moves, np.ones(12)) == studentised(moves, np.ones(12))
+
+
+def test_a_share_of_repeats_never_moves_farther_than_all_of_them():
+    # One of 10 cases turned in all 3 repeats: the two that are added turned as far, and no farther.
+    moves = np.array([1.0] + [0.0] * 9)
+    more = np.array([*moves, 1.0, -1.0])
+    found = paired_mean(3 * moves, np.full(10, 3), 1.0)
+    assert (found.low, found.high) == pytest.approx(stats.t.interval(0.95, 11, more.mean(), stats.sem(more)), rel=1e-9)

@@ -27,6 +27,9 @@ def test_blocks_use_up_arms_of_unequal_shares_alike():
     assert block_sizes(0.5, 0.5) == (1, 1)
     assert block_sizes(0.9, 0.1) == (9, 1)
     assert block_sizes(0.25, 0.75) == (1, 3)
+    # 1.5 to 1: blocks of 2 and 1 would leave a quarter of the second arm waiting for ever.
+    assert block_sizes(0.6, 0.4) == (3, 2)
+    assert block_sizes(0.999, 0.001) == (100, 1)
     first, second = blocks(np.arange(7.0), np.array([10.0, 20.0, 30.0, 40.0]), (2, 1))
     # (0 + 1) / 2, (2 + 3) / 2, (4 + 5) / 2; the seventh and the fourth wait for partners.
     assert first.tolist() == [0.5, 2.5, 4.5]

@@ -12,14 +12,15 @@ from click.testing import CliRunner
 
 from parts.command import invoke, start_steelyard
 from parts.loopback import Loopback, json_answer, text_answer
-from parts.small_suite import write_suite
+from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good, serve, write_arms
+from steelyard.cli.ab_command import _without_resume
 from steelyard.cli.group import steelyard as group
 from steelyard.errors import SteelyardError
 from steelyard.records import RunState
 from steelyard.store.open import open_store
 
-N = 40
+N = 24
 
 
 @pytest.fixture
@@ -71,17 +72,17 @@ def test_a_better_arm_b_ends_with_0_and_a_worse_one_with_1(server, here):
 
 def test_arms_that_do_not_differ_end_with_4_and_with_0_when_so_close_counts_as_the_same(server, here):
     arms = serve(server, a=good, b=good)
-    path = write_arms(here / "s", server, 60)
+    path = write_arms(here / "s", server, 30)
     both = (*arms["a"], *arms["b"])
     assert "cannot tell: pass rate 100.0 % -> 100.0 %, +0.0 points" in invoke("ab", path, *both, code=4)
-    assert "the same for all that matters" in invoke("ab", path, *both, "--same-within", "15 points")
+    assert "the same for all that matters" in invoke("ab", path, *both, "--same-within", "25 points")
 
 
 def test_a_broken_arm_is_invalid_and_ends_with_3(server, here):
     arms = serve(server, b=lambda _: text_answer("out of order", status=500))
     path = write_arms(here / "s", server, 8, limits={"retries": 0})
     told = invoke("ab", path, *arms["a"], *arms["b"], code=3)
-    assert "arm B is a reading: 0 of 8 samples have a reading, its gates: INVALID" in " ".join(told.split())
+    assert "arm B is a reading: 0 of 8 samples have a reading; the run is INVALID" in " ".join(told.split())
 
 
 def test_it_stops_early_when_asked_to_and_says_so(server, here):
@@ -107,7 +108,7 @@ def test_kill_dash_nine_loses_nothing_and_the_decision_is_as_if_it_had_not_happe
     path = write_arms(tmp_path / "s", server, N)
     words = ("ab", path, *arms["a"], *arms["b"], "--concurrency", 4, "--json")
     process = start_steelyard(*words, cwd=tmp_path)
-    wait_for_requests(server, 30)
+    wait_for_requests(server, 16)
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
@@ -122,7 +123,8 @@ def test_kill_dash_nine_loses_nothing_and_the_decision_is_as_if_it_had_not_happe
     counts = asked(server)
     for (_, cases), arm in zip(before, ("/a", "/b"), strict=True):
         assert all(counts[arm, int(case[1:])] == 1 for case in cases)
-    assert sum(counts.values()) - 2 * N <= 4
+    # What was under way, or not written yet, at the moment of the kill is asked once more.
+    assert max(counts.values()) <= 2
 
     whole = json.loads(invoke(*words))
     assert {key: resumed[key] for key in ("decided", "quality")} == {key: whole[key] for key in ("decided", "quality")}
@@ -144,7 +146,7 @@ def test_ctrl_c_shows_no_decision_and_says_how_to_go_on(server, tmp_path):
     assert sum(len(cases) for _, cases in kept) == len(server.requests)
 
 
-def test_another_arm_than_then_is_not_resumed_and_an_ended_one_is_shown_again_without_a_call(server, here):
+def test_an_ended_one_is_shown_again_without_a_call_and_by_its_own_plan(server, here):
     arms = serve(server)
     path = write_arms(here / "s", server, 8)
     data = json.loads(invoke("ab", path, *arms["a"], *arms["b"], "--json"))
@@ -152,6 +154,25 @@ def test_another_arm_than_then_is_not_resumed_and_an_ended_one_is_shown_again_wi
     again = json.loads(invoke("ab", path, *arms["a"], *arms["b"], "--resume", data["plan"]["id"], "--json"))
     assert again == data
     assert len(server.requests) == before
+    told = refused("ab", path, *arms["a"], *arms["b"], "--resume", data["plan"]["id"], "--same-within", "30 points")
+    assert "was planned otherwise: leave --same-within out" in told
+
+
+def test_an_ab_that_is_not_the_same_any_more_is_not_resumed(server, here):
+    def priced(seen):
+        return json_answer({"answer": {"word": f"no {seen.json['number']}"}, "price": 1.0})
+
+    arms = serve(server, a=priced, b=priced)
+    path = write_suite(here / "s", n=8, target=http_target(server.base_url, usage={"cost": "price"}), gates=[])
+    invoke("ab", path, *arms["a"], *arms["b"], "--max-cost", 5.5, "--concurrency", 1, code=4)
+    before = len(server.requests)
+    assert "target" in refused("ab", path, *arms["a"], "--b", f"url={server.base_url}/c", "--resume")
+    assert len(server.requests) == before
+
+
+def test_how_to_go_on_is_told_without_what_it_went_on_with():
+    typed = ["ab", "s", "--resume", "words-ab-2", "--b", "model=x", "--resume=words", "--json", "--resume"]
+    assert _without_resume(typed) == ["ab", "s", "--b", "model=x", "--json"]
 
 
 def test_two_variants_are_compared_case_by_case(here):

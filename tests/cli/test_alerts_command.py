@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from parts.command import invoke, steelyard
+from parts.command import invoke, outputs
+from parts.github_runner import obeyed
 from parts.loopback import Loopback, error, json_answer
 from parts.small_suite import write_suite
 
@@ -54,14 +55,20 @@ def test_a_cause_is_told_once_and_its_end_once(folder, server, monkeypatch):
     assert second["since"]["run"] == first["run"]
     run(monkeypatch, 5, 1)
     assert kinds(server)[-1] == ["raised"]
+    over, again = (" ".join(told.split()) for told in invoke("alerts", "list", "words", "--all").split("#")[1:])
+    assert over.startswith("1 recovered: words: the gate pass_rate >= 90 % fails")
+    assert over.endswith(f"; over in {second['run']}")
+    assert again.startswith("2 open: words: the gate pass_rate >= 90 % fails")
+    assert "no run of a suite wrods here" in invoke("alerts", "list", "wrods", code=2)
 
 
-def test_the_exit_code_is_the_verdict_whatever_becomes_of_the_alerts(folder, server):
-    done = steelyard("run", ".", cwd=folder, env={"BAD": "5", "HOOK": server.url("/secretsecret")})
-    assert done.returncode == 1
-    assert "ALERT: the gate pass_rate >= 90 % fails" in done.stderr
-    assert "alerts NOT DELIVERED by webhook $HOOK after 1 try" in done.stderr
-    assert "secretsecret" not in done.stderr + done.stdout
+def test_the_exit_code_is_the_verdict_whatever_becomes_of_the_alerts(folder, server, monkeypatch):
+    monkeypatch.setenv("BAD", "5")
+    monkeypatch.setenv("HOOK", server.url("/secretsecret"))
+    report, said = outputs("run", ".", code=1)
+    assert "ALERT: the gate pass_rate >= 90 % fails" in said
+    assert "alerts NOT DELIVERED by webhook $HOOK after 1 try" in said
+    assert "secretsecret" not in said + report
     (listed,) = json.loads(invoke("alerts", "list", "--json"))
     assert [(each["state"], each["tries"]) for each in listed["deliveries"]] == [("failed", 1)]
     assert "NOT DELIVERED (raised) by webhook $HOOK" in invoke("alerts", "list")
@@ -80,6 +87,24 @@ def test_nobody_is_told_of_the_end_of_what_they_never_heard_of(folder, server, m
     run(monkeypatch, 5, 1)
     run(monkeypatch, 0, 0)
     assert len(server.requests) == 1
+
+
+def test_an_end_that_was_not_delivered_is_sent_after_the_next_run(folder, server, monkeypatch):
+    server.on("/hook", OK, error(400), OK)
+    for bad, code in ((5, 1), (0, 0), (0, 0), (0, 0)):
+        run(monkeypatch, bad, code)
+    assert kinds(server) == [["raised"], ["recovered"], ["recovered"]]
+    _, first, again = (seen.json["alerts"][0] for seen in server.requests)
+    assert again == first
+
+
+def test_a_store_that_was_moved_knows_what_was_told(folder, server, monkeypatch):
+    run(monkeypatch, 5, 1, "--store", "here.db")
+    (folder / "elsewhere").mkdir()
+    (folder / "here.db").rename(folder / "elsewhere/there.db")
+    run(monkeypatch, 6, 1, "--store", "elsewhere/there.db")
+    run(monkeypatch, 0, 0, "--store", "elsewhere/there.db")
+    assert kinds(server) == [["raised"], ["recovered"]]
 
 
 def test_json_stays_json(folder, monkeypatch):
@@ -153,9 +178,12 @@ def test_rules_and_channels_may_be_the_project_s(folder, server, monkeypatch):
     assert "*words*: the gate pass" in seen.json["text"]
 
 
-def test_a_mistake_in_the_project_file_costs_no_run(folder, server, monkeypatch):
-    (folder / "steelyard.yaml").write_text("alerts: {rules: [gate_fails]}")
-    assert "did you mean gate_failed?" in run(monkeypatch, 5, 2)
+def test_all_mistakes_in_the_project_file_are_told_at_once_and_cost_no_run(folder, server, monkeypatch):
+    (folder / "steelyard.yaml").write_text("alerts: {rules: [gate_fails], channels: [mial]}\nothers: 1\n")
+    told = run(monkeypatch, 5, 2)
+    assert "did you mean gate_failed?" in told
+    assert "did you mean mail?" in told
+    assert "steelyard.yaml:2: unknown key 'others'" in told
     assert not (folder / ".steelyard").exists()
 
 
@@ -168,6 +196,28 @@ def test_a_gate_that_is_declared_no_more_is_no_recovery(folder, server, monkeypa
     assert kinds(server) == [["raised"], ["withdrawn"]]
 
 
+def test_no_line_about_alerts_is_a_command_to_the_runner(folder, server, monkeypatch):
+    cases = (folder / "cases.jsonl").read_text().replace('"even"', '"##[error]pwned"')
+    alerts = {"rules": ["gate_failed"], "channels": [{"webhook": "HOOK"}, "github"]}
+    write_suite(folder, n=10, alerts=alerts, gates=["category.*.pass_rate >= 90 %"])
+    (folder / "cases.jsonl").write_text(cases)
+    (folder / "system.py").write_text(SYSTEM)
+    server.on("/hook", error(400, "##[error]pwned"))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    monkeypatch.setenv("BAD", "10")
+    _, said = outputs("run", ".", code=1)
+    # The two annotations that are ours, one for each category, and nothing else.
+    assert [each.level for each in obeyed(said)] == ["error", "error"]
+    assert "## [error]pwned" in said
+
+
+def test_after_a_run_it_is_said_that_nobody_can_tell_yet(folder):
+    write_suite(folder, n=10, alerts={"rules": ["regression", "latency_rise"]})
+    (folder / "system.py").write_text(SYSTEM)
+    assert "alerts: nobody can tell of 2 causes; steelyard alerts check words-" in outputs("run", ".")[1]
+
+
 def test_a_defect_in_alerts_is_told_and_fails_no_run(folder, monkeypatch):
     from steelyard.alerting import check
 
@@ -175,4 +225,4 @@ def test_a_defect_in_alerts_is_told_and_fails_no_run(folder, monkeypatch):
         raise RuntimeError("boom")
 
     monkeypatch.setattr(check, "check_run", broken)
-    run(monkeypatch, 0, 0)
+    assert "alerts could not be checked (RuntimeError: boom); try: steelyard alerts check" in outputs("run", ".")[1]

@@ -219,6 +219,52 @@ def test_all_at_once_in_every_view(bench, tmp_path):
             assert told in text, (name, told)
 
 
+def behind(*asked, code):
+    """What stands behind parts of the change, by metric; every one is what its readings come to."""
+    found = json.loads(invoke("compare", "LAST~1", "LAST", "--explain", *asked, "--json", code=code))["explained"]
+    assert all(each["agrees"] for each in found)
+    return {each["metric"]: each for each in found}
+
+
+def test_every_part_is_traced_to_the_readings_that_make_it(bench):
+    bench.weigh()
+    bench.weigh(cases=range(1, 50), truths={5: "said 5"}, answers={2: None, 40: "wrong"})
+    parts = points(bench.compared(code=4))
+    found = behind("why", code=4)
+    assert [name.removeprefix("why.") for name in found] == list(parts)
+    told = {name: [(row["case_id"], row["said"]) for row in each["behind"]] for name, each in found.items()}
+    assert told == {
+        "why.cases": [("c00", "only in A: 0")],
+        "why.availability": [("c02", "only in A: 0")],
+        "why.truth": [("c05", "0 -> 1")],
+        "why.system": [("c40", "1 -> 0")],
+    }
+    # 20 of 50 are right, 20 of 49 without c00, 20 of 48 without c02: each takes (0 - the mean without it) / n with it.
+    values = {name: each["behind"][0]["value"] for name, each in found.items()}
+    assert values == {
+        "why.cases": pytest.approx((20 / 49) / 50),
+        "why.availability": pytest.approx((20 / 48) / 49),
+        "why.truth": pytest.approx(1 / 48),
+        "why.system": pytest.approx(-1 / 48),
+    }
+    assert found["why.truth"]["excluded"] == [{"why": "adds nothing", "count": 47, "cases": []}]
+    assert list(behind("why.truth", code=4)) == ["why.truth"]
+    said = " ".join(invoke("compare", "LAST~1", "LAST", "--explain", "why.truth", code=4).split())
+    assert "why.truth = +2.1 points, n 48 cases" in said
+
+
+def test_a_part_that_is_not_there_is_told_with_those_that_are(bench):
+    bench.weigh()
+    bench.weigh(truths={5: "said 5"})
+    asked = ("compare", "LAST~1", "LAST", "--explain")
+    told = invoke(*asked, "why.judge", code=2)
+    assert "no part of the change is 'judge'; there are: why.truth, why.system" in told
+    assert "do not go together" in invoke(*asked, "why", "--no-attribution", code=2)
+    assert "do not go together" in invoke(*asked, "average", "--suite", "names", code=2)
+    (bench.folder / "names" / "suite.yaml").rename(bench.folder / "suite.yaml")
+    assert list(behind("why.truth", code=0)) == ["why.truth+system"]
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -307,6 +353,28 @@ def test_without_anchors_it_is_said_and_rejudging_buys_them_once(bench, judges):
     assert len(judges.requests) == asked + 8
 
 
+def test_what_one_judge_said_is_not_taken_for_another(bench, judges):
+    judges.by_model("judge-3", clarity(HARSH))
+    judged_run(bench.folder, judges, MILD)
+    judged_run(bench.folder, judges, HARSH, texts=fine(range(12)))
+    bench.compared("--rejudge", "3", "--yes", code=4)
+    judged_run(bench.folder, judges, "judge-3", texts=fine(range(12)))
+    asked = len(judges.requests)
+    invoke("compare", "LAST~2", "LAST", "--rejudge", "3", "--yes", code=4)
+    assert [request["model"] for request in judges.requests[asked:]] == ["judge-3"] * 3
+
+
+def test_a_judge_that_is_not_in_the_suite_any_more_is_not_asked(bench, judges):
+    judged_run(bench.folder, judges, MILD)
+    judged_run(bench.folder, judges, HARSH, texts=fine(range(12)))
+    asked = len(judges.requests)
+    path = bench.folder / "judged" / "suite.yaml"
+    path.write_text(path.read_text().replace(HARSH, "judge-9"))
+    told = invoke("compare", "LAST~1", "LAST", "--rejudge", "3", "--yes", code=2)
+    assert "is not in the suite any more" in told
+    assert len(judges.requests) == asked
+
+
 def test_identical_answers_are_not_bought(bench, judges):
     judged_run(bench.folder, judges, MILD)
     judged_run(bench.folder, judges, HARSH, texts=fine(range(4)))
@@ -315,6 +383,8 @@ def test_identical_answers_are_not_bought(bench, judges):
     assert len(judges.requests) == asked + 4
     assert (found["anchors"]["identical"], found["anchors"]["bought"]) == (8, 4)
     assert points(found) == {"judge": -50.0, "system": pytest.approx(100 / 12)}
+    traced = behind("why", "--rejudge", "12", "--yes", code=4)
+    assert (traced["why.judge"]["n_behind"], traced["why.system"]["n_behind"]) == (12, 4)
 
 
 def test_a_judge_that_is_code_reads_all_answers_again(bench):
@@ -341,6 +411,19 @@ def test_rejudging_keeps_to_its_budget_and_asks_before_it_spends(bench, judges):
     found = bench.compared("--rejudge", "8", "--yes", "--max-cost", "0.0004", code=4)
     assert len(judges.requests) == asked + 3
     assert found["anchors"]["bought"] == 3
+
+
+def test_what_was_bought_before_is_no_price_for_what_is_not(bench, judges):
+    judged_run(bench.folder, judges, MILD)
+    judged_run(bench.folder, judges, HARSH, texts=fine(range(12)))
+    bench.compared("--rejudge", "3", "--yes", code=4)
+    asked = len(judges.requests)
+    # Three come for nothing; there is room for one more of 0.00012, whatever the others cost.
+    found = bench.compared("--rejudge", "12", "--yes", "--max-cost", "0.0002", code=4)
+    assert len(judges.requests) == asked + 1
+    assert found["anchors"]["bought"] == 4
+    assert "the spending limit of 0.0002" in found["portions"][0]["told"]
+    assert "4 of 12 answers were judged" in found["portions"][0]["told"]
 
 
 def test_a_failing_judge_is_no_anchor(bench, judges):

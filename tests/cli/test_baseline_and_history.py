@@ -6,12 +6,19 @@ import json
 
 import pytest
 
-from parts.command import invoke, steelyard
+from parts.command import invoke, outputs, steelyard
 from parts.small_suite import write_suite
 
-RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
-WRONG = "def answer(case):\n    return {'word': 'no word %d' % case.input['number']}\n"
-SILENT = "def answer(case):\n    raise OSError('gone')\n"
+# What it answers is in a file beside it: the module is imported once.
+SYSTEM = """
+from pathlib import Path
+def answer(case):
+    said = Path(__file__).with_name('said.txt').read_text()
+    if not said:
+        raise OSError('gone')
+    return {'word': said % case.input['number']}
+"""
+RIGHT, WRONG, SILENT = "word %d", "no word %d", ""
 
 
 @pytest.fixture(scope="module")
@@ -19,12 +26,13 @@ def folder(tmp_path_factory):
     """Runs, oldest first: right (the baseline `release`), none answered."""
     folder = tmp_path_factory.mktemp("baselines")
     write_suite(folder / "words", n=12, gates=[])
-    for system, code in ((RIGHT, 0), (SILENT, 3)):
-        (folder / "words" / "system.py").write_text(system)
-        done = steelyard("run", "words", "--retries", 0, cwd=folder)
-        assert done.returncode == code, done.stdout + done.stderr
-    done = steelyard("baseline", "set", "LAST~1", "--name", "release", "--by", "ada", "--reason", "first", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    (folder / "words" / "system.py").write_text(SYSTEM)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for said, code in ((RIGHT, 0), (SILENT, 3)):
+            (folder / "words" / "said.txt").write_text(said)
+            invoke("run", "words", "--retries", 0, code=code)
+        invoke("baseline", "set", "LAST~1", "--name", "release", "--by", "ada", "--reason", "first")
     return folder
 
 
@@ -68,22 +76,30 @@ def test_a_run_against_a_baseline_that_does_not_exist_runs_nothing(in_folder):
     assert json.loads(invoke("runs", "--json")) == before
 
 
-def test_the_exit_code_says_how_it_compares(folder):
-    (folder / "words" / "system.py").write_text(WRONG)
-    done = steelyard("run", "words", "--against", "release", cwd=folder)
+def test_the_exit_code_says_how_it_compares(in_folder):
+    said = in_folder / "words" / "said.txt"
+    said.write_text(WRONG)
+    done = steelyard("run", "words", "--against", "release", cwd=in_folder)
     text = " ".join(done.stdout.split())
     assert done.returncode == 1, done.stderr
     assert "pass_rate >= @release: 100.0 % -> 0.0 %" in text
     assert "Against release (A, run words-" in text
     assert "WORSE B is worse" in text
-    gated = steelyard("gate", "LAST", "--against", "release", "--json", cwd=folder)
-    data = json.loads(gated.stdout)
-    assert (gated.returncode, data["verdict"], data["against"]["verdict"]) == (1, "FAIL", "worse")
+    data = json.loads(invoke("gate", "LAST", "--against", "release", "--json", code=1))
+    assert (data["verdict"], data["against"]["verdict"]) == ("FAIL", "worse")
     (gate,) = data["gates"]
     assert gate["baseline"] == data["against"]["a"]["id"]
-    (folder / "words" / "system.py").write_text(RIGHT)
-    again = steelyard("run", "words", "--against", "@release", "--json", cwd=folder)
-    assert (again.returncode, json.loads(again.stdout)["against"]["verdict"]) == (0, "same")
+    said.write_text(RIGHT)
+    assert json.loads(invoke("run", "words", "--against", "@release", "--json"))["against"]["verdict"] == "same"
+
+
+def test_a_baseline_of_a_part_is_told_so(in_folder):
+    (in_folder / "words" / "said.txt").write_text(RIGHT)
+    for limit, partial in ((5, True), (12, False)):
+        invoke("run", "words", "--limit", limit)
+        _, noted = outputs("baseline", "set", "LAST", "--name", "part")
+        assert ("it weighed a part of the suite alone" in noted) is partial
+    invoke("baseline", "remove", "part", "--reason", "seen")
 
 
 def test_a_gate_on_a_baseline_may_be_given_on_the_command_line(in_folder):
@@ -98,7 +114,7 @@ def test_history_by_name_and_by_folder(in_folder, tmp_path):
     assert [run["left_out"] for run in data["runs"]][:2] == ["", "INVALID"]
     assert json.loads(invoke("history", "words/suite.yaml", "--json")) == data
     page, text = tmp_path / "h.html", tmp_path / "h.md"
-    told = invoke("history", "words", "--by", "category", "--html", page, "--md", text)
+    told = invoke("history", "words", "--by", "category", "--html", page, "--markdown", text)
     assert (told.count("written: "), page.exists(), "even" in text.read_text()) == (2, True, True)
     assert "no runs of a suite 'nothing'" in invoke("history", "nothing", code=2)
-    assert "cannot write" in invoke("history", "words", "--md", "no/such/place.md", code=2)
+    assert "cannot write" in invoke("history", "words", "--markdown", "no/such/place.md", code=2)

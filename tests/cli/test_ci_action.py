@@ -10,12 +10,11 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from parts.command import steelyard
+from parts.command import invoke
 from parts.github_runner import run_action
 from parts.small_suite import write_suite
 
 ROOT = Path(__file__).parents[2]
-RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
 # Wrong from the tenth case on; what it answers and prints is meant for the runner.
 HOSTILE = """
 import sys
@@ -28,26 +27,44 @@ def answer(case):
     print("::warning::pwned by stderr", file=sys.stderr, end="")
     return {"word": "word %d" % number if number < 10 else SAID}
 """
-SILENT = "def answer(case):\n    raise OSError('gone')\n"
+
+
+EVIL = "c12 ::error title=pwned::%0A@team | <img src=x> ##[error]pwned"
+
+
+def repository(folder):
+    """A repository with a suite and a system that is right; the name of one case is meant for the runner, too."""
+    write_suite(folder / "evals/words", n=30)
+    cases = folder / "evals/words/cases.jsonl"
+    cases.write_text(cases.read_text().replace('"c12"', json.dumps(EVIL)))
+    (folder / "click.py").write_text("raise SystemExit('a module of the repository in the place of ours')")
+    return folder
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     """A snapshot of a run in which every case passed."""
-    folder = tmp_path_factory.mktemp("before")
-    write_suite(folder / "evals/words", n=30)
-    done = steelyard("run", "evals/words", "--save", "release.json", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    folder = repository(tmp_path_factory.mktemp("before"))
+    store = str(folder / "before.db")
+    invoke("run", folder / "evals/words", "--save", folder / "release.json", "--store", store)
     return (folder / "release.json").read_bytes()
 
 
 @pytest.fixture
 def checkout(tmp_path, base):
-    """A repository with a suite, a system that is right and the snapshot."""
-    folder = tmp_path / "repository"
-    write_suite(folder / "evals/words", n=30)
+    """The repository with the snapshot."""
+    folder = repository(tmp_path / "repository")
     (folder / "evals/release.json").write_bytes(base)
     return folder
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory, base):
+    """A checkout whose change breaks 20 of 30 cases, and what became of its job."""
+    folder = repository(tmp_path_factory.mktemp("change") / "repository")
+    (folder / "evals/release.json").write_bytes(base)
+    (folder / "evals/words/system.py").write_text(HOSTILE)
+    return folder, weigh(folder, baseline="evals/release.json", markdown="comment.md", junit="junit.xml")
 
 
 def weigh(checkout, **inputs):
@@ -59,7 +76,7 @@ def weigh(checkout, **inputs):
 
 
 def test_a_run_that_passes_ends_with_0_and_its_summary_says_how_it_compares(checkout):
-    done = weigh(checkout, baseline="evals/release.json", markdown="comment.md", junit="junit.xml", html="report.html")
+    done = weigh(checkout, baseline="evals/release.json", markdown="comment.md", junit="junit.xml")
     assert done.code == 0, done.stderr
     assert {name: done.outputs[name] for name in ("verdict", "exit-code", "moved")} == {
         "verdict": "PASS",
@@ -71,13 +88,11 @@ def test_a_run_that_passes_ends_with_0_and_its_summary_says_how_it_compares(chec
     assert "**Against release (A; this run is B): SAME**" in done.summary
     assert (checkout / "comment.md").read_text().strip() == done.summary.strip()
     assert ElementTree.parse(checkout / "junit.xml").getroot().get("failures") == "0"
-    assert "<html" in (checkout / "report.html").read_text()
     assert [(each.level, each.place) for each in done.shown] == [("notice", "evals/words/suite.yaml:")]
 
 
-def test_a_run_that_fails_is_annotated_at_its_cases_and_nothing_in_its_answers_is_obeyed(checkout):
-    (checkout / "evals/words/system.py").write_text(HOSTILE)
-    done = weigh(checkout, baseline="evals/release.json", markdown="comment.md")
+def test_a_run_that_fails_is_annotated_at_its_cases_and_nothing_in_its_answers_is_obeyed(failed):
+    checkout, done = failed
     assert done.code == 1, done.stderr
     assert (done.outputs["verdict"], done.outputs["exit-code"], done.outputs["moved"]) == ("FAIL", "1", "worse")
     # 20 of 30 cases broke: -66.7 points, and nothing but the system changed.
@@ -92,75 +107,57 @@ def test_a_run_that_fails_is_annotated_at_its_cases_and_nothing_in_its_answers_i
     assert "expected word 10, got ::error file=a,line=1,title=pwned::pwned ##[error]pwned" in cases[0].message
     assert "pwned by print" in done.stderr
     assert "pwned" in done.stdout
+    # 20 cases, the suite's gate, the one on the baseline, and the verdict.
+    assert ElementTree.parse(checkout / "junit.xml").getroot().get("failures") == "23"
 
 
-def test_nothing_foreign_is_rendered_in_the_comment(checkout):
-    (checkout / "evals/words/system.py").write_text(HOSTILE)
-    cases = checkout / "evals/words/cases.jsonl"
-    lines = [json.loads(line) for line in cases.read_text().splitlines()]
-    lines[12]["id"] = "c12 ::error title=pwned::%0A@team | <img src=x> ##[error]pwned"
-    cases.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = weigh(checkout, markdown="comment.md")
-    assert done.code == 1, done.stderr
+def test_nothing_foreign_is_rendered_in_the_comment(failed):
+    checkout, done = failed
     text = (checkout / "comment.md").read_text()
     assert not any(told in text for told in ("<b>@", "<img", "@team", "##[", "::error"))
     assert text.splitlines()[0] == "<!-- steelyard evals-words -->"
+    assert "**Why** &#8203;-66.7 points, all of it the system's" in text
+    assert text.strip() == done.summary.strip()
     named = [each for each in done.shown if "c12 " in each.properties["title"]]
     assert [each.place for each in named] == ["evals/words/cases.jsonl:13"]
     assert "::error title=pwned::%0A@team | <img src=x>" in named[0].properties["title"]
 
 
-def test_a_run_that_cannot_tell_ends_with_4(checkout):
-    write_suite(checkout / "evals/words", n=30, gates=["pass_rate >= 90 % with n >= 100"])
-    done = weigh(checkout)
-    assert (done.code, done.outputs["verdict"], done.outputs["exit-code"]) == (4, "AMBIGUOUS", "4")
-    assert [each.level for each in done.shown] == ["error"]
+@pytest.fixture
+def python(checkout):
+    """In the place of Python, a program that notes what it is asked for."""
+    found = checkout / "python.sh"
+    found.write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$@" >> "{checkout}/asked.txt"\n')
+    found.chmod(0o755)
+    return str(found)
 
 
-def test_an_invalid_run_ends_with_3_whatever_the_job_fails_on(checkout):
-    (checkout / "evals/words/system.py").write_text(SILENT)
-    done = weigh(checkout, fail_on="invalid", options="--retries 0\n--limit 4\n", baseline="evals/release.json")
-    assert (done.code, done.outputs["verdict"]) == (3, "INVALID"), done.stderr
-    assert [each.level for each in done.shown] == ["error"] * 5
-    assert done.shown[1].properties["title"] == "words: c0: inconclusive"
-    assert "gone" in done.shown[1].message
-
-
-def test_a_broken_suite_ends_with_2_and_its_mistakes_are_annotated(checkout):
-    suite = checkout / "evals/words/suite.yaml"
-    text = suite.read_text()
-    suite.write_text(text.replace("gates:", "gaits:"))
-    line = 1 + suite.read_text().splitlines().index("gaits:")
-    done = weigh(checkout, markdown="comment.md")
-    assert (done.code, done.outputs) == (2, {"verdict": "", "exit-code": "2"})
-    assert [(each.level, each.place) for each in done.shown] == [("error", f"evals/words/suite.yaml:{line}")]
-    assert "nothing was weighed" in done.summary
-    assert "gaits" in (checkout / "comment.md").read_text()
-    assert (checkout / "comment.md").read_text().splitlines()[0] == "<!-- steelyard evals-words -->"
-
-
-def test_options_are_words_and_never_run(checkout):
-    done = weigh(
-        checkout,
-        working_directory="evals",
-        suite="words",
-        options="--limit 3\n\n  --only category=$(touch pwned) `id` *\n",
-        store="runs.db",
-    )
-    assert done.code == 2
-    assert "category=$(touch pwned) `id` *" in done.stderr
+def test_options_are_words_and_never_run(checkout, python):
+    options = "--limit 3\n\n  --only category=$(touch pwned) `id` *\n--cache\n"
+    done = weigh(checkout, working_directory="evals", suite="words", options=options, store="runs.db", python=python)
+    assert done.code == 0
+    where, *asked = (checkout / "asked.txt").read_text().splitlines()
+    assert where == str(checkout / "evals")
+    assert asked == [
+        *("-P", "-m", "steelyard", "ci", "--store=runs.db", "--fail-on=ambiguous"),
+        *("--limit", "3", "--only", "category=$(touch pwned) `id` *", "--cache", "--", "words"),
+    ]
     assert not list(checkout.rglob("pwned"))
 
 
-def test_the_install_step_installs_the_version_that_the_action_came_with(checkout):
-    python = checkout / "python.sh"
-    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >> asked.txt\n')
-    python.chmod(0o755)
-    inputs = {"suite": "evals/words", "python": str(python), "extras": "postgres,parquet", "baseline": "my *.json"}
+def test_the_install_step_installs_the_version_that_the_action_came_with(checkout, python):
+    names = ("target", "model", "base-url", "store", "markdown", "junit", "html", "save")
+    inputs = {"suite": "evals/words", "python": python, "extras": "postgres,parquet", "baseline": "my *.json"}
+    inputs |= {name: f"a {name}" for name in names}
     assert run_action(ROOT, checkout, inputs).code == 0
-    asked = (checkout / "asked.txt").read_text().splitlines()
-    assert asked[:5] == ["-m", "pip", "install", "--quiet", f"{ROOT}[postgres,parquet]"]
-    assert asked[5:] == ["-m", "steelyard", "ci", "--against=my *.json", "--fail-on=ambiguous", "--", "evals/words"]
+    asked = [line for line in (checkout / "asked.txt").read_text().splitlines() if line != str(checkout)]
+    assert asked[:6] == ["-P", "-m", "pip", "install", "--quiet", f"{ROOT}[postgres,parquet]"]
+    assert asked[6:] == [
+        *("-P", "-m", "steelyard", "ci"),
+        *("--target=a target", "--model=a model", "--base-url=a base-url", "--against=my *.json", "--store=a store"),
+        *("--markdown=a markdown", "--junit=a junit", "--html=a html", "--save=a save", "--fail-on=ambiguous"),
+        *("--", "evals/words"),
+    ]
 
 
 def test_the_example_workflow_gives_only_inputs_that_there_are():

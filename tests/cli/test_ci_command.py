@@ -6,18 +6,54 @@ import json
 
 import pytest
 
-from parts.command import invoke, steelyard
+from parts.command import invoke, outputs
+from parts.github_runner import OUTPUT, obeyed
 from parts.small_suite import write_suite
 from steelyard.cli.ci_command import command as ci
 from steelyard.cli.run_command import command as run
 
-WRONG = "def answer(case):\n    return {'word': 'no word ##[error] %d' % case.input['number']}\n"
+SYSTEM = """
+import json, pathlib
+from steelyard.errors import TargetFailure
+
+def answer(case):
+    said = pathlib.Path(__file__).with_name("said.txt").read_text()
+    if said == "FAILS":
+        raise TargetFailure("refused", "gone", retry=False)
+    return {"word": said % case.input["number"]}
+"""
+
+
+def write_words(folder, **more):
+    write_suite(folder / "words", n=12, **more)
+    (folder / "words/system.py").write_text(SYSTEM)
+
+
+def says(folder, text):
+    """From now on the system answers every case so."""
+    (folder / "words/said.txt").write_text(text)
+
+
+@pytest.fixture
+def job(folder, monkeypatch):
+    """The folder as the checkout of a GitHub job; its files are step and outputs."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
+        monkeypatch.setenv(name, str(folder / name))
+    return folder
+
+
+def given(job):
+    """The outputs of the step."""
+    found = OUTPUT.finditer((job / "GITHUB_OUTPUT").read_text())
+    return {each["name"]: each["value"] for each in found}
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A working folder with a suite of twelve cases that all pass, outside of GitHub."""
-    write_suite(tmp_path / "words", n=12)
+    write_words(tmp_path)
+    says(tmp_path, "word %d")
     monkeypatch.chdir(tmp_path)
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
@@ -25,26 +61,25 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_outside_of_github_there_are_files_and_an_exit_code_and_no_commands(folder):
-    done = steelyard("ci", "words", "--junit", "j.xml", "--markdown", "c.md", "--html", "r.html", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert "::" not in done.stderr
-    assert "written: j.xml\nwritten: c.md\nwritten: r.html\n" in done.stdout
+    report, said = outputs("ci", "words", "--junit", "j.xml", "--markdown", "c.md", "--html", "r.html")
+    assert "::" not in said
+    assert "written: j.xml\nwritten: c.md\nwritten: r.html\n" in report
     assert all((folder / name).stat().st_size for name in ("j.xml", "c.md", "r.html"))
 
 
 def test_a_suite_that_could_never_fail_is_refused_before_anything_is_run(folder):
-    write_suite(folder / "words", n=12, gates=[])
+    write_words(folder, gates=[])
     assert "this step could never fail: declare `gates`" in invoke("ci", "words", code=2)
     assert not (folder / ".steelyard").exists()
     invoke("ci", "words", "--fail-on", "invalid")
 
 
 def test_a_milder_verdict_than_the_job_fails_on_ends_with_0(folder):
-    write_suite(folder / "words", n=12, gates=["pass_rate >= 90 % with n >= 100"])
+    write_words(folder, gates=["pass_rate >= 90 % with n >= 100"])
     assert json.loads(invoke("ci", "words", "--json", code=4))["verdict"] == "AMBIGUOUS"
     report = json.loads(invoke("ci", "words", "--json", "--fail-on", "fail"))
     assert (report["verdict"], report["exit_code"]) == ("AMBIGUOUS", 0)
-    write_suite(folder / "words", n=12, gates=["average <= 10 %"])
+    write_words(folder, gates=["average <= 10 %"])
     invoke("ci", "words", "--fail-on", "fail", code=1)
     invoke("ci", "words", "--fail-on", "invalid")
 
@@ -62,12 +97,9 @@ def released(folder):
 
 
 def test_a_snapshot_file_is_held_against_and_not_put_into_the_store(released):
-    (released / "words/system.py").write_text(WRONG)
+    says(released, "no word %d")
     for command in ("ci", "run"):
-        # A process of its own: Python keeps the system that it has imported.
-        done = steelyard(command, "words", "--against", "release.json", cwd=released)
-        told = " ".join(done.stdout.split())
-        assert done.returncode == 1, done.stderr
+        told = " ".join(invoke(command, "words", "--against", "release.json", code=1).split())
         assert "pass_rate >= @release: 100.0 % -> 0.0 %" in told
         assert "Against release (A, run words-" in told
     assert len(json.loads(invoke("runs", "--json"))) == 2
@@ -76,7 +108,7 @@ def test_a_snapshot_file_is_held_against_and_not_put_into_the_store(released):
 
 
 def test_gates_on_a_baseline_are_held_against_the_file_of_its_name(released):
-    write_suite(released / "words", n=12, gates=["category.*.pass_rate >= release - 3 points"])
+    write_words(released, gates=["category.*.pass_rate >= release - 3 points"])
     report = json.loads(invoke("ci", "words", "--against", "release.json", "--json"))
     # Two categories, and the pass rate of all that --against asks for by itself.
     assert [gate["verdict"] for gate in report["gates"]] == ["PASS"] * 3
@@ -120,9 +152,8 @@ def test_cases_that_passed_in_the_baseline_come_first(folder):
 
 def test_a_comment_fits_however_long_the_answers_are(released):
     # Every sign of the answers is written as six in Markdown.
-    (released / "words/system.py").write_text("def answer(case):\n    return {'word': '<' * 50_000}\n")
-    done = steelyard("ci", "words", "--against", "release.json", "--markdown", "c.md", cwd=released)
-    assert done.returncode == 1, done.stderr
+    says(released, "<" * 50_000 + "%d")
+    invoke("ci", "words", "--against", "release.json", "--markdown", "c.md", code=1)
     comment = (released / "c.md").read_text()
     assert len(comment) < 65_536
     assert "everything that changed" in comment
@@ -130,31 +161,77 @@ def test_a_comment_fits_however_long_the_answers_are(released):
 
 
 def test_json_stays_json_in_a_github_job_and_holds_no_command(folder):
-    (folder / "words/system.py").write_text(WRONG)
-    done = steelyard("ci", "words", "--json", "--github", cwd=folder)
-    assert done.returncode == 1
-    report = json.loads(done.stdout)
+    says(folder, "no word ##[error] %d")
+    printed, said = outputs("ci", "words", "--json", "--github", code=1)
+    report = json.loads(printed)
     assert (report["verdict"], report["exit_code"]) == ("FAIL", 1)
-    assert "##[" not in done.stdout
+    assert "##[" not in printed
     assert "no word ##[error] 1" in json.dumps(report)
     # Without GITHUB_WORKSPACE the working folder is the repository.
-    assert "::error file=words/cases.jsonl,line=1,title=words%3A c0%3A failed::" in done.stderr
+    assert "::error file=words/cases.jsonl,line=1,title=words%3A c0%3A failed::" in said
 
 
-def test_a_job_whose_summary_cannot_be_written_keeps_its_verdict(folder):
-    env = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "nowhere/s", "GITHUB_OUTPUT": "nowhere/o"}
-    done = steelyard("ci", "words", cwd=folder, env=env)
-    assert done.returncode == 0
-    assert "note: the step summary could not be written" in done.stderr
-    assert "note: the outputs of the step could not be written" in done.stderr
+def test_a_run_that_cannot_tell_ends_with_4(job):
+    write_words(job, gates=["pass_rate >= 90 % with n >= 100"])
+    _, said = outputs("ci", "words", code=4)
+    assert (given(job)["verdict"], given(job)["exit-code"]) == ("AMBIGUOUS", "4")
+    assert [each.level for each in obeyed(said)] == ["error"]
+
+
+def test_an_invalid_run_ends_with_3_whatever_the_job_fails_on(job, released):
+    says(job, "FAILS")
+    options = ("--fail-on", "invalid", "--retries", 0, "--limit", 4, "--against", "release.json")
+    _, said = outputs("ci", "words", *options, code=3)
+    assert given(job)["verdict"] == "INVALID"
+    shown = obeyed(said)
+    assert [each.level for each in shown] == ["error"] * 5
+    assert shown[1].properties["title"] == "words: c0: inconclusive"
+    assert "gone" in shown[1].message
+
+
+def test_a_broken_suite_ends_with_2_and_its_mistakes_are_annotated(job):
+    suite = job / "words/suite.yaml"
+    suite.write_text(suite.read_text().replace("gates:", "gaits:"))
+    line = 1 + suite.read_text().splitlines().index("gaits:")
+    _, said = outputs("ci", "words", "--markdown", "comment.md", code=2)
+    assert given(job) == {"verdict": "", "exit-code": "2"}
+    assert [(each.level, each.place) for each in obeyed(said)] == [("error", f"words/suite.yaml:{line}")]
+    assert "nothing was weighed" in (job / "GITHUB_STEP_SUMMARY").read_text()
+    assert "gaits" in (job / "comment.md").read_text()
+    assert (job / "comment.md").read_text().splitlines()[0] == "<!-- steelyard words -->"
+
+
+def test_alerts_come_after_the_comment_and_once_for_each_cause(job):
+    write_words(job, alerts={"rules": ["gate_failed"], "channels": ["github"]})
+    says(job, "no word %d")
+    _, said = outputs("ci", "words", code=1)
+    title = "words: the gate pass_rate >= 90 % fails"
+    assert obeyed(said)[-1].properties["title"] == title
+    summary = (job / "GITHUB_STEP_SUMMARY").read_text()
+    assert summary.index("words: FAIL") < summary.index("### Alerts of words")
+    _, said = outputs("ci", "words", code=1)
+    assert title not in [each.properties["title"] for each in obeyed(said)]
+    says(job, "word %d")
+    _, said = outputs("ci", "words")
+    assert obeyed(said)[-1].properties["title"] == "words: RECOVERED: the gate pass_rate >= 90 % holds"
+    says(job, "no word %d")
+    _, said = outputs("ci", "words", "--no-alerts", code=1)
+    assert title not in [each.properties["title"] for each in obeyed(said)]
+
+
+def test_a_job_whose_summary_cannot_be_written_keeps_its_verdict(job, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "nowhere/s")
+    monkeypatch.setenv("GITHUB_OUTPUT", "nowhere/o")
+    _, said = outputs("ci", "words")
+    assert "note: the step summary could not be written" in said
+    assert "note: the outputs of the step could not be written" in said
 
 
 def test_mistakes_of_cases_are_annotated_ten_at_most(folder):
     cases = folder / "words/cases.jsonl"
     cases.write_text("".join(json.dumps({"id": "", "input": n}) + "\n" for n in range(14)))
-    done = steelyard("ci", "words", "--github", cwd=folder)
-    assert done.returncode == 2
-    annotated = [line for line in done.stderr.splitlines() if line.startswith("::error")]
+    _, said = outputs("ci", "words", "--github", code=2)
+    annotated = [line for line in said.splitlines() if line.startswith("::error")]
     assert len(annotated) == 10
     assert annotated[1].startswith("::error file=words/cases.jsonl,line=2,")
     assert annotated[-1] == "::error title=steelyard%3A nothing was weighed::5 more mistakes"

@@ -78,7 +78,7 @@ def test_repeats_selection_limit_and_snapshot(suite, tmp_path):
 
 def test_reports_in_every_form(suite, tmp_path):
     ok(steelyard("run", suite, cwd=tmp_path))
-    ok(steelyard("report", "LAST", "--md", "r.md", "--junit", "j.xml", "--html", "r.html", cwd=tmp_path))
+    ok(steelyard("report", "LAST", "--markdown", "r.md", "--junit", "j.xml", "--html", "r.html", cwd=tmp_path))
     assert (tmp_path / "r.md").read_text().count("n 8") > 0
     assert len(ET.parse(tmp_path / "j.xml").findall(".//testcase")) >= 8
     page = (tmp_path / "r.html").read_text()

@@ -186,7 +186,12 @@ CHECKS = [
     ("reference/commands.md", options_not_documented, "`-n N`, ", "run -n"),
     ("reference/commands.md", options_not_documented, "| `--suite SUITE` |", "rescore --suite"),
     ("reference/commands.md", options_not_documented, "| `--store URL` |", "export --store"),
-    ("reference/commands.md", options_not_documented, "| `--markdown FILE` |", "compare --markdown"),
+    (
+        "reference/commands.md",
+        options_not_documented,
+        "| `--markdown FILE` | Write the comparison as Markdown, too. |",
+        "compare --markdown",
+    ),
     ("reference/commands.md", probes_not_documented, "| `echo fields` |", "echo fields"),
     ("reference/commands.md", exit_codes_not_documented, "| 4 |", "4"),
     ("reference/scorers.md", scorers_not_documented, "## choice\n", "choice"),
@@ -222,7 +227,7 @@ def test_a_page_without_it_would_be_noticed(name, check, struck, missed):
 def test_no_option_is_documented_that_does_not_exist():
     text = page("reference/commands.md")
     assert options_that_are_none(text) == set()
-    invented = text.replace("| `--md FILE` |", "| `--pdf FILE` |")
+    invented = text.replace("| `--junit FILE` | Write JUnit XML, for", "| `--pdf FILE` | Write it, for")
     assert options_that_are_none(invented) == {"report --pdf"}
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,16 +14,23 @@ from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
 from steelyard import weighing
+from steelyard.analysis.compared_run import read_run
 from steelyard.engine import drawn_plan
-from steelyard.engine.drawn_plan import DrawnPlan, asks_until
+from steelyard.engine.drawn_plan import DrawnPlan, Turn, asks_until
+from steelyard.engine.interleaved import Pairs
 from steelyard.engine.options import RunOptions, Selection
+from steelyard.engine.owner import _began, myself
 from steelyard.engine.plan import Plan
 from steelyard.errors import UserMistake
-from steelyard.interleaving import find_ab, metric_of, run_ab
+from steelyard.interleaving import AbRuns, find_ab, metric_of, run_ab
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.release.ab_model import AbPlan
+from steelyard.release.ab import offline_report
+from steelyard.release.ab_model import AbPlan, Decided
 from steelyard.store.open import open_store
+from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite, with_target
+
+SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
 
 
 @pytest.fixture
@@ -58,18 +68,18 @@ def order_of(plan):
 
 
 def test_both_arms_of_a_call_are_side_by_side_and_a_coin_says_which_is_first(server, tmp_path, sqlite):
-    suites = arms_of(tmp_path, server, 40)
+    suites = arms_of(tmp_path, server, 20)
     run_ab(suites, sqlite, RunOptions(concurrency=1, repeats=2), AbPlan())
     calls = asked(server)
-    assert len(calls) == 40 * 2 * 2
+    assert len(calls) == 20 * 2 * 2
     pairs = list(zip(calls[::2], calls[1::2], strict=True))
     assert all(one[1] == other[1] and {one[0], other[0]} == {"a", "b"} for one, other in pairs)
     first = Counter(one[0] for one, _ in pairs)
-    # 80 coins: fewer than 24 of one side in 3 of 10,000 (binomial).
-    assert min(first["a"], first["b"]) >= 24
+    # 40 coins: fewer than 10 of one side in 7 of 10,000 (binomial).
+    assert min(first["a"], first["b"]) >= 10
     numbers = [one[1] for one, _ in pairs]
     assert numbers[::2] == numbers[1::2]
-    assert sorted(numbers[::2]) == list(range(40)) != numbers[::2]
+    assert sorted(numbers[::2]) == list(range(20)) != numbers[::2]
 
 
 def test_the_order_is_the_same_for_a_seed_and_another_for_another(tmp_path):
@@ -159,6 +169,53 @@ def test_an_arm_that_is_no_reading_makes_its_run_invalid_and_leaves_the_other(se
     assert outcomes == {Outcome.TARGET_FAILED}
 
 
+def test_an_arm_whose_system_dies_midway_is_no_win_for_the_other(tmp_path, sqlite):
+    start = {"command": ["{python}", str(SERVICE), "--port", "{port}", "--dies-after", "5"]}
+    dying = {"http": {"url": "/ask", "json": "input", "answer": "answer", "start": start, "ready": "/health"}}
+    suites = tuple(
+        load_suite(write_suite(tmp_path / arm, n=40, gates=[], **more))
+        for arm, more in (("a", {}), ("b", {"target": dying}))
+    )
+    plan = AbPlan(metric="pass_rate", stop_early=True)
+    runs = run_ab(suites, sqlite, RunOptions(concurrency=2, retries=0), plan)
+    a, b = runs.headers
+    assert (runs.stopped, a.state, b.state) == (None, RunState.ENDED, RunState.ENDED)
+    assert b.verdict is Verdict.INVALID
+    assert "ended with exit code 7" in b.options["broken"]
+    # The other arm is asked no more than a few cases ahead, and is a reading as far as it came.
+    assert (a.n_planned <= 10, a.verdict) == (True, None)
+    report = offline_report(*(read_run(sqlite, header.id) for header in runs.headers))
+    assert report.decided is Decided.INVALID
+    assert [check.fine for check in report.checks[:2]] == [True, False]
+
+
+def test_differences_are_looked_at_in_the_order_drawn_and_not_as_answers_come():
+    seen = []
+    pairs = Pairs(lambda difference: seen.append(difference) or False, by_pass=False, mode=None)
+    for number in range(3):
+        pairs.begin(Turn(Case(id=f"c{number}", input={}), ((0, None), (1, None)), begun=False))
+    for case, arm, score in (("c2", 0, 0.2), ("c2", 1, 0.5), ("c0", 1, 1.0), ("c1", 0, 0.0), ("c1", 1, 0.1)):
+        pairs.seen(arm, scored(case, score))
+        assert seen == []
+    pairs.seen(0, scored("c0", 0.25))
+    assert seen == pytest.approx([0.75, 0.1, 0.3])
+
+
+def test_what_was_begun_is_brought_to_its_end_although_enough_was_seen():
+    pairs = Pairs(lambda _: True, by_pass=False, mode=None)
+    for arm in (0, 1):
+        pairs.earlier(arm, scored("c0", 0.5))
+    to_ask = ((1, None),)
+    assert pairs.begin(Turn(Case(id="c0", input={}), (), begun=True))
+    assert pairs.enough
+    assert pairs.begin(Turn(Case(id="c1", input={}), to_ask, begun=True))
+    assert not pairs.begin(Turn(Case(id="c2", input={}), to_ask, begun=False))
+
+
+def scored(case_id, score):
+    return SimpleNamespace(case_id=case_id, outcome=Outcome.SCORED, score=score, passed=None, mode=None)
+
+
 def test_both_arms_share_one_limit_of_requests_a_second(server, tmp_path, sqlite):
     run_ab(arms_of(tmp_path, server, 5), sqlite, RunOptions(requests_per_second=40), AbPlan())
     times = sorted(seen.at for seen in server.requests)
@@ -190,6 +247,35 @@ def test_a_spending_limit_is_for_both_arms_together_and_what_is_left_can_be_aske
     assert again.id == runs.id
     assert again.ended
     assert Counter(asked(server)) == Counter((arm, n) for arm in "ab" for n in range(10))
+
+
+def test_what_was_seen_before_the_stop_counts_for_stopping_early_after_it(server, tmp_path, sqlite):
+    def priced(word):
+        return lambda seen: json_answer({"answer": {"word": f"{word} {seen.json['number']}"}, "price": 1.0})
+
+    server.on("/a", priced("no"))
+    server.on("/b", priced("word"))
+    target = http_target(server.base_url, usage={"cost": "price"})
+    suite = load_suite(write_suite(tmp_path / "s", n=20, target=target, gates=[]))
+    suites = tuple(with_target(suite, None, {"url": f"{server.base_url}/{arm}"}) for arm in "ab")
+    plan = AbPlan(metric="pass_rate", stop_early=True)
+    run_ab(suites, sqlite, RunOptions(concurrency=1, max_cost=10.5), plan)
+    assert len(server.requests) == 10
+    again = run_ab(suites, sqlite, RunOptions(concurrency=1, max_cost=100), plan, resumed=find_ab(sqlite, "words", ""))
+    # Eight cases that all agree decide: five before, three after.
+    assert (again.ended, len(server.requests)) == (True, 16)
+
+
+def test_one_that_is_still_going_on_is_not_taken_up(server, tmp_path, sqlite):
+    suites = arms_of(tmp_path, server, 2)
+    runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
+    parent = os.getppid()
+    owner = myself() | {"pid": parent, "began": _began(parent)}
+    alive = tuple(
+        replace(header, state=RunState.RUNNING, options=header.options | {"owner": owner}) for header in runs.headers
+    )
+    with pytest.raises(UserMistake, match="is still going on in process"):
+        run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=AbRuns(alive))
 
 
 def test_an_arm_is_not_resumed_as_a_run_of_its_own(server, tmp_path, sqlite):

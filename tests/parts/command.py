@@ -48,11 +48,16 @@ def start_steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = 
 
 def invoke(*arguments: object, code: int = 0) -> str:
     """What `steelyard ARGUMENTS` prints on standard output, run in this process; of a deliberate error, its message."""
+    return outputs(*arguments, code=code)[0]
+
+
+def outputs(*arguments: object, code: int = 0) -> tuple[str, str]:
+    """The same, and what it prints on standard error."""
     # Before 8.2 click put both outputs into one unless it was told not to.
     apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
     done = CliRunner(**apart).invoke(group, [str(one) for one in arguments], prog_name="steelyard")
     if isinstance(done.exception, SteelyardError):
         assert done.exception.exit_code == code, str(done.exception)
-        return f"{done.stderr}{done.exception}"
+        return f"{done.stderr}{done.exception}", done.stderr
     assert done.exit_code == code, f"{done.stdout}{done.stderr}{done.exception!r}"
-    return done.stdout
+    return done.stdout, done.stderr

@@ -16,7 +16,7 @@ import yaml
 
 _COMMAND = re.compile(r"::(?P<name>[a-z-]+)(?: (?P<properties>.*?))?::(?P<data>.*)")
 _OLD = re.compile(r"##\[(?P<name>[a-z-]+)[^\]]*\](?P<data>.*)")
-_OUTPUT = re.compile(r"^(?P<name>[\w-]+)<<(?P<mark>\S+)\n(?P<value>.*?)\n(?P=mark)$", re.M | re.S)
+OUTPUT = re.compile(r"^(?P<name>[\w-]+)<<(?P<mark>\S+)\n(?P<value>.*?)\n(?P=mark)$", re.M | re.S)
 _EXPRESSION = re.compile(r"\$\{\{\s*inputs\.([\w-]+)\s*\}\}")
 
 
@@ -135,5 +135,5 @@ def _run(step: dict, action: Path, workspace: Path, values: dict[str, str], more
         timeout=120,
         check=False,
     )
-    outputs = {found["name"]: found["value"] for found in _OUTPUT.finditer((files / "outputs").read_text())}
+    outputs = {found["name"]: found["value"] for found in OUTPUT.finditer((files / "outputs").read_text())}
     return Step(done.returncode, done.stdout, done.stderr, (files / "summary").read_text(), outputs)

@@ -49,6 +49,8 @@ class Mailbox:
     tls: bool = False
     hangs: bool = False
     """Takes connections and never says a word."""
+    silent_at: str = ""
+    """The verb that it hears and says nothing to."""
     mails: list[Mail] = field(default_factory=list)
     connections: int = 0
     port: int = 0
@@ -130,6 +132,10 @@ class _Talk:
             return False
         verb, _, rest = words.partition(" ")
         verb = verb.upper()
+        if verb == self.box.silent_at:
+            self.line.settimeout(None)
+            # Until the client has had enough.
+            return bool(self.file.readline())
         scripted = self.box.answer_to(verb)
         if scripted is not None and not scripted.startswith("2") and verb != "DATA":
             self.say(scripted)

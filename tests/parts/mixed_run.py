@@ -152,7 +152,7 @@ def _attempt(chance: random.Random, *, failed: bool) -> Attempt:
 
 def _scores(chance: random.Random) -> tuple[Score, ...]:
     hit, said = chance.randint(0, 3), chance.randint(0, 2)
-    counted = {"hit": hit, "all": 3, "said": hit + said}
+    counted = {"hit": hit, "all": 3, "said": hit + said, "twice": hit % 2}
     flagged = int(chance.random() < 0.2)
     return (
         Score("name", chance.choice((None, chance.random())), 2.0),
@@ -165,7 +165,10 @@ def _scores(chance: random.Random) -> tuple[Score, ...]:
 def _findings(chance: random.Random, outcome: Outcome) -> tuple[Finding, ...]:
     if outcome is Outcome.MALFORMED:
         return (Finding("FORMAT", "", "an object", "text"),)
-    return tuple(Finding(chance.choice(("NAME", "TONE")), "x", 1, 2) for _ in range(chance.randint(0, 3)))
+    return tuple(
+        Finding(chance.choice(("NAME", "TONE")), "x", 1, 2, section=("", "the opening", "v1.0")[at])
+        for at in range(chance.randint(0, 3))
+    )
 
 
 def _checks(chance: random.Random, *, failed: bool) -> tuple[Check, ...]:

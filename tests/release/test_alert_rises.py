@@ -2,12 +2,15 @@
 
 from dataclasses import asdict
 
+import pytest
+
 from parts.histories import made_run
 from parts.nightly import settings
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.release.alert_causes import State
 from steelyard.release.alert_evidence import Evidence
 from steelyard.release.alert_readings import readings_of
+from steelyard.store.alerts import AlertRecord
 
 LOAD = {"concurrency": 8}
 
@@ -21,9 +24,12 @@ class Runs:
     def runs(self, suite=None, limit=None):
         return self._headers[:limit]
 
+    def run(self, run_id):
+        return next(each for each in self._headers if each.id == run_id)
+
 
 def run(number, p95, n=50, cost=None, load=LOAD):
-    half = 0.05
+    p95_told = Estimate(None, 0) if p95 is None else Estimate(p95, n, 0, p95 - 0.05, p95 + 0.05)
     part = Slice(
         factor="",
         name="",
@@ -32,7 +38,7 @@ def run(number, p95, n=50, cost=None, load=LOAD):
         average=Estimate(0.9, n),
         median=Estimate(0.9, n),
         pass_rate=Estimate(0.9, n),
-        latency={"p95": Estimate(p95, n, 0, p95 - half, p95 + half)},
+        latency={"p95": p95_told},
         totals={} if cost is None else {"cost": Estimate(cost, n)},
     )
     options = {"only": [], "limit": None, "load": load}
@@ -93,3 +99,31 @@ def test_more_calls_are_no_rise_of_cost():
 def test_runs_that_do_not_tell_what_they_cost_tell_nothing():
     found = reading("cost_rise", *(run(k, 1.0) for k in (1, 2, 3)), run(4, 1.0, cost=1.0))
     assert found.state is State.UNKNOWN
+
+
+def test_a_latency_as_any_other_figure_is_held_against_the_same_load():
+    others = [run(number, 1.0, load={"concurrency": 1}) for number in (1, 2, 3)]
+    found = reading({"regression": {"metric": "latency.p95"}}, *others, run(4, 2.0))
+    assert found.state is State.UNKNOWN
+    assert "0 earlier runs" in found.what
+    same = [run(number, 1.0 + number / 100) for number in (1, 2, 3)]
+    assert reading({"regression": {"metric": "latency.p95"}}, *same, run(4, 2.0)).state is State.THERE
+
+
+def test_a_figure_that_too_few_runs_have_tells_nothing():
+    runs = [run(1, None), run(2, None), run(3, 1.0), run(4, 2.0)]
+    found = reading({"regression": {"metric": "latency.p95"}}, *runs, min_runs=3)
+    assert found.state is State.UNKNOWN
+    assert "too many of the earlier ones" in found.what
+
+
+@pytest.mark.parametrize("rule", ["latency_rise", {"regression": {"metric": "latency.p95"}}])
+@pytest.mark.parametrize(("load", "state"), [({"concurrency": 1}, State.NOT_WATCHED), (LOAD, State.THERE)])
+def test_an_alert_under_another_load_is_watched_anew(rule, load, state):
+    runs = [run(1, 1.00), run(2, 1.04), run(3, 0.96), run(4, 2.0)]
+    raised = reading(rule, *runs)
+    later = run(5, 2.0, load=load)
+    store = Runs(*runs, later)
+    since = (runs[-1].id, runs[-1].created_at, 0.0)
+    alert = AlertRecord(1, "demo", raised.cause, *since, *since[:2], None, None, raised.as_data())
+    assert readings_of(Evidence(store, later, settings(rule), [alert]))[0].state is state

@@ -13,6 +13,7 @@ from steelyard.records import Verdict
 from steelyard.release.alert_causes import State
 from steelyard.release.alert_evidence import Evidence
 from steelyard.release.alert_readings import readings_of
+from steelyard.release.alerts import changes_of
 from steelyard.release.baselines import set_baseline
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
@@ -49,9 +50,12 @@ def test_an_invalid_run_says_that_and_nothing_else(nightly):
 
 
 def test_a_suspect_run_recovers_nothing(nightly):
+    text = nightly.path.read_text()
+    nightly.path.write_text(text.replace("- pass_rate >= 90 %", "- pass_rate >= 90 %\n- malformed_rate <= 50 %"))
     header = nightly.run(dict.fromkeys((f"c{k}" for k in range(20)), "the same"))
     assert header.suspect
     found = nightly.readings(header, "gate_failed", "run_invalid", "new_finding")
+    # The other gate holds, and nobody believes it.
     assert {cause: each.state for cause, each in found.items()} == {
         "gate_failed: pass_rate >= 90 %": State.THERE,
         "run_invalid: invalid": State.GONE,
@@ -162,6 +166,30 @@ def test_while_an_alert_is_open_what_went_wrong_does_not_become_usual(nightly):
     still = nightly.readings(nightly.run(wrong(12)), "regression")[PASS_RATE]
     assert still.state is State.THERE
     assert still.how_much == "40.0 % now, 100.0 % before: -60.0 points (n 20 now, 40 before)"
+
+
+def test_an_alert_of_another_instrument_is_watched_anew(nightly):
+    nightly.nights(2)
+    bad = nightly.run(wrong(12))
+    raised = nightly.readings(bad, "regression")[PASS_RATE]
+    nightly.store.open_alert("nightly", raised.cause, bad.id, raised.as_data())
+    nightly.path.write_text(nightly.path.read_text().replace("score >= 90 %", "score >= 80 %"))
+    found = nightly.run()
+    [later] = changes_of(
+        readings_of(Evidence(nightly.store, found, settings("regression"), nightly.store.alerts("nightly"))),
+        nightly.store.alerts("nightly"),
+        {raised.rule},
+    ).closed
+    # Otherwise it would stay open for ever, and no fall by the new instrument would ever be told.
+    assert not later.recovered
+    assert later.reading.what == (
+        "pass_rate: the instrument has changed since, so nobody can tell what became of it; it is watched anew"
+    )
+
+
+def test_a_slice_that_never_was_there_is_not_passed_over_in_silence(nightly):
+    (found,) = nightly.readings(nightly.run(), {"regression": {"metric": "category.round.average"}}).values()
+    assert (found.state, found.what) == (State.UNKNOWN, "category.round.average: this run has no such category")
 
 
 def test_a_baseline_is_held_against_case_by_case(nightly):

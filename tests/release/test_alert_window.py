@@ -5,7 +5,8 @@ import pytest
 from parts.histories import DAY, JAN_1, made_run
 from steelyard.analysis.model import Estimate
 from steelyard.records import RunState, Verdict
-from steelyard.release.alert_window import chance_of, earlier_runs, is_partial, pooled, too_little
+from steelyard.release.alert_window import chance_of, earlier_runs, pooled, too_little
+from steelyard.release.sound_runs import is_partial
 
 
 class Runs:
@@ -94,6 +95,13 @@ def test_the_window_is_the_newest_sound_runs_of_the_same_instrument_before():
 def test_the_window_can_end_before_a_moment():
     store = Runs(*(made_run(number) for number in range(5)))
     found = earlier_runs(store, made_run(4), before=JAN_1 + 2 * DAY, most=10)
+    assert [each.id for each in found] == ["chairs-001", "chairs-000"]
+
+
+def test_a_window_that_ended_long_ago_is_found():
+    # An alert that has been open for so many runs still knows what was usual.
+    runs = [made_run(number) for number in range(400)]
+    found = earlier_runs(Runs(*runs), runs[-1], before=JAN_1 + 2 * DAY, most=5)
     assert [each.id for each in found] == ["chairs-001", "chairs-000"]
 
 

@@ -10,7 +10,7 @@ from steelyard.analysis.ratio_mismatch import independence_p, ratio_p
 from steelyard.errors import UserMistake
 from steelyard.release.assignment import place
 
-UNITS = [f"user-{number}" for number in range(100_000)]
+UNITS = [f"user-{number}" for number in range(30_000)]
 ARMS = ("control", "treatment")
 FAR_OUT = 0.001
 """These are fixed hashes: a p-value below this is a defect, not bad luck."""
@@ -85,6 +85,19 @@ def test_assignments_never_change_from_one_version_to_the_next():
     experiment = Experiment("checkout-2")
     found = [assign(f"user-{n}", experiment) for n in range(1, 7)]
     assert found == ["treatment", "treatment", "control", "treatment", "treatment", "control"]
+
+
+def test_who_takes_part_never_changes_either():
+    # sha256sum of 'checkout-2/exposure\nuser-N' begins with 2213 (0.133), 0d15 (0.051), 54a7 (0.331) for the users 1 to
+    # 3. At 1 % (028f 5c28 f5c2 8f5c of 2^64) of the first 400 these alone: 92 with 0135, 267 with 0071, 344 with 00f4;
+    # their arms begin with ad3d, 4696 and 7a99.
+    tenth = Experiment("checkout-2", traffic=0.1)
+    assert [is_exposed(f"user-{n}", tenth) for n in (1, 2, 3)] == [False, True, False]
+    few = Experiment("checkout-2", traffic=0.01)
+    found = {unit: arm for unit in UNITS[:400] if (arm := assign(unit, few)) is not None}
+    assert found == {"user-92": "treatment", "user-267": "control", "user-344": "control"}
+    # Text beyond ASCII is UTF-8: sha256sum of 'checkout-2/arm\nPrüfer ß' begins with 2752 8c65 a9dc e852.
+    assert place("checkout-2/arm", "Prüfer ß") == (0x27528C65A9DCE852 >> 11) / 2**53
 
 
 def test_a_unit_outside_the_traffic_gets_no_arm():

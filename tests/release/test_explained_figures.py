@@ -10,6 +10,9 @@ import pytest
 from parts.command import invoke
 from parts.mixed_run import NEVER_CAME, SUITE, put_mixed
 from steelyard.analysis import explain_readings
+from steelyard.analysis.explain_model import Computed
+from steelyard.analysis.model import Estimate
+from steelyard.cli.explain_options import ExplainOptions
 from steelyard.errors import UserMistake
 from steelyard.release.explained import explain_run
 from steelyard.store.open import open_store
@@ -125,6 +128,18 @@ def test_a_figure_that_is_not_what_its_samples_come_to_is_said_loudly(stored, mo
     assert "NOT WHAT ITS SAMPLES COME TO" in " ".join(said.split())
 
 
+@pytest.mark.parametrize(
+    "reported", [Estimate(0.5, 4, 1), Estimate(0.5, 3, 2), Estimate(0.4, 3, 1), Estimate(None, 3, 1)]
+)
+def test_a_figure_with_another_n_is_another_figure(stored, capsys, reported):
+    assert Computed(0.5, 3, 1).equals(Estimate(0.5, 3, 1))
+    assert not Computed(0.5, 3, 1).equals(reported)
+    store, header, _ = stored
+    (found,) = explain_run(store, header, "average")
+    ExplainOptions("average", None).show(["mixed-1"], [replace(found, reported=reported)], as_json=True)
+    assert "average: the figure is not what its samples come to" in capsys.readouterr().err
+
+
 def test_the_command_prints_formula_inputs_reasons_and_samples(stored):
     _, _, path = stored
     said = " ".join(invoke("report", "mixed-1", "--explain", "category.chairs.average", "--store", path).split())
@@ -155,7 +170,9 @@ def test_json_gives_all_samples_and_limit_as_many_as_asked_for(stored):
         ("category.chair.average", "did you mean chairs?"),
         ("stability.wher", "did you mean where?"),
         ("check.colours.held", "did you mean colour?"),
-        ("category.chairs", "needs a slice and a metric"),
+        ("category.chairs", "needs a slice and a metric: category.*.average"),
+        ("excellence", "there are: pass_rate, average, "),
+        (" ", "there are: pass_rate, average, "),
     ],
 )
 def test_a_metric_that_is_not_there_names_the_one_that_was_meant(stored, asked, told):
@@ -191,5 +208,5 @@ def test_options_that_do_nothing_are_refused(stored):
     _, _, path = stored
     assert "--explain METRIC" in invoke("report", "mixed-1", "--limit", 3, "--store", path, code=2)
     assert "do not go together" in invoke(
-        "report", "mixed-1", "--explain", "average", "--md", "x.md", "--store", path, code=2
+        "report", "mixed-1", "--explain", "average", "--markdown", "x.md", "--store", path, code=2
     )

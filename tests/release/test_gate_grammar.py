@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.suite.gates import METRICS, OPERATORS, Gate, Known, cannot_fail, check_gate, parse_gate
+from steelyard.suite.gate_checks import Known, cannot_fail, check_gate
+from steelyard.suite.gates import METRICS, OPERATORS, Gate, parse_gate
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -91,6 +91,21 @@ def test_answers_that_were_weighed_again_stand_at_their_own_day_once(history):
     assert [value.value for value in found.trends[0].values] == [0.85, 0.86, 0.85]
 
 
+def test_answers_that_were_weighed_twice_again_count_once(history):
+    runs = [made_run(0), made_run(1, 0.7)]
+    runs += [made_run(8, 0.8, rescored_from="chairs-001"), made_run(9, 0.9, rescored_from="chairs-001")]
+    runs += [made_run(10, 0.1, rescored_from="chairs-001", verdict=Verdict.INVALID)]
+    found = history(runs)
+    assert {run.run_id: run.left_out for run in found.runs} == {
+        "chairs-000": "",
+        "chairs-001": "weighed again as chairs-009",
+        "chairs-008": "weighed again as chairs-009",
+        "chairs-009": "",
+        "chairs-010": "INVALID",
+    }
+    assert [value.value for value in found.trends[0].values] == [0.85, 0.9]
+
+
 def test_the_newest_runs_alone_when_asked(history):
     found = history(steady(10), last=3)
     assert ([run.run_id for run in found.runs], found.n_all) == (["chairs-007", "chairs-008", "chairs-009"], 10)
@@ -137,11 +152,46 @@ def test_a_mark_falls_on_the_first_run_that_counts_after_it(history):
     assert (mark.at, mark.run_id, mark.sentence) == (1, "chairs-002", "the scorers changed")
 
 
+def test_a_highest_band_that_began_elsewhere_is_not_shown_under_this_name(history):
+    other = {"bands": [{"name": "Excellent", "at_least": 0.8}, {"name": "Poor", "at_least": 0.0}]}
+    found = history([made_run(0, suite=other), made_run(1)])
+    assert [run.best_band is None for run in found.runs] == [True, False]
+
+
+def test_a_run_that_does_not_say_is_no_change_and_hides_none(history):
+    truths = [None, "t1", None, "t1", None, "t2", None]
+    marks = history([made_run(i, signature={"truth": truth}) for i, truth in enumerate(truths)]).marks
+    assert [(mark.at, mark.parts) for mark in marks] == [(5, ("truth",))]
+
+
+def test_a_figure_that_some_runs_lack_changes_where_the_next_run_has_it(history):
+    # No art in runs 3 to 5, nor in run 10, from which on the truth is another.
+    lacking = (3, 4, 5, 10)
+    runs = []
+    for i in range(20):
+        art = {} if i in lacking else {"art": (0.85 if i < 10 else 0.6) + JITTER[i % 8]}
+        truth = {"truth": "t1" if i < 10 else "t2"}
+        runs.append(made_run(i, figures={"categories": {"toys": 0.7} | art}, signature=truth))
+    found = history(runs, by="category")
+    (change,) = next(trend for trend in found.grouped if trend.title == "art").changes
+    assert (change.run_id, change.at, change.n_before, change.n_after) == ("chairs-011", 11, 7, 9)
+    assert change.instrument
+    assert "when the truth changed: it may be the instrument" in change.sentence
+
+
 def test_gates_on_the_figure_come_with_its_trend(history):
     found = history([made_run(i, figures={"categories": {"art": 0.9, "toys": 0.7}}) for i in range(3)], by="category")
     assert found.trends[0].gates == ((">=", 0.8),)
     assert found.trends[1].gates == ()
     assert {trend.title: trend.gates for trend in found.grouped} == {"art": ((">=", 0.7),), "toys": ((">=", 0.7),)}
+
+
+def test_gates_on_another_slice_or_on_a_baseline_are_no_line(history):
+    gates = ["average >= release - 3 points", "category.art.average >= 60 %", "what a later version may say"]
+    figures = {"categories": {"art": 0.9, "toys": 0.7}}
+    found = history([made_run(i, figures=figures, suite={"gates": gates}) for i in range(3)], by="category")
+    assert found.trends[0].gates == ()
+    assert {trend.title: trend.gates for trend in found.grouped} == {"art": ((">=", 0.6),), "toys": ()}
 
 
 def test_one_figure_by_slice_what_moved_most_first(history):

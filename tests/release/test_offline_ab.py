@@ -9,12 +9,13 @@ import pytest
 
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
+from steelyard.analysis.arm_pairs import ArmPairs, quality_pairs
 from steelyard.analysis.compared_run import read_run
 from steelyard.engine.options import RunOptions
 from steelyard.interleaving import run_ab
-from steelyard.records import RunState
+from steelyard.records import RunState, Verdict
 from steelyard.release.ab import offline_report
-from steelyard.release.ab_effects import decided_by
+from steelyard.release.ab_effects import Reading, beside, decided_by, quality
 from steelyard.release.ab_model import AbPlan, Decided, Effect
 from steelyard.store.open import open_store
 from steelyard.suite.drawn_order import drawn_place
@@ -32,7 +33,7 @@ def answering(right, price):
     return answer
 
 
-def weighed(folder, a, b, plan, *, n=20, **more):
+def weighed(folder, a, b, plan, *, n=20, repeats=None, **more):
     """Both runs of an A/B of two services, read again."""
     store = open_store(str(folder / "runs.db"))
     with Loopback() as server:
@@ -41,7 +42,7 @@ def weighed(folder, a, b, plan, *, n=20, **more):
         target = http_target(server.base_url, usage={"cost": "price"})
         suite = load_suite(write_suite(folder / "s", n=n, target=target, gates=[], **more))
         suites = tuple(with_target(suite, None, {"url": f"{server.base_url}/{arm}"}) for arm in "ab")
-        runs = run_ab(suites, store, RunOptions(), plan)
+        runs = run_ab(suites, store, RunOptions(repeats=repeats), plan)
     found = [read_run(store, header.id) for header in runs.headers]
     store.close()
     return found
@@ -79,20 +80,101 @@ def test_cost_and_latency_stand_beside_with_their_intervals(fixed):
     assert latency.low < latency.difference < latency.high
 
 
-def test_a_fixed_test_of_an_unfinished_run_gives_way_to_the_always_valid_one(fixed):
+def test_a_fixed_test_of_an_unfinished_run_shows_the_always_valid_interval_and_decides_nothing(fixed):
     a, b = fixed
     report = offline_report(a, with_header(b, state=RunState.INTERRUPTED), stopped="the money is gone")
     assert report.test == "sequential"
     assert "betting" in report.quality.method
     assert report.notes[0] == "stopped before its end: the money is gone"
-    assert any("must not be read before its planned end" in note for note in report.notes)
+    # Read early by the always-valid test and at the end by the fixed one, 7 of 100 would find what is not there.
+    assert report.decided is Decided.CANNOT_TELL
+    assert "a fixed test is read once" in report.why[0]
+    assert report.quality.low > 0
     certain = offline_report(a, b).quality
     assert report.quality.high - report.quality.low > certain.high - certain.low
 
 
-def test_cases_come_in_the_order_drawn_whatever_their_place_in_the_files(fixed):
-    from steelyard.analysis.arm_pairs import quality_pairs
+def test_a_sequential_test_that_was_stopped_decides_by_what_it_was_asked(fixed):
+    told = {"stop_early": True}
+    runs = [
+        with_header(
+            run,
+            state=RunState.INTERRUPTED,
+            verdict=Verdict.INVALID,
+            options=run.header.options | {"ab": run.header.options["ab"] | told},
+        )
+        for run in fixed
+    ]
+    report = offline_report(*runs, stopped="the money is gone")
+    # An unfinished run is no reading of the suite, and yet all that it was asked has one.
+    assert (report.decided, report.test) == (Decided.B, "sequential")
 
+
+def test_a_stopped_arm_with_too_many_failures_is_no_reading(tmp_path):
+    def moody(seen):
+        return text_answer("no", status=500) if seen.json["number"] % 3 == 0 else answering(20, 1)(seen)
+
+    plan = AbPlan(metric="pass_rate", stop_early=True)
+    runs = weighed(tmp_path, moody, moody, plan, n=9, limits={"retries": 0})
+    report = offline_report(*(with_header(run, state=RunState.INTERRUPTED, verdict=None) for run in runs))
+    assert report.decided is Decided.INVALID
+    assert report.why[1] == "arm A is a reading: 6 of 9 samples have a reading"
+
+
+def test_repeats_of_one_case_that_fail_are_one_case_that_fails(tmp_path):
+    def moody(seen):
+        return text_answer("no", status=500) if seen.json["number"] == 3 else answering(20, 1)(seen)
+
+    plan = AbPlan(metric="pass_rate")
+    limits = {"retries": 0, "max_inconclusive": 0.9}
+    report = offline_report(*weighed(tmp_path, answering(20, 1), moody, plan, n=4, limits=limits, repeats=12))
+    found = next(check for check in report.checks if check.name == "readings are missing alike")
+    # As samples, 12 of 48 against none, it would have been INVALID: chi-square 13.7, p = 0.0002.
+    assert found.fine
+    assert found.told == "cases that lack a reading: 0 of 4 in A, 1 of 4 in B"
+
+
+def test_what_the_arms_differ_in_is_told_setting_by_setting(fixed):
+    a, b = fixed
+    target = {"kind": "chat", "model": "m", "prompts": {"system": "1a2b"}, "settings": {}}
+    other = target | {"prompts": {"system": "3c4d"}, "settings": {"temperature": 1.5}}
+    one, two = offline_report(with_header(a, target=target), with_header(b, target=other)).arms
+    assert one.facts[1:] == (("prompts system", "1a2b"), ("temperature", "not set"))
+    assert two.facts[1:] == (("prompts system", "3c4d"), ("temperature", "1.5"))
+
+
+def test_arms_that_do_not_differ_are_told(fixed):
+    a, b = fixed
+    same = with_header(b, target=a.header.target)
+    assert any("nothing that is known of the arms differs" in note for note in offline_report(a, same).notes)
+    assert not any("nothing that is known" in note for note in offline_report(a, b).notes)
+
+
+def test_an_interval_that_contradicts_an_exact_test_is_not_told():
+    def constant(n, move):
+        return ArmPairs(np.full(n, 0.5), np.full(n, 0.5 + move), n, single=False)
+
+    reading = Reading("fixed", 10)
+    # Ten of ten moved by the same: exact, p = 2 * 0.5^10; what always holds after ten reaches beyond 0.
+    few = quality(constant(10, 0.1), "average", reading)
+    assert (few.low, few.p) == (None, pytest.approx(2 * 0.5**10))
+    assert decided_by(few, None) is Decided.B
+    many = quality(constant(200, 0.1), "average", reading)
+    assert 0 < many.low < 0.1 < many.high
+    none = quality(constant(200, 0.0), "average", reading)
+    assert none.low < 0 < none.high
+    assert decided_by(none, 0.2) is Decided.SAME
+
+
+def test_the_fixed_interval_lies_around_the_difference_of_b_less_a():
+    pairs = ArmPairs(np.full(20, 0.2), np.full(20, 0.3) + np.arange(20) / 100, 20, single=False)
+    for found in (quality(pairs, "average", Reading("fixed", 20)), beside("cost", "cost", pairs, Reading("fixed", 20))):
+        # 0.1 + n / 100 for n from 0 to 19: mean 0.195, standard error 0.0592 / sqrt(20) = 0.0132, t(19) = 2.093.
+        assert found.difference == pytest.approx(0.195)
+        assert (found.low, found.high) == pytest.approx((0.1673, 0.2227), abs=0.002)
+
+
+def test_cases_come_in_the_order_drawn_whatever_their_place_in_the_files(fixed):
     a, b = fixed
     order = sorted((f"c{n}" for n in range(20)), key=lambda one: drawn_place(3, one))
     expected = [float(int(one[1:]) < RIGHT_IN_B) for one in order]
@@ -154,6 +236,8 @@ def effect(low, high, p=None, difference=0.1, better="higher"):
         (effect(-0.18, -0.02, 0.01, difference=-0.1), None, Decided.A),
         (effect(-0.02, 0.18, 0.08), None, Decided.CANNOT_TELL),
         (effect(-0.02, 0.18), None, Decided.CANNOT_TELL),
+        (effect(-0.02, 0.18, 0.04), None, Decided.CANNOT_TELL),
+        (effect(0.02, 0.18, 0.06), None, Decided.CANNOT_TELL),
         (effect(0.02, 0.18), None, Decided.B),
         (effect(None, None), None, Decided.CANNOT_TELL),
         (effect(None, None, 0.01), None, Decided.B),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from parts.mixed_run import SUITE
+from steelyard.release.asked import known_in
 from steelyard.suite.baseline_names import wrong_with_name
 from steelyard.suite.criteria import parse_expression
-from steelyard.suite.gates import Known, cannot_fail, check_gate, is_relative, parse_gate
+from steelyard.suite.gate_checks import Known, cannot_fail, check_gate
+from steelyard.suite.gates import is_relative, parse_gate
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,8 @@ def test_a_plain_number_is_counted_from_nothing():
         ("average > release - 3 points", "by >= or <="),
         ("average >= release + 3 points", "to allow one, write >= release - 3"),
         ("latency.p95 <= release - 200 ms", "to allow one, write <= release + 200"),
-        ("stability.presence >= release - 3 points", "stability.presence is not compared between runs"),
+        ("flaky_rate <= release + 3 points", "flaky_rate is not compared between runs"),
+        ("category.x.stability.presence >= release - 3 points", "stability.presence in a slice is not compared"),
         ("category.x.malformed_rate <= release + 3 points", "malformed_rate in a slice is not compared"),
         ("average >= release - 3 points with n >= 0", "the least is 1"),
         ("averag >= release - 3 points", "did you mean average?"),
@@ -65,6 +69,14 @@ def test_names_of_the_suite_are_checked_and_that_of_the_baseline_is_not():
     assert check_gate(parse_gate("findings.NAME.rate <= anything - 0 points"), known) is None
     assert "no finding code 'NAMES'" in check_gate(parse_gate("findings.NAMES <= release + 1"), known)
     assert "no category 'arts'" in check_gate(parse_gate("category.arts.average >= release - 1 points"), known)
+
+
+def test_a_mean_of_measures_has_no_paired_difference_and_is_refused():
+    known = known_in(SUITE, None)
+    wrong = check_gate(parse_gate("score.items.both >= release - 2 points"), known)
+    assert "score.items.both is a mean of measures, which is not compared between runs" in wrong
+    assert check_gate(parse_gate("score.items.both >= 60 %"), known) is None
+    assert check_gate(parse_gate("score.items.recall >= release - 2 points"), known) is None
 
 
 def test_a_margin_that_no_run_can_miss_decides_nothing():

@@ -246,7 +246,7 @@ def test_every_row_of_figures_has_difference_interval_p_n_and_verdict():
     # Mean 0.4, variance (10 - 20 x 0.16) / 19 = 0.3579: effect 0.4 / 0.5982 = 0.67.
     told = ("pass rate", "50.0 %", "90.0 %", "+40.0", "[+9.5, +63.2]", "0.021", "20", "+0.67", "9/10/1", "better")
     assert table.rows[0] == told
-    assert "(Holm)" in table.note
+    assert "(Holm)" in table.signature
 
 
 def test_effect_size_and_sides_stand_beside_how_sure():
@@ -297,7 +297,8 @@ def test_groups_that_did_not_move_are_counted_and_not_shown():
     groups = (SliceChange("tag", "a", 20, 20, 0, 0, (still,)), SliceChange("tag", "b", 20, 20, 8, 0, (moved,)))
     table = compare_tables.slices(replace(comparisons.better(), slices={"tag": groups}), 20)[0]
     assert [row[0] for row in table.rows] == ["b: x"]
-    assert table.note == "1 of 2 groups did not move; p adjusted over the groups (Holm)"
+    assert table.note == "1 of 2 groups did not move"
+    assert "adjusted over the groups (Holm)" in table.signature
 
 
 def test_findings_and_confusions_that_are_new_or_resolved_are_said():

@@ -75,7 +75,7 @@ def test_too_few_claims_are_said_to_be_too_few():
     facts = dict(confidence_tables.confidence(with_claims(alone((0.9, 3, 1)))))
     assert facts["Threshold by rule"].startswith("none: not enough data: fewer than 10 claims in high (4)")
     assert facts["Best threshold"].startswith("none: not enough data: 3 right and 1 wrong claims")
-    assert facts["Widest gap"] == "n/a no interval n 0, 4 missing"
+    assert facts["Widest gap"] == "n/a undefined n 0, 4 missing"
 
 
 def test_markdown_has_the_buckets_in_sight_and_the_rest_folded(report):

@@ -126,7 +126,7 @@ def test_a_ratio_of_nothing_is_n_a():
     nothing = {"items": {"text": Proportion(Estimate(None, 0, 2), 0, 0)}}
     overall = replace(report.summary.overall, measures=nothing)
     rows = printed(replace(report, summary=replace(report.summary, overall=overall, slices={})))
-    assert "text n/a no interval 0 of 0 0, 2 missing" in rows
+    assert "text n/a undefined 0 of 0 0, 2 missing" in rows
 
 
 def test_the_same_measure_of_two_components_is_told_apart():

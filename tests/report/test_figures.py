@@ -55,7 +55,8 @@ def test_without_a_threshold_there_is_no_pass_rate():
 
 
 def test_an_undefined_interval_is_said_to_be_none():
-    assert figures.interval(Estimate(0.5, 1)) == "no interval"
+    assert figures.interval(Estimate(0.5, 1)) == "undefined"
+    assert figures.interval(Estimate(0.5, 2)) == "no interval"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parts.github_runner import _OUTPUT, obeyed
+from parts.github_runner import OUTPUT, obeyed
 from steelyard.cli.github_job import GithubJob
 from steelyard.report.annotations import Annotation, Level
 from steelyard.report.github_log import commands_off, harmless_json, harmless_log, output_lines
@@ -54,10 +54,18 @@ def test_commands_are_on_again_after_a_line_that_was_left_unfinished(capsys):
     assert [each.message for each in obeyed(capsys.readouterr().err)] == ["y"]
 
 
+def test_neither_stream_of_a_report_is_obeyed(capsys):
+    with GithubJob({}).harmless(as_json=False):
+        print("::error::x")
+        print("Not finished: ##[error]y", file=sys.stderr)
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == (": :error::x\n", "Not finished: ## [error]y\n")
+
+
 @given(DANGEROUS, DANGEROUS)
 def test_an_output_is_read_as_it_was_given(first, second):
     values = {"why": first.replace("\r", ""), "run": second.replace("\r", "")}
-    assert {found["name"]: found["value"] for found in _OUTPUT.finditer(output_lines(values))} == values
+    assert {found["name"]: found["value"] for found in OUTPUT.finditer(output_lines(values))} == values
 
 
 @given(DANGEROUS, DANGEROUS, DANGEROUS)

@@ -143,7 +143,7 @@ def test_stability_is_told_with_its_band_and_nothing_to_compare_is_not_available
     assert table.rows == [
         ("presence", "85.0 %", "[60.0, 95.0]", "acceptable", "40", "2, 1 n/a"),
         ("place (overlap)", "50.0 %", "[10.0, 90.0]", "unstable", "30", "2, 1 n/a"),
-        ("kind (equal)", "n/a", "no interval", "n/a", "0", "0, 3 n/a"),
+        ("kind (equal)", "n/a", "undefined", "n/a", "0", "0, 3 n/a"),
     ]
     assert "unstable: below 60 %: look at the prompt and the temperature" in table.note
 

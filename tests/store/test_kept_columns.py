@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
+from parts.command import invoke
 from parts.mixed_run import put_mixed
 from parts.stored import case, fill, header, sample
 from steelyard.analysis.compare import compare
@@ -14,6 +15,8 @@ from steelyard.analysis.compared_run import read_run
 from steelyard.errors import StoreError
 from steelyard.records import RunState, Score
 from steelyard.store import kept
+from steelyard.store.open import open_store
+from steelyard.store.snapshot import write_snapshot
 
 
 @pytest.fixture
@@ -57,12 +60,61 @@ def forget(store):
         session.execute("DELETE FROM kept_columns")
 
 
-def test_what_is_kept_is_what_the_samples_say(store, large):
-    put_mixed(store, "mixed-1", 1)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_is_kept_is_what_the_samples_say(store, large, seed):
+    put_mixed(store, "mixed-1", seed)
     assert rows(store) > 0
     from_arrays = everything(store, "mixed-1")
     forget(store)
     assert everything(store, "mixed-1") == from_arrays
+
+
+def test_a_run_that_was_weighed_again_keeps_its_own(store, large):
+    put_mixed(store, "mixed-1", 1)
+    first = everything(store, "mixed-1")
+    pairs = [(replace(one, score=0.5, findings=()), of) for one, of in store.samples("mixed-1")][:60]
+    again = replace(store.run("mixed-1"), id="mixed-2", rescored_from="mixed-1", state=RunState.RUNNING)
+    store.create_run(again)
+    store.add_rescored("mixed-2", "mixed-1", [one for one, _ in pairs], [of for _, of in pairs])
+    store.update_run(replace(again, state=RunState.ENDED))
+    from_arrays = everything(store, "mixed-2")
+    assert from_arrays != first == everything(store, "mixed-1")
+    forget(store)
+    assert everything(store, "mixed-2") == from_arrays
+
+
+def test_an_imported_run_keeps_them_too(store, large, tmp_path):
+    put_mixed(store, "mixed-1", 1)
+    write_snapshot(store, "mixed-1", tmp_path / "run.json")
+    file = tmp_path / "other.db"
+    invoke("import", tmp_path / "run.json", "--store", file)
+    other = open_store(str(file))
+    assert rows(other) == rows(store)
+    assert everything(other, "mixed-1") == everything(store, "mixed-1")
+    other.close()
+
+
+def test_more_ids_than_one_pack_holds_are_kept(large):
+    store = open_store(":memory:")
+    run = header("many-1")
+    store.create_run(run)
+    cases = [case(number) for number in range(1_201)]
+    store.add_samples("many-1", [sample(of, at) for at, of in enumerate(cases)], cases)
+    run.state = RunState.ENDED
+    store.update_run(run)
+    ids = store.columns("many-1").case_ids
+    assert list(ids) == sorted(of.id for of in cases)
+    assert (ids[500], ids[1_200]) == (list(ids)[500], list(ids)[-1])
+    store.close()
+
+
+def test_rows_may_be_deleted_one_by_one(store, large):
+    put_mixed(store, "mixed-1", 1)
+    said = everything(store, "mixed-1")
+    for name in ("columns.score", "checks.state", "contents.confusion", "digests.digest"):
+        with store.database.writing() as session:
+            session.execute("DELETE FROM kept_columns WHERE name = ?", (name,))
+        assert everything(store, "mixed-1") == said
 
 
 def test_what_is_kept_is_read_and_the_samples_are_not(store, large, monkeypatch):
@@ -109,6 +161,8 @@ def test_a_run_that_has_not_ended_keeps_none(store, large):
     of = case(1)
     store.add_samples("open-1", [sample(of, 0)], [of])
     store.update_run(header("open-1"))
+    # As an import of such a run does.
+    store.keep_columns("open-1")
     assert rows(store) == 0
 
 
@@ -117,9 +171,13 @@ def test_columns_of_a_version_that_nobody_knows_are_not_believed(store, large, m
     put_mixed(store, "mixed-1", 1)
     assert rows(store) > 0
     monkeypatch.undo()
-    columns = store.columns("mixed-1")
+    for reader in (kept.kept_columns, kept.kept_checks, kept.kept_digests):
+        with store.database.reading() as session:
+            assert reader(session, 1) is None
+    assert kept.kept_contents(store.database.reading, 1) is None
+    said = everything(store, "mixed-1")
     forget(store)
-    assert plain(columns.score) == plain(store.columns("mixed-1").score)
+    assert everything(store, "mixed-1") == said
 
 
 def test_kept_columns_cannot_be_changed(store, large):

@@ -1,10 +1,12 @@
 """Alerts and deliveries in both databases."""
 
+import threading
+
 import pytest
 
 from parts.stored import header
 from steelyard.errors import RunNotFound
-from steelyard.store.alerts import Delivery
+from steelyard.store.alerts import Delivery, close_alert
 
 CONTENT = {"rule": "gate_failed", "what": "it fails \x00 \ud83d", "quotes": [["got", "ä"]]}
 
@@ -52,6 +54,19 @@ def test_a_closed_cause_can_come_again(runs):
     )
 
 
+def test_an_alert_that_two_close_at_once_is_closed_by_one(runs):
+    kept = runs.open_alert("demo", "cause", "demo-1", CONTENT)
+    database, second = runs.database, []
+    late = threading.Thread(target=lambda: second.append(runs.close_alert(kept.number, "demo-3", {})))
+    with database.writing() as session:
+        assert close_alert(session, kept.number, 2, {}, database.dialect.lock_rows)
+        late.start()
+        # Time for the other to look while this is not kept yet; that it is shut out does not depend on it.
+        late.join(0.2)
+    late.join(30)
+    assert second == [False]
+
+
 def test_the_newest_run_that_saw_it_is_noted(runs):
     kept = runs.open_alert("demo", "cause", "demo-1", CONTENT)
     runs.see_alerts([kept.number], "demo-3")
@@ -68,6 +83,36 @@ def test_tries_of_one_notice_add_up_and_the_last_word_stays(runs):
         Delivery(kept.number, "closed", "mail a@b", "sent", 1, 30.0),
     ]
     assert runs.deliveries([]) == []
+
+
+def test_an_ending_is_unheard_until_every_channel_that_was_told_of_the_alert_has_it(runs):
+    kept = runs.open_alert("demo", "cause", "demo-1", CONTENT)
+
+    def told(notice, channel, state):
+        runs.log_deliveries([Delivery(kept.number, notice, channel, state, 1, 10.0)])
+
+    def unheard():
+        return [each.number for each in runs.unheard_endings("demo")]
+
+    told("raised", "mail", "sent")
+    told("raised", "chat", "failed")
+    assert unheard() == []
+    runs.close_alert(kept.number, "demo-2", {"kind": "recovered", "now": None})
+    assert unheard() == [kept.number]
+    assert runs.unheard_endings("other") == []
+    told("closed", "mail", "failed")
+    assert unheard() == [kept.number]
+    told("closed", "mail", "sent")
+    assert unheard() == []
+
+
+def test_an_ending_is_no_news_once_its_cause_has_come_again(runs):
+    kept = runs.open_alert("demo", "cause", "demo-1", CONTENT)
+    runs.log_deliveries([Delivery(kept.number, "raised", "mail", "sent", 1, 10.0)])
+    runs.close_alert(kept.number, "demo-2", {"kind": "recovered", "now": None})
+    assert runs.unheard_endings("demo") != []
+    runs.open_alert("demo", "cause", "demo-3", CONTENT)
+    assert runs.unheard_endings("demo") == []
 
 
 def test_a_run_that_is_not_there_raises_nothing(runs):

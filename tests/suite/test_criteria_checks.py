@@ -11,7 +11,8 @@ from steelyard.errors import SuiteError
 from steelyard.scoring.base import Measure, Reading
 from steelyard.suite.criteria import check_criteria, overlap, parse_expression
 from steelyard.suite.draft import Draft
-from steelyard.suite.gates import COMPARE, Known
+from steelyard.suite.gate_checks import Known
+from steelyard.suite.gates import COMPARE
 from steelyard.suite.load import load_suite
 from steelyard.suite.located import Located
 from steelyard.suite.model import Criterion

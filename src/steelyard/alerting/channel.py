@@ -30,6 +30,8 @@ class Patience:
     """Seconds for one try."""
     in_all: float = 30.0
     """Seconds for all channels, which are tried side by side."""
+    to_end: float = 1.0
+    """Of these, seconds at the end in which nothing is tried any more, and a program that hangs is ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,19 @@ from dataclasses import dataclass, replace
 
 from steelyard.alerting.channel import Patience, Place
 from steelyard.alerting.deliver import Delivered, blotter, deliver
+from steelyard.alerting.messages import CLOSED, RAISED, messages_for, notice_of
 from steelyard.alerting.notices import Kind, Message, Notice, blotted, loudest_first
 from steelyard.blotting import Blotter
 from steelyard.records import RunHeader
-from steelyard.release.alert_causes import Reading, reading_from
+from steelyard.release.alert_causes import Reading
 from steelyard.release.alert_evidence import Evidence
 from steelyard.release.alert_readings import readings_of
-from steelyard.release.alert_window import is_partial
 from steelyard.release.alerts import Changes, Closing, changes_of
-from steelyard.store.alerts import FAILED, AlertRecord, Delivery
+from steelyard.release.sound_runs import is_partial
+from steelyard.store.alerts import AlertRecord, Delivery
 from steelyard.store.base import Store
 from steelyard.suite.alert_channels import Channel
 from steelyard.suite.alert_settings import AlertSettings
-
-RAISED, CLOSED = "raised", "closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def check_run(
     channels = settings.channels or ()
     teller = _Teller(store, header, blotter(channels, place.env), keeps=not not_kept)
     notices = teller.notices(changes)
-    messages = _messages(store, header, notices, open_alerts, channels)
+    messages = messages_for(store, header, notices, open_alerts, channels)
     delivered: list[Delivered] = []
     if not not_kept and messages:
         delivered = deliver(messages, place, patience)
@@ -115,46 +114,7 @@ class _Teller:
         ending = {"kind": kind.value, "now": None if now is None else now.as_data()}
         if self._keeps and not self._store.close_alert(alert.number, header.id, ending):
             return None
-        return replace(_of_record(alert, header.id), kind=kind, now=now)
-
-
-def _of_record(alert: AlertRecord, run_id: str) -> Notice:
-    reading = reading_from(alert.content)
-    since = (alert.opened_run, alert.opened_run_at)
-    return Notice(Kind.RAISED, alert.suite_name, run_id, reading, *since, alert=alert.number)
-
-
-def _messages(
-    store: Store,
-    header: RunHeader,
-    notices: Sequence[Notice],
-    open_alerts: Sequence[AlertRecord],
-    channels: Sequence[Channel],
-) -> list[tuple[Channel, Message]]:
-    """A message for every channel that has something to be told, what it missed before included."""
-    told = {(each.alert, each.notice, each.channel): each.state for each in store.deliveries(_numbers(open_alerts))}
-    closed = {each.alert for each in notices if each.closed}
-    found = []
-    for channel in channels:
-        missed = [
-            _of_record(alert, header.id)
-            for alert in open_alerts
-            if alert.number not in closed and told.get((alert.number, RAISED, channel.label), FAILED) == FAILED
-        ]
-        # Nobody is told of the end of what they never heard of.
-        fresh = [
-            each
-            for each in notices
-            if not each.closed or told.get((each.alert or 0, RAISED, channel.label), FAILED) != FAILED
-        ]
-        if fresh or missed:
-            message = Message(header.suite_name, header.id, tuple(loudest_first([*fresh, *missed])))
-            found.append((channel, message))
-    return found
-
-
-def _numbers(alerts: Sequence[AlertRecord]) -> list[int]:
-    return [alert.number for alert in alerts]
+        return replace(notice_of(alert, header.id), kind=kind, now=now)
 
 
 def _kept(messages: Sequence[tuple[Channel, Message]], delivered: Sequence[Delivered]) -> Sequence[Delivery]:

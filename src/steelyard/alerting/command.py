@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
+from typing import IO
 
 from steelyard.alerting.channel import Place, Undelivered
 from steelyard.alerting.notices import Message
@@ -20,38 +22,36 @@ def send_to_command(channel: Command, message: Message, place: Place, seconds: f
     """Run it to its end; Undelivered when it cannot be run, takes too long or ends with another code than 0."""
     body = json.dumps(message.as_data(), allow_nan=False).encode("ascii")
     try:
-        # In a group of its own, so that what it starts ends with it.
-        process = subprocess.Popen(  # noqa: S603 - the suite's own words, and no shell
-            channel.argv,
-            cwd=place.folder,
-            env=dict(place.env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        # Files and no pipes: a program that leaves another one running, which holds them open, has ended all the same.
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+            given.write(body)
+            given.seek(0)
+            code = _run(channel, place, given, said, seconds)
+            said.seek(0)
+            told = one_line(said.read(4 * _MOST_OF_OUTPUT).decode("utf-8", "replace"), _MOST_OF_OUTPUT)
+    except subprocess.TimeoutExpired:
+        raise Undelivered(f"no end after {seconds:.3g} s") from None
     except (OSError, ValueError) as error:
         raise Undelivered(f"{channel.argv[0]} cannot be run: {error}", retry=False) from None
+    if code != 0:
+        raise Undelivered(f"exit code {code}{f': {told}' if told else ''}")
+
+
+def _run(channel: Command, place: Place, given: IO[bytes], said: IO[bytes], seconds: float) -> int:
+    # In a group of its own, so that what it starts can be ended with it.
+    process = subprocess.Popen(  # noqa: S603 - the suite's own words, and no shell
+        channel.argv,
+        cwd=place.folder,
+        env=dict(place.env),
+        stdin=given,
+        stdout=said,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
     with process:
         try:
-            said, _ = process.communicate(body, timeout=seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            raise Undelivered(f"no end after {seconds:.3g} s") from None
+            return process.wait(timeout=seconds)
         finally:
             if process.poll() is None:
-                _end(process)
-    if process.returncode != 0:
-        told = one_line(said.decode("utf-8", "replace"), _MOST_OF_OUTPUT)
-        raise Undelivered(f"exit code {process.returncode}{f': {told}' if told else ''}")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    # What is left in its pipes is nobody's: a grandchild that got away must not hold this up.
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
-    process.wait()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)

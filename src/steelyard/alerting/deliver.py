@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from steelyard.alerting.channel import NotHere, Patience, Place, Undelivered
 from steelyard.alerting.command import send_to_command
@@ -14,7 +14,7 @@ from steelyard.alerting.github import send_to_github
 from steelyard.alerting.mail import send_mail
 from steelyard.alerting.notices import Message
 from steelyard.alerting.webhook import send_webhook
-from steelyard.blotting import Blotter
+from steelyard.blotting import SHORTEST, Blotter
 from steelyard.store.alerts import FAILED, SENT, SKIPPED
 from steelyard.suite.alert_channels import Channel, Command, Mail, Webhook
 
@@ -35,20 +35,25 @@ class Delivered:
 
 
 def blotter(channels: Sequence[Channel], env: Mapping[str, str]) -> Blotter:
-    """Blots out the addresses, names and keys of these channels."""
-    values = [env[name].strip() for channel in channels for name in channel.secrets if name in env]
-    return Blotter([*values, *(part for value in values for part in _parts(value))])
+    """Blots the addresses, names and keys of these channels out of what runs say."""
+    values = _values(channels, env)
+    return Blotter([*values, *(_path_and_query(value) for value in values)])
 
 
-def _parts(address: str) -> list[str]:
-    """What is secret in an address by itself: a server may say its path back, or whom it is asked for."""
-    try:
-        split = urlsplit(address)
-    except ValueError:
-        return []
-    if not split.scheme or not split.netloc:
-        return []
-    return [part.strip("/") for part in (split.path, split.query, split.username, split.password) if part]
+def _strict_blotter(channels: Sequence[Channel], env: Mapping[str, str]) -> Blotter:
+    """Blots them out of what servers say: however short they are, and every part of an address by itself."""
+    values = _values(channels, env)
+    parts = [part for value in values for part in re.split(r"[/?&=]", _path_and_query(value)) if len(part) >= SHORTEST]
+    return Blotter([*values, *map(_path_and_query, values), *parts], shortest=1)
+
+
+def _values(channels: Sequence[Channel], env: Mapping[str, str]) -> list[str]:
+    return [env[name].strip() for channel in channels for name in channel.secrets if name in env]
+
+
+def _path_and_query(value: str) -> str:
+    """What of an address is secret by itself: a server may say it back; "" of what is no address."""
+    return value.partition("://")[2].partition("/")[2]
 
 
 def deliver(
@@ -57,9 +62,9 @@ def deliver(
     patience: Patience = Patience(),  # noqa: B008 - frozen
 ) -> list[Delivered]:
     """What became of each message; nothing is ever raised, and it takes no longer than the patience lasts."""
-    blot = blotter([channel for channel, _ in messages], place.env)
+    blot = _strict_blotter([channel for channel, _ in messages], place.env)
     until = time.monotonic() + patience.in_all
-    jobs = [_Job(channel, message, place, patience, until) for channel, message in messages]
+    jobs = [_Job(channel, message, place, patience, until - patience.to_end) for channel, message in messages]
     given_up = f"no end after {patience.in_all:g} s"
     try:
         for job in jobs:

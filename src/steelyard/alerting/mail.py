@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import smtplib
 import ssl
 from email.message import EmailMessage
@@ -23,10 +24,14 @@ def send_mail(channel: Mail, message: Message, place: Place, seconds: float) -> 
     words = [place.secret(name) for name in login]
     letter = as_mail(channel, message)
     try:
-        with _connected(channel, seconds) as server:
+        server = _connected(channel, seconds)
+        try:
             if words:
                 server.login(*words)
             refused = server.send_message(letter)
+            _part(server)
+        finally:
+            server.close()
     except smtplib.SMTPResponseException as error:
         said = error.smtp_error.decode("utf-8", "replace") if isinstance(error.smtp_error, bytes) else error.smtp_error
         raise Undelivered(
@@ -71,6 +76,12 @@ def _connected(channel: Mail, seconds: float) -> smtplib.SMTP:
             server.close()
             raise
     return server
+
+
+def _part(server: smtplib.SMTP) -> None:
+    # The mail is taken: a goodbye that is answered late, wrongly or never must not have it sent once more.
+    with contextlib.suppress(smtplib.SMTPException, OSError):
+        server.putcmd("QUIT")
 
 
 def _refused(recipients: dict[str, tuple[int, bytes]]) -> str:

@@ -100,10 +100,15 @@ class Notice:
             "what": self.reading.what,
             "how_much": told.how_much,
             "how_sure": told.how_sure,
-            "since": {"run": self.since_run, "at": moment(self.since_at)},
+            "since": {"run": self.since_run, "at": _iso(self.since_at)},
             "look": self.command,
             "quotes": [{"label": label, "text": text} for label, text in self.reading.quotes],
         }
+
+
+def _iso(at: float) -> str:
+    """`2026-01-18T03:12:00Z`, for programs."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def moment(at: float) -> str:

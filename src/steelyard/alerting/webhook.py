@@ -24,6 +24,8 @@ def send_webhook(channel: Webhook, message: Message, place: Place, seconds: floa
     address = place.secret(channel.url)
     if not address.startswith(("https://", "http://")):
         raise Undelivered(f"${channel.url} holds no address that begins with https:// or http://", retry=False)
+    if "@" in address.partition("://")[2].partition("/")[0]:
+        raise Undelivered(f"${channel.url} holds a name or password in its address: give a token", retry=False)
     data = slack_shape(message) if isinstance(channel, Slack) else message.as_data()
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": f"steelyard/{__version__}"}
     if channel.token is not None:
@@ -32,8 +34,8 @@ def send_webhook(channel: Webhook, message: Message, place: Place, seconds: floa
         # Lone surrogates, which models do send, have no place in UTF-8: JSON spells them out.
         body = json.dumps(data, allow_nan=False).encode("ascii")
         request = urllib.request.Request(address, body, headers, method="POST")  # noqa: S310 - http or https, above
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=seconds) as answer:
-            answer.read(_MOST_OF_ANSWER)
+        # It is taken once the status says so: an answer that never ends must not have it sent once more.
+        urllib.request.build_opener(_NoRedirect).open(request, timeout=seconds).close()
     except urllib.error.HTTPError as error:
         with error:
             raise _refused(error) from None

@@ -6,14 +6,15 @@ from dataclasses import replace
 from functools import cached_property
 
 from steelyard.analysis.compare import hindrances
-from steelyard.analysis.compare_model import MetricChange
+from steelyard.analysis.compare_model import Instruments, MetricChange
 from steelyard.analysis.compared_cases import common_cases
+from steelyard.analysis.compared_checks import EXPECTATIONS, ComparedCells, has_cells
 from steelyard.analysis.compared_failures import failure_changes
-from steelyard.analysis.compared_figures import Cut, Figure, share
+from steelyard.analysis.compared_figures import UNTOUCHED, Cut, Figure, share
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts
-from steelyard.analysis.instruments import compare_instruments
+from steelyard.analysis.instruments import LOAD, compare_instruments
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.pairing import Lists, pair
 from steelyard.analysis.shared_figures import SharedFigures
@@ -36,12 +37,24 @@ class Against:
         self._findings = Findings(a, b, self._pairing)
         self._figures = SharedFigures(a, b, self._pairing, self._findings)
 
-    @cached_property
-    def hindered_by(self) -> tuple[str, ...]:
+    def hindered_by(self, change: MetricChange) -> tuple[str, ...]:
         """Why a difference would not be the system's, or not be one at all; whether a verdict was asked for anyway is
         for the caller to weigh."""
-        instruments = compare_instruments(self.a, self.b, self._cases, anyway=self.anyway)
-        return tuple(hindrances(self.a, self.b, instruments, Lists(self.a, self.b, self._pairing).all()))
+        if change.group == "latency":
+            return tuple(each.sentence for each in self._instruments.changes if each.part == LOAD)
+        if change.group in UNTOUCHED:
+            return ()
+        other_repeats = self._cells[1] if change.group == EXPECTATIONS else ""
+        return (*self._hindrances, other_repeats) if other_repeats else self._hindrances
+
+    @cached_property
+    def _instruments(self) -> Instruments:
+        return compare_instruments(self.a, self.b, self._cases, anyway=self.anyway)
+
+    @cached_property
+    def _hindrances(self) -> tuple[str, ...]:
+        pairs = Lists(self.a, self.b, self._pairing).all()
+        return tuple(hindrances(self.a, self.b, self._instruments, pairs))
 
     @property
     def primary(self) -> str:
@@ -62,8 +75,8 @@ class Against:
         Empty when the two runs do not share the figure.
         """
         if gate.pattern in WHOLE_RUN:
-            found = {each.name: each for each in failure_changes(self.a, self.b, self._pairing)}
-            return {"": found[gate.pattern]}
+            found = {each.name: each for each in (*failure_changes(self.a, self.b, self._pairing), *self._cells[0])}
+            return {"": found[gate.metric]} if gate.metric in found else {}
         figure, groups = self._figure(gate), self._cuts.get(gate.factor or "")
         if figure is None or groups is None:
             return {}
@@ -74,6 +87,14 @@ class Against:
     @cached_property
     def _cuts(self) -> dict[str, Cut]:
         return cuts(self.a, self.b, self._pairing)
+
+    @cached_property
+    def _cells(self) -> tuple[list[MetricChange], str]:
+        """What became of the figures over repeats, and why those of expectations are not the same in both runs."""
+        if not has_cells(self.a, self.b):
+            return [], ""
+        changes, checks = ComparedCells(self.a, self.b, self._cases, anyway=self.anyway).changes(hindered=False)
+        return changes, "" if checks is None else checks.hindered
 
     def _figure(self, gate: Gate) -> Figure | None:
         """The figure that a gate's metric names, as columns of pairs."""

@@ -6,7 +6,7 @@ sum to the whole whatever they are. What cannot be told apart is one portion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,9 +21,11 @@ from steelyard.analysis.attribution_model import (
     Noise,
     Portion,
     Reweigh,
+    Reweighed,
 )
 from steelyard.analysis.attribution_pairs import SharedPairs
 from steelyard.analysis.attribution_steps import Steps
+from steelyard.analysis.attribution_terms import Terms, Traces
 from steelyard.analysis.attribution_wording import METHOD, ask_for, sentence
 from steelyard.analysis.compared_cases import CommonCases
 from steelyard.analysis.compared_run import ComparedRun
@@ -45,12 +47,25 @@ def attribute(
     Without `reweigh` nothing can be weighed again, and without `identical` a judge has no anchors: what that leaves
     untold is joined with the system.
     """
-    return _Cut(SharedPairs(a, b, cases)).attribution(reweigh, identical)
+    return attribute_traced(a, b, cases, reweigh, identical)[0]
+
+
+def attribute_traced(
+    a: ComparedRun,
+    b: ComparedRun,
+    cases: CommonCases,
+    reweigh: Reweigh | None = None,
+    identical: Identical | None = None,
+) -> tuple[Attribution, Traces]:
+    """The same, with what every reading adds to each portion."""
+    cut = _Cut(SharedPairs(a, b, cases))
+    return cut.attribution(reweigh, identical), cut.traces
 
 
 class _Cut:
     def __init__(self, pairs: SharedPairs) -> None:
         self._pairs, self._units = pairs, pairs.units
+        self.traces: Traces = {}
 
     def attribution(self, reweigh: Reweigh | None, identical: Identical | None) -> Attribution:
         pairs = self._pairs
@@ -64,6 +79,8 @@ class _Cut:
         steps = Steps(self._pairs, reweigh)
         same = self._same_answers(identical, steps)
         found = [*self._sets(), *steps.portions(self._units, self._pairs.case)]
+        for causes, earlier, later in steps.steps:
+            self._trace(causes, later - earlier, earlier, later)
         rest, anchors, joined = self._rest(steps, same)
         found += rest
         done = replace(
@@ -83,8 +100,13 @@ class _Cut:
         everything = [np.flatnonzero(~np.isnan(values)) for values, _ in sides]
         common = [rows[~np.isnan(values[rows])] for rows, (values, _) in zip(pairs.asked, sides, strict=True)]
         for cause, wide, narrow, told in (
-            (Cause.CASES, everything, common, "{} readings of A and {} of B without a counterpart"),
-            (Cause.AVAILABILITY, common, [pairs.first, pairs.second], "{} readings of A and {} of B alone"),
+            (Cause.CASES, everything, common, "without a counterpart: {} of A, {} of B"),
+            (
+                Cause.AVAILABILITY,
+                common,
+                [pairs.first, pairs.second],
+                "read on one side only: {} of A, {} of B",
+            ),
         ):
             left = [len(more) - len(fewer) for more, fewer in zip(wide, narrow, strict=True)]
             if not any(left):
@@ -94,13 +116,30 @@ class _Cut:
                 for (values, case), more, fewer in zip(sides, wide, narrow, strict=True)
             )
             n_cases = units.count(units.of_a[wide[0]], units.of_b[wide[1]])
-            counts = told.format(*(f"{count:,}" for count in left))
+            unread = pairs.unreadable if cause is Cause.AVAILABILITY else 0
+            counts = told.format(*(f"{count - unread:,}" for count in left))
+            counts += f"; pairs that B's suite cannot read: {unread:,}" if unread else ""
+            self.traces[(cause,)] = [*self._dropped(wide, narrow)]
             yield Portion((cause,), (b - a).estimate(n_cases), How.COUNTED, told=counts)
+
+    def _dropped(self, wide: Sequence[Array], narrow: Sequence[Array]) -> Iterator[Terms]:
+        """The readings that are in a wider set alone, with what each moves the mean by."""
+        pairs = self._pairs
+        sides = ((pairs.a, pairs.values_a, -1.0, "only in A: "), (pairs.b, pairs.values_b, 1.0, "only in B: "))
+        for (run, values, sign, said), more, fewer in zip(sides, wide, narrow, strict=True):
+            rows = np.setdiff1d(more, fewer)
+            mean = float(values[fewer].mean()) if len(fewer) else 0.0
+            yield Terms(run, rows, sign * (values[rows] - mean) / max(1, len(more)), values[rows], values[rows], said)
+
+    def _trace(self, causes: tuple[Cause, ...], moved: Array, before: Array, after: Array) -> None:
+        pairs = self._pairs
+        self.traces[causes] = [Terms(pairs.a, pairs.first, moved / len(pairs.first), before, after)]
 
     def _same_answers(self, identical: Identical | None, steps: Steps) -> Array:
         """Marks the judged pairs whose answers are the same, and gives a judge that reads the truth its due."""
         judged = self._pairs.judged()
-        worth_it = self._pairs.asks_a_model() or Cause.JUDGE in steps.pending
+        # Code that has read all of A's answers itself has nothing left to measure.
+        worth_it = Cause.JUDGE in steps.pending or (self._pairs.asks_a_model() and not steps.again.by_code)
         if identical is None or not worth_it or not judged.any():
             return np.zeros(len(self._pairs.first), dtype=bool)
         same: Array = identical(self._pairs.first, self._pairs.second) & judged
@@ -118,7 +157,10 @@ class _Cut:
         if pending or has_drifted(pairs) or not np.isnan(steps.bought).all():
             measured = judge_and_system(pairs, self._units)
             if measured is not None:
-                return *measured, ()
+                (judge, system), anchors, carried = measured
+                self._trace(judge.causes, carried.by_anchor, steps.last, steps.last + carried.shown)
+                self._trace(system.causes, left - carried.to_pair, steps.last + carried.to_pair, steps.values_b)
+                return [replace(judge, told=f"{judge.told}{_in_vain(steps.again)}"), system], anchors, ()
         if not pending:
             return [*self._not_carried_over(left, steps.last, same, counts)], counts, ()
         reasons = tuple(dict.fromkeys(steps.again.untold.get(cause) or ask_for(cause) for cause in pending))
@@ -138,11 +180,12 @@ class _Cut:
         touched = np.where(self._pairs.other_truth, left, 0.0)
         yield replace(
             self._left((Cause.TRUTH, Cause.SYSTEM), touched, last),
-            told=f"{int(self._pairs.other_truth.sum()):,} pairs whose truth changed",
+            told=f"pairs whose truth changed: {int(self._pairs.other_truth.sum()):,}",
         )
         yield self._left((Cause.SYSTEM,), left - touched, last)
 
     def _left(self, causes: tuple[Cause, ...], left: Array, last: Array) -> Portion:
+        self._trace(causes, left, last, last + left)
         starts = case_starts(self._pairs.case)
         if self._pairs.by_pass and len(starts) == len(left):
             found: Paired = paired_rate(last, last + left)
@@ -154,7 +197,7 @@ class _Cut:
         return Portion(causes, change, How.LEFT, unsure)
 
     def _noise(self, left: Array, change: Estimate) -> Noise | None:
-        """How far chance moves what is left, and how much of that is repeats of one case differing."""
+        """How far what is left may be off, and how much of that is repeats of one case differing."""
         if change.low is None or change.high is None:
             return None
         return Noise(settled((change.high - change.low) / 2), self._of_repeats(left))
@@ -177,6 +220,8 @@ class _Cut:
         """One portion of everything that may differ: no sample has a reading on both sides."""
         shared = len(self._pairs.asked[0]) > 0
         causes = (Cause.AVAILABILITY, Cause.SYSTEM) if shared else (Cause.CASES, Cause.SYSTEM)
+        everything = [np.flatnonzero(~np.isnan(each)) for each in (self._pairs.values_a, self._pairs.values_b)]
+        self.traces[causes] = [*self._dropped(everything, [each[:0] for each in everything])]
         why = "no sample has a reading in both runs" if shared else "the two runs have no case in common"
         done = replace(
             begun,
@@ -184,6 +229,12 @@ class _Cut:
             joined=(f"{why}: nothing can be told apart",),
         )
         return replace(done, sentence=sentence(done))
+
+
+def _in_vain(again: Reweighed) -> str:
+    """What was asked for of a judge and not got, in words."""
+    failed = f"; {again.failed:,} more it gave no verdict on" if again.failed else ""
+    return f"{failed}; {again.stopped}" if again.stopped else failed
 
 
 def _headline(values: Array) -> Estimate:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.attribution_model import Anchors, Cause, How, Portion
-from steelyard.analysis.attribution_sums import Moving, Units
+from steelyard.analysis.attribution_sums import Moving, Units, unseen_spread
 from steelyard.analysis.model import Estimate
-from steelyard.analysis.paired_tests import SIGNIFICANT, case_starts, paired_mean
+from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, case_starts, paired_mean
 from steelyard.analysis.pieces import Array
 
 _FEWEST_CASES = 2
@@ -39,22 +39,51 @@ class Judged:
     differ, so that only a drift can."""
 
 
-def judge_and_system(pairs: Judged, units: Units) -> tuple[list[Portion], Anchors] | None:
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A judge's shift, pair by pair: the sums of `by_anchor` and of `to_pair` are the same."""
+
+    shown: Array
+    """What each anchor shows; 0 for pairs that are none."""
+    by_anchor: Array
+    """The same, multiplied by how many pairs an anchor stands for."""
+    to_pair: Array
+    """What each pair is taken to be moved by."""
+
+
+def judge_and_system(pairs: Judged, units: Units) -> tuple[list[Portion], Anchors, Carried] | None:
     """The judge's portion and what is left; None when nothing measures the judge."""
     same, fresh = pairs.identical & pairs.judged, ~np.isnan(pairs.bought) & ~pairs.identical
     found = _shift(pairs, units, same, fresh)
     if found is None:
         return None
     judge, base = found
+    carried_over = _carried(pairs, same, base & ~same)
     n_cases, n_anchors = units.count(pairs.case), units.count(pairs.case[base])
     anchors = Anchors(int(same.sum()), int(fresh.sum()), n_anchors, int(pairs.judged.sum()))
     carried = bool((pairs.judged & ~base).any())
-    change = judge.estimate(n_anchors, spread_unknown=carried)
-    rest = (units.mean(pairs.left, pairs.case) - judge).estimate(min(n_cases, n_anchors), spread_unknown=carried)
-    return [
-        Portion(pairs.pending or (Cause.JUDGE,), change, How.ANCHORS, _unsure(change), stands_on(anchors)),
-        Portion((Cause.SYSTEM,), rest, How.LEFT, _unsure(rest)),
-    ], anchors
+    agreed = judge.error(n_anchors) == 0 and (carried or abs(judge.value) > NO_CHANGE)
+    unseen = unseen_spread(n_anchors) if agreed else 0.0
+    change = judge.estimate(n_anchors, unseen)
+    # Where a shift is carried over, what the judge's part may be off by the system's is off by the other way.
+    rest = (units.mean(pairs.left, pairs.case) - judge).estimate(min(n_cases, n_anchors), unseen if carried else 0.0)
+    return (
+        [
+            Portion(pairs.pending or (Cause.JUDGE,), change, How.ANCHORS, _unsure(change), stands_on(anchors)),
+            Portion((Cause.SYSTEM,), rest, How.LEFT, _unsure(rest)),
+        ],
+        anchors,
+        carried_over,
+    )
+
+
+def _carried(pairs: Judged, same: Array, fresh: Array) -> Carried:
+    """Bought anchors stand for the pairs that are not identical, identical ones for themselves; without bought ones
+    the identical stand for all."""
+    shown = np.where(same, pairs.left, np.where(fresh, pairs.bought, 0.0))
+    drawn, unknown = (fresh, pairs.judged & ~same) if fresh.any() else (same, pairs.judged)
+    mean, weight = float(shown[drawn].mean()), float(unknown.sum() / drawn.sum())
+    return Carried(shown, np.where(drawn, shown * weight, shown), np.where(unknown, mean, shown))
 
 
 def _shift(pairs: Judged, units: Units, same: Array, fresh: Array) -> tuple[Moving, Array] | None:
@@ -94,7 +123,7 @@ def _unsure(change: Estimate) -> bool:
 
 def stands_on(anchors: Anchors) -> str:
     """The anchors in words."""
-    told = [f"{anchors.identical:,} answers that are the same in both runs"] if anchors.identical else []
+    told = [f"the same answer in both runs: {anchors.identical:,}"] if anchors.identical else []
     if anchors.bought:
-        told.append(f"{anchors.bought:,} answers of A that B's judge read too")
-    return f"{' and '.join(told)}, of {anchors.judged:,} judged pairs" if told else ""
+        told.append(f"answers of A that B's judge read too: {anchors.bought:,}")
+    return f"{'; '.join(told)}; of {anchors.judged:,} judged pairs" if told else ""

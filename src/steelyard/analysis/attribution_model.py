@@ -64,9 +64,10 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How far chance alone moves the number between two runs of one system, 19 times of 20."""
+    """How far the system's portion may be off: its value cannot be told apart from the portion's own."""
 
     half_width: float
+    """Half of the portion's 95 % interval."""
     of_repeats: float | None = None
     """The share of its variance that comes from repeats of one case differing; None without repeats."""
 
@@ -167,6 +168,8 @@ class Reweighed:
     """True when B's judge is code and has read them all."""
     failed: int = 0
     """Answers that B's judge was asked about in vain."""
+    stopped: str = ""
+    """Why fewer answers were bought than were asked for."""
     untold: dict[Cause, str] = field(default_factory=dict)
     """Why something cannot be told."""
 

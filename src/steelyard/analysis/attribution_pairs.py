@@ -26,6 +26,8 @@ class SharedPairs:
         read = ~np.isnan(self.values_a[self.asked[0]]) & ~np.isnan(self.values_b[self.asked[1]])
         self.first, self.second = self.asked[0][read], self.asked[1][read]
         self.other_truth = state[read] == TRUTH
+        self.unreadable = 0
+        """Pairs left out because B's suite has no reading of A's answer."""
         self.truth_unknown = not cases.known and signed(a, "truth") != signed(b, "truth")
 
     @property
@@ -35,6 +37,7 @@ class SharedPairs:
 
     def keep(self, kept: Array) -> None:
         """Go on with these pairs only; the others count as without a reading on one side."""
+        self.unreadable += int((~kept).sum())
         self.first, self.second, self.other_truth = self.first[kept], self.second[kept], self.other_truth[kept]
 
     def judged(self) -> Array:

@@ -90,7 +90,7 @@ class Steps:
         for causes, before, after in self.steps:
             n = int(self._pairs.other_truth.sum()) if causes == (Cause.TRUTH,) else len(case)
             change = units.mean(after - before, case).estimate(n_cases)
-            yield Portion(causes, change, How.REWEIGHED, told=f"{n:,} answers of A weighed again")
+            yield Portion(causes, change, How.REWEIGHED, told=f"answers of A weighed again: {n:,}")
 
     def truth_edits(self) -> TruthEdits:
         """The cases whose truth changed, those that moved the number most first."""

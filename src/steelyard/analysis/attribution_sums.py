@@ -16,7 +16,7 @@ from steelyard.analysis.paired_tests import NO_CHANGE
 from steelyard.analysis.pieces import Array
 
 _WIDEST = 1.0
-"""No share moves by more."""
+"""No share moves by more; a difference of two such moves can, and then its own value is the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +43,27 @@ class Moving:
         error = math.sqrt(n_cases / (n_cases - 1) * float((self.influence**2).sum()))
         return error if error > NO_CHANGE else 0.0
 
-    def estimate(self, n_cases: int, *, spread_unknown: bool = False) -> Estimate:
+    def estimate(self, n_cases: int, unseen: float = 0.0) -> Estimate:
         """The figure with Student's interval over cases; none with fewer than two or without any spread.
 
-        `spread_unknown` is of a figure that is carried over to values that were not looked at: that those looked at
-        agree is no certainty, and no score varies more than a rate (Bonett and Price's interval when none moved).
+        `unseen` is half an interval of what the values do not show, and widens it: see `unseen_spread`.
         """
-        error = self.error(n_cases)
-        bounds = student(self.value, error, n_cases - 1)
-        if bounds is None and spread_unknown and n_cases > 1:
-            half = Z * math.sqrt(2) / (n_cases + 2)
-            bounds = self.value - half, self.value + half
+        bounds = student(self.value, self.error(n_cases), n_cases - 1)
         value = settled(self.value)
+        if unseen and n_cases > 1:
+            seen = 0.0 if bounds is None else (bounds[1] - bounds[0]) / 2
+            half = math.hypot(seen, unseen)
+            bounds = self.value - half, self.value + half
         if bounds is None:
             return Estimate(value, n_cases)
         low, high = map(settled, bounds)
-        return Estimate(value, n_cases, 0, max(-_WIDEST, min(low, value)), min(_WIDEST, max(high, value)))
+        return Estimate(value, n_cases, 0, min(value, max(-_WIDEST, low)), max(value, min(_WIDEST, high)))
+
+
+def unseen_spread(n_cases: int) -> float:
+    """Half the interval of a shift that all of so many cases agree on: that they agree is no certainty, and no score
+    varies more than a rate (Bonett and Price's interval when none moved)."""
+    return Z * math.sqrt(2) / (n_cases + 2)
 
 
 class Units:

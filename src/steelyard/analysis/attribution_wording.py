@@ -6,7 +6,8 @@ from steelyard.analysis.attribution_model import Attribution, Cause, Portion
 
 METHOD = (
     "from A's number to B's in this order: cases, availability, scorers, truth, judge, system; 95 % intervals: Student"
-    " t over what each case adds (exact portions: how far they would lie elsewhere with other cases like these)"
+    " t over what each case adds (exact portions: how far they would lie elsewhere with other cases like these); what"
+    " is left: as for the figures"
 )
 _NAMES = {
     Cause.CASES: "other cases",
@@ -56,7 +57,11 @@ def _told(portion: Portion) -> str:
 def name_of(portion: Portion) -> str:
     """The cause in words, or all that cannot be told apart."""
     names = [_NAMES[cause] for cause in portion.causes]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} together"
+    if len(names) == 1:
+        return names[0]
+    # "scorers and weights and system together" reads as three things.
+    names = [name.partition(" and ")[0] for name in names]
+    return f"{', '.join(names[:-1])} and {names[-1]} together"
 
 
 def mark_of(portion: Portion) -> str:

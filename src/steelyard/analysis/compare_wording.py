@@ -102,7 +102,7 @@ def _how_sure(verdict: Moved, main: MetricChange, hindered: Sequence[str]) -> st
     if hindered:
         return "not at all: " + "; ".join(hindered)
     if main.p is None:
-        return "not at all: " + ("one case shows no spread" if main.difference.n else "nothing can be compared")
+        return "undefined: " + ("one case shows no spread" if main.difference.n else "nothing can be compared")
     if verdict is Moved.SAME:
         return "no pair differs in pass or score; that says nothing about answers that may come"
     if verdict is Moved.CANNOT_TELL:

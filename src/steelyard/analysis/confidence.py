@@ -142,7 +142,7 @@ def _brier(confidence: Array, right: Array, cluster: Array, missing: int) -> Est
 
 
 _METHOD = (
-    "95 % intervals: error rates Wilson, Brier score Student t, the claims of a case being one cluster; calibration "
-    f"errors and thresholds from {RESAMPLES:,} resamples of cases (seed {SEED}); no recommendation and no widest "
-    f"gap on fewer than {LEAST_CLAIMS} claims"
+    "95 % intervals: error rates Wilson, Brier score Wilson by its standard error, the claims of a case being one "
+    f"cluster; calibration errors and thresholds from {RESAMPLES:,} resamples of cases (seed {SEED}); no "
+    f"recommendation and no widest gap on fewer than {LEAST_CLAIMS} claims"
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from steelyard.analysis import explain_only_compared as only_compared
 from steelyard.analysis.compare_model import MetricChange, PairList, Pairs, Why
 from steelyard.analysis.compared_slices import DIFFERS
 from steelyard.analysis.explain_model import BehindPair, Computed, Counted, PairExplanation
@@ -21,7 +22,7 @@ from steelyard.records import Finding, Outcome, Sample
 from steelyard.suite.formulas import FORMULAS
 from steelyard.suite.gates import NONE, Gate
 
-FAILURES = ("inconclusive_rate", "malformed_rate")
+FAILURES = ("inconclusive_rate", "malformed_rate", only_compared.TARGET_FAILED, only_compared.JUDGE_FAILED)
 """Figures of every pair that was asked the same question, with a reading or without."""
 NAMES = {"cost.total": "cost"}
 """What a comparison names otherwise than gates do."""
@@ -31,6 +32,7 @@ _MEANS = {
     "cost.total": "sum of costs / n",
     "tokens.in": "sum of input tokens / n",
     "tokens.out": "sum of output tokens / n",
+    **only_compared.FORMULAS,
 }
 _MOST_CASES = 5
 _HOW = "over the pairs in which both sides have it"
@@ -59,7 +61,7 @@ def read_sides(
     rules = Rules(suite)
     if only_scores:
         samples = (replace(each, findings=tuple(_from_scores(each, rules))) for each in samples)
-    read = _failure(gate) if gate.pattern in FAILURES else reader(gate, suite)
+    read = _reader(gate, suite, rules)
     counts = counts_reader(gate, rules) if gate.measure else None
     positions = set(wanted.tolist())
     return {
@@ -83,6 +85,12 @@ def _from_scores(sample: Sample, rules: Rules) -> Iterator[Finding]:
         named = not finding.component or (of_dimension and finding.gain == 0)
         if sample.outcome is Outcome.MALFORMED or not named:
             yield finding
+
+
+def _reader(gate: Gate, suite: Mapping[str, Any], rules: Rules) -> Callable[[Sample], Reading]:
+    if gate.pattern in only_compared.FORMULAS:
+        return only_compared.reader_of(gate, rules)
+    return _failure(gate) if gate.pattern in FAILURES else reader(gate, suite)
 
 
 def _failure(gate: Gate) -> Callable[[Sample], Reading]:
@@ -129,10 +137,10 @@ def explain_pairs(
     missing = len(pairs) - len(known)
     computed_a = _computed(gate, [before for _, before, _ in known], missing)
     computed_b = _computed(gate, [after for _, _, after in known], missing)
-    order, rows = most_against(change, [_row(gate, each, computed_a) for each in known])
+    order, rows = most_against(change, [_row(each, computed_a) for each in known])
     return PairExplanation(
         metric=metric,
-        formula=_MEANS.get(gate.pattern, FORMULAS[gate.pattern].formula) + ", of A and of B; B - A",
+        formula=(_MEANS.get(gate.pattern) or FORMULAS[gate.pattern].formula) + ", of A and of B; B - A",
         how=_HOW,
         of="pairs",
         change=change,
@@ -149,6 +157,8 @@ def _both(gate: Gate, suite: Mapping[str, Any], a: Side, b: Side) -> tuple[Readi
     """What a pair brings on either side; of a measure, what only one side counted is none on the other."""
     if not gate.measure:
         return a.reading, b.reading
+    if gate.pattern == only_compared.COUNT:
+        return _count(gate, a.counts, b.counts), _count(gate, b.counts, a.counts)
     declared = {each["name"]: each for each in suite.get("components") or ()}.get(gate.subject, {})
     ((above, below),) = measure_counts(declared, gate.measure)[:1] or [("", "")]
     found = []
@@ -159,6 +169,11 @@ def _both(gate: Gate, suite: Mapping[str, Any], a: Side, b: Side) -> tuple[Readi
         else:
             found.append(Reading(0.0, "", ((float(numbers[0]), float(numbers[1])),)))
     return found[0], found[1]
+
+
+def _count(gate: Gate, own: Mapping[str, int] | None, other: Mapping[str, int] | None) -> Reading:
+    number = _filled(own, other, gate.measure)
+    return Reading(None, "nothing was counted") if number is None else Reading(float(number))
 
 
 def _filled(own: Mapping[str, int] | None, other: Mapping[str, int] | None, name: str) -> int | None:
@@ -181,10 +196,10 @@ def _computed(gate: Gate, readings: Sequence[Reading], missing: int) -> Computed
     return Computed(found.value, found.n, missing, found.inputs)
 
 
-def _row(gate: Gate, pair: tuple[Side, Reading, Reading], a: Computed) -> BehindPair:
+def _row(pair: tuple[Side, Reading, Reading], a: Computed) -> BehindPair:
     """A pair of a measure brings numerator - A's ratio x denominator: the sum of what moved is what the ratio moved."""
     side, before, after = pair
-    if not gate.measure:
+    if not before.ratios:
         return BehindPair(*side.key, before.value or 0.0, after.value or 0.0)
     ratio = a.value or 0.0
     values = [above - ratio * below for each in (before, after) for above, below in filter(None, each.ratios)]

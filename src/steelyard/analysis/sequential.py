@@ -118,26 +118,37 @@ def _margins(same_within: float | None) -> tuple[float, float] | None:
 def sequential_mean(differences: Array, same_within: float | None = None) -> Sequential:
     """The always-valid interval and p-value of the mean of differences between -1 and 1, in the order they came.
 
-    The interval is what is left after all looks that mattered: the one at which it decided, and the last.
+    The interval is what is left after all looks that mattered: those at which something was shown, and the last.
     """
     if len(differences) < 2:
         return Sequential(None, None)
     x = _scaled(differences)
     above, below = _paths(x, 0.5)
-    moments = [_first_shown(np.maximum(above, below))]
+    not_none = _first_shown(np.maximum(above, below))
+    sides: list[int | None] = []
     values = _margins(same_within)
     if values is not None:
-        sides = _first_shown(_paths(x, values[0])[0]), _first_shown(_paths(x, values[1])[1])
-        moments.append(None if None in sides else max(side for side in sides if side is not None))
-    decided_at = min((moment for moment in moments if moment is not None), default=None)
-    low, high = betting_interval(differences)
-    if decided_at is not None:
-        then = betting_interval(differences[:decided_at])
-        both = max(low, then[0]), min(high, then[1])
-        # Apart only when the differences of later are of another kind than those that decided.
-        low, high = both if both[0] <= both[1] else then
+        sides = [_first_shown(_paths(x, values[0])[0]), _first_shown(_paths(x, values[1])[1])]
+    shown = [moment for moment in (not_none, *sides) if moment is not None]
+    decisive = [] if not_none is None else [not_none]
+    if sides and None not in sides:
+        decisive.append(max(shown[-2:]))
+    low, high = _left(differences, shown)
     p = min(1.0, math.exp(-float(max(above.max(), below.max()))))
-    return Sequential(low, high, p, decided_at)
+    return Sequential(low, high, p, min(decisive, default=None))
+
+
+def _left(differences: Array, moments: list[int]) -> tuple[float, float]:
+    """What the intervals of these moments, the earliest first, and of the last have in common."""
+    low, high = -1.0, 1.0
+    for n in (*sorted(moments), len(differences)):
+        then = betting_interval(differences[:n])
+        both = max(low, then[0]), min(high, then[1])
+        if both[0] > both[1]:
+            # Only when the differences of later are of another kind than those that decided.
+            break
+        low, high = both
+    return low, high
 
 
 def _paths(x: Array, value: float) -> tuple[Array, Array]:

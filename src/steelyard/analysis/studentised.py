@@ -21,10 +21,8 @@ from steelyard.analysis.resampling import draws
 
 FEWEST, MOST = 5, 200
 """Of fewer cases there are too few resamples, of more Student's interval holds as often."""
-SHORT_INTERVALS = (
-    "of fewer than 20 cases, or where fewer than 5 moved, intervals of very skewed figures hold 89 to 93 % instead of"
-    " 95 %"
-)
+FEW_CASES = 20
+SHORT_INTERVALS = f"of {FEW_CASES} cases or fewer, very skewed: holds 89 to 93 %"
 """By simulation; see docs/design/0006-deciding.md."""
 _TAIL = 0.025
 _NO_SPREAD = 1e-6
@@ -32,11 +30,14 @@ _NO_SPREAD = 1e-6
 _ROUNDING = 1e-12
 
 
-def mean_interval(sums: Array, sizes: Array) -> Bounds:
-    """The 95 % interval of a mean of differences, from their sum and number in each case; None without spread."""
+def mean_interval(sums: Array, sizes: Array, widest: float = math.inf) -> Bounds:
+    """The 95 % interval of a mean of differences, from their sum and number in each case; None without spread.
+
+    `widest` is the largest difference that there can be.
+    """
     moved = np.abs(sums) > _ROUNDING
     if 2 * int(moved.sum()) < len(sums) and moved.any():
-        return _with_two_more(sums, sizes, moved)
+        return _with_two_more(sums, sizes, moved, widest)
     return studentised(sums, sizes)
 
 
@@ -87,14 +88,17 @@ def _in_order(apart: Array, sizes: Array) -> tuple[Array, Array, int]:
     return (-apart[other], sizes[other], way) if way < 0 else (apart[one], sizes[one], way)
 
 
-def _with_two_more(sums: Array, sizes: Array, moved: Array) -> Bounds:
+def _with_two_more(sums: Array, sizes: Array, moved: Array, widest: float) -> Bounds:
     """Student's interval with one more case that rose and one that fell, as Bonett and Price (2012) add to a rate.
 
-    They moved as far as the others did: as the farthest while few did.
+    They moved as far as the others did. While few did, as far as one more may: the farthest of k seen is, of lengths
+    that are equally likely up to some end, k / (k + 1) of the way to it.
     """
     n, cases = float(sizes.sum()), len(sums)
     lengths = np.abs(sums[moved] / sizes[moved])
-    far = float(lengths.max()) if len(lengths) <= FEW_AWAY else math.sqrt(float((lengths**2).mean()))
+    k = len(lengths)
+    far = float(lengths.max()) * (k + 1) / k if k <= FEW_AWAY else math.sqrt(float((lengths**2).mean()))
+    far = min(far, max(widest, float(lengths.max())))
     size = n / cases
     mean = float(sums.sum()) / (n + 2 * size)
     apart = sums - mean * sizes

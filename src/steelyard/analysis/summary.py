@@ -228,11 +228,10 @@ def _best_variant(table: Table, suite: dict[str, Any]) -> BestVariant | None:
 
 def _method(*, clustered: bool, measured: bool) -> str:
     text = (
-        "95 % intervals: Wilson for rates, and for means of a scale with ends by their standard error; for other means"
-        f" the studentised bootstrap over cases ({RESAMPLES:,} resamples, seed {SEED}) and Student t, whichever end is"
-        f" farther ({SHORT_INTERVALS}); order statistics for medians and percentiles; none below n 2, nor for a median"
-        " below n 6"
+        "95 % intervals: Wilson for rates and, by their standard error, for means of a scale with ends; other means:"
+        f" studentised bootstrap over cases ({RESAMPLES:,} resamples, seed {SEED}) or Student t, the farther end"
+        f" ({SHORT_INTERVALS}); medians and percentiles: order statistics; undefined below n 2, a median below n 6"
     )
     if measured:
-        text += "; measures are ratios of sums, Wilson by the residuals of cases"
-    return text + "; samples of one case count as one cluster" if clustered else text
+        text += "; measures: ratios of sums"
+    return text + "; samples of a case: one cluster" if clustered else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from steelyard.analysis.pieces import Array
 Welch = tuple[float, float, float]
 """The ends of the 95 % interval, and the p-value."""
 _LARGEST_BLOCK = 100
+_MOST_OF_THE_SMALLER = 4
+"""So that 60 % and 40 % come in blocks of 3 and 2; blocks of more units are fewer, and show less."""
 
 
 def welch(a: Array, b: Array, alpha: float) -> Welch | None:
@@ -31,9 +34,10 @@ def welch(a: Array, b: Array, alpha: float) -> Welch | None:
 
 def block_sizes(share_a: float, share_b: float) -> tuple[int, int]:
     """How many units of each arm make a block, so that arms of unequal shares are used up alike."""
-    if share_a >= share_b:
-        return min(_LARGEST_BLOCK, max(1, round(share_a / share_b))), 1
-    return 1, min(_LARGEST_BLOCK, max(1, round(share_b / share_a)))
+    smaller, larger = sorted((share_a, share_b))
+    ratio = Fraction(larger / smaller).limit_denominator(_MOST_OF_THE_SMALLER)
+    sizes = (ratio.denominator, ratio.numerator) if ratio <= _LARGEST_BLOCK else (1, _LARGEST_BLOCK)
+    return sizes if share_a < share_b else sizes[::-1]
 
 
 def blocks(a: Array, b: Array, sizes: tuple[int, int]) -> tuple[Array, Array]:

@@ -20,7 +20,8 @@ from steelyard.store.open import open_store
 from steelyard.suite.case import Case
 from steelyard.suite.criteria import Expression, parse_expression
 from steelyard.suite.describe import describe
-from steelyard.suite.gates import Gate, cannot_fail, parse_gate, settled
+from steelyard.suite.gate_checks import cannot_fail, settled
+from steelyard.suite.gates import Gate, parse_gate
 from steelyard.suite.model import Criterion, SuiteModel
 from steelyard.suite.repeats import RepeatsRule
 

@@ -1,4 +1,4 @@
-"""An arm of an A/B as it is written on the command line, KEY=VALUE by KEY=VALUE."""
+"""An arm of an A/B or of an experiment: what is asked for of it, and the suite as it uses it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from steelyard.cli.shared_options import Finite, JudgeChoice, chosen_settings
 if TYPE_CHECKING:
     from steelyard.suite.model import SuiteModel
 
-_JUDGE = ("judge", "judge_model", "judge_token", "judge_repeats", "judge_temperature")
-KEYS = ("target", "variant", *_JUDGE)
+JUDGE = ("judge", "judge_model", "judge_token", "judge_repeats", "judge_temperature")
+KEYS = ("target", "variant", *JUDGE)
 """What is no setting of the target."""
 _KINDS: dict[str, Callable[[str], Any]] = {
     "judge_repeats": click.IntRange(min=1),
@@ -36,7 +36,7 @@ class ArmChoice:
         target = self.chosen.get("target")
         if target is not None or self.settings:
             suite = with_target(suite, target, self.settings)
-        suite = JudgeChoice(*(self.chosen.get(key) for key in _JUDGE)).of(suite)
+        suite = JudgeChoice(*(self.chosen.get(key) for key in JUDGE)).of(suite)
         return self._with_variant(suite)
 
     def _with_variant(self, suite: SuiteModel) -> SuiteModel:

@@ -25,7 +25,7 @@ from steelyard.cli.shared_options import (
 
 if TYPE_CHECKING:
     from steelyard.interleaving import AbRuns, Suites
-    from steelyard.release.ab_model import AbReport
+    from steelyard.release.ab_model import AbPlan, AbReport
     from steelyard.store.base import Store
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -138,6 +138,8 @@ def offline(
     store = open_store(store_url, create=resume is None)
     try:
         runs = None if resume is None else find_ab(store, suites[0].name, resume)
+        if runs is not None:
+            _insist_on_plan(runs, plan, metric)
         if runs is None or not runs.ended:
             with progress_of(f"{suites[0].name} A/B", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
                 runs = run_ab(suites, store, options, plan, progress, resumed=runs)
@@ -158,14 +160,38 @@ def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
     return first.of(load_suite(place)), second.of(load_suite(place))
 
 
+def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
+    """UserMistake when something is asked for that was not planned: what is chosen after a look decides nothing."""
+    from steelyard.errors import UserMistake
+    from steelyard.release.ab_model import AbPlan
+
+    given = {name for name in AbPlan.__dataclass_fields__ if getattr(asked, name) != getattr(AbPlan(), name)}
+    given = given - {"metric"} | ({"metric"} if metric else set())
+    other = [name for name in sorted(given) if getattr(asked, name) != getattr(runs.plan, name)]
+    if other:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
+        raise UserMistake(f"{runs.id} was planned otherwise: leave {options} out, or start a new one without --resume")
+
+
 def _say_how_to_go_on(runs: AbRuns) -> None:
     if runs.stopped is None:
         return
-    kept = [word for word in sys.argv[1:] if word not in ("--resume", runs.id) and not word.startswith("--resume=")]
+    kept = _without_resume(sys.argv[1:])
     again = shlex.join(["steelyard", *kept, "--resume", runs.id])
     click.echo(f"Not finished ({runs.stopped}). Go on with:\n  {again}", err=True)
     if runs.interrupted:
         sys.exit(_INTERRUPTED)
+
+
+def _without_resume(words: list[str]) -> list[str]:
+    """The command as it was typed, without what it was told to go on with."""
+    kept: list[str] = []
+    named = False
+    for word in words:
+        is_name, named = named and not word.startswith("-"), word == "--resume"
+        if not is_name and not named and not word.startswith("--resume="):
+            kept.append(word)
+    return kept
 
 
 def _decided(store: Store, runs: AbRuns, *, anyway: bool) -> AbReport:

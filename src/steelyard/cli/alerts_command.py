@@ -32,7 +32,7 @@ def command() -> None:
 @store_url
 @as_json
 def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_json: bool) -> None:
-    """Hold RUN against the rules of its suite, and tell every channel what is new.
+    """Hold RUN against its suite's rules; tell every channel what is new.
 
     What the suite does not say comes from steelyard.yaml in the working folder. Ends with 1 when something could not be
     delivered.
@@ -86,12 +86,18 @@ def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
 @store_url
 @as_json
 def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) -> None:
-    """List the open alerts and what became of telling people; with SUITE, those of the suite of that name."""
+    """List the open alerts, and what became of telling people.
+
+    With SUITE, those of the suite of that name.
+    """
     from steelyard.cli.show import print_json
+    from steelyard.errors import UserMistake
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
     try:
+        if suite is not None and not store.runs(suite, 1):
+            raise UserMistake(f"there is no run of a suite {suite} here, so no alert of it: give the suite's name")
         found = store.alerts(suite, closed=every)
         told = store.deliveries([each.number for each in found])
     finally:
@@ -141,7 +147,8 @@ def _lines(alert: AlertRecord, told: list[Delivery]) -> list[str]:
     lines = [
         f"#{alert.number} {state}: {one_line(alert.suite_name)}: {one_line(alert.content['what'], 300)}",
         f"    {one_line(alert.content['how_much'], 300)}",
-        f"    since run {alert.opened_run} of {moment(alert.opened_run_at)}; last seen in {alert.seen_run}",
+        f"    since run {alert.opened_run} of {moment(alert.opened_run_at)};"
+        f" {'last seen' if alert.is_open else 'over'} in {alert.seen_run}",
     ]
     lines += [
         f"    NOT DELIVERED ({each.notice}) by {one_line(each.channel)}: {one_line(each.detail, 300)}"

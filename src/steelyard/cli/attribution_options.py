@@ -13,6 +13,8 @@ import click
 from steelyard.cli.shared_options import Finite
 
 if TYPE_CHECKING:
+    from steelyard.analysis.attribution_model import Attribution
+    from steelyard.analysis.attribution_terms import Traces
     from steelyard.analysis.compare_model import Comparison
     from steelyard.attributing import Purchase
     from steelyard.judging.estimate import CostEstimate
@@ -66,24 +68,33 @@ class AttributionOptions:
     ) -> Comparison:
         """The comparison of two found runs, with why the headline number moved unless that is left out."""
         from steelyard.analysis.compare import compare
-        from steelyard.analysis.compared_cases import common_cases
         from steelyard.analysis.compared_run import read_run
 
-        first, second = read_run(*a), read_run(*b)
         if self.left_out:
-            return compare(first, second, anyway=anyway)
-        from steelyard.attributing import StoredRun, attribution_of
+            return compare(read_run(*a), read_run(*b), anyway=anyway)
+        comparison, found, _ = self.traced(a, b, store_url, closing, anyway=anyway)
+        return replace(comparison, attribution=found)
 
+    def traced(
+        self, a: tuple[Store, str], b: tuple[Store, str], store_url: str | None, closing: ExitStack, *, anyway: bool
+    ) -> tuple[Comparison, Attribution, Traces]:
+        """The comparison, why the headline number moved, and what every reading adds to that."""
+        from steelyard.analysis.compare import compare
+        from steelyard.analysis.compared_cases import common_cases
+        from steelyard.analysis.compared_run import read_run
+        from steelyard.attributing import StoredRun, traced_attribution_of
+
+        first, second = read_run(*a), read_run(*b)
         cases = common_cases(first, second)
         comparison = compare(first, second, anyway=anyway, cases=cases)
-        found = attribution_of(
+        found, traces = traced_attribution_of(
             StoredRun(a[0], first),
             StoredRun(b[0], second),
             cases,
             suite=self.suite,
             purchase=self._purchase(store_url, closing),
         )
-        return replace(comparison, attribution=found)
+        return comparison, found, traces
 
     def _purchase(self, store_url: str | None, closing: ExitStack) -> Purchase | None:
         from steelyard.attributing import Purchase

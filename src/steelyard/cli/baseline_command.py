@@ -38,6 +38,7 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
     """
     from steelyard.cli.show import print_json
     from steelyard.release.baselines import entry_data, set_baseline, whoever
+    from steelyard.release.sound_runs import is_partial
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -48,11 +49,10 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
         store.close()
     if as_json:
         print_json(entry_data(entry))
-        return
-    forced = ", although it is no sound reading" if entry.forced else ""
-    click.echo(f"{entry.name} of {entry.suite_name} is now run {entry.run_id}{forced}")
-    part = [name for name in ("only", "limit") if header.options.get(name)]
-    if part:
+    else:
+        forced = ", although it is no sound reading" if entry.forced else ""
+        click.echo(f"{entry.name} of {entry.suite_name} is now run {entry.run_id}{forced}")
+    if is_partial(header):
         click.echo("note: it weighed a part of the suite alone; the rest has no baseline", err=True)
 
 

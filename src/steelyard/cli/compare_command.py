@@ -60,9 +60,16 @@ def command(
     options = AttributionOptions(suite, no_attribution, rejudge, max_cost, yes)
     options.refuse_what_does_nothing()
     explaining = ExplainOptions(explain, limit)
-    explaining.refuse_beside(markdown=markdown, html=html, suite=suite, rejudge=rejudge)
+    explaining.refuse_beside(markdown=markdown, html=html)
+    if explaining.asks_why:
+        explaining.refuse_beside(**{"no-attribution": no_attribution})
+    else:
+        explaining.refuse_beside(suite=suite, rejudge=rejudge)
     with ExitStack() as closing:
         runs = FoundRuns(store_url, closing, hint=_FOREIGN)
+        if explaining.asks_why:
+            traced = options.traced(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)
+            sys.exit(explaining.why(*traced, as_json=as_json))
         if explaining.metric is not None:
             sys.exit(explaining.compared(runs.find(a), runs.find(b), anyway=anyway, as_json=as_json))
         comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)

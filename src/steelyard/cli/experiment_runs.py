@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.shared_options import JudgeChoice
+from steelyard.cli.ab_arms import JUDGE, ArmChoice
 from steelyard.cli.show import progress_of
 from steelyard.engine.options import RunOptions, Selection, parse_only
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.store.ids import new_run_id
 from steelyard.suite.experiment_file import ARMS, Experiment
-from steelyard.suite.load import load_suite, with_target
+from steelyard.suite.load import load_suite
 from steelyard.suite.model import SuiteModel
 
 if TYPE_CHECKING:
@@ -86,10 +86,7 @@ def _loaded(experiment: Experiment, arm: str) -> SuiteModel:
     suite = load_suite(experiment.place(part.suite), None if part.cases is None else experiment.place(part.cases))
     chosen = dict(settings.get("set", {}))
     chosen |= {key: settings[key] for key in ("model", "base_url") if key in settings}
-    if "target" in settings or chosen:
-        suite = with_target(suite, settings.get("target"), chosen)
-    judge = JudgeChoice(*(settings.get(f"judge{key}") for key in ("", "_model", "_token", "_repeats")))
-    return judge.of(suite)
+    return ArmChoice({key: settings[key] for key in ("target", *JUDGE) if key in settings}, chosen).of(suite)
 
 
 def run_arms(experiment: Experiment, suites: Mapping[str, SuiteModel], store: Store, begun: Attempt | None) -> Ran:

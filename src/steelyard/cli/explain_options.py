@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from steelyard.analysis.attribution_model import Attribution
+    from steelyard.analysis.attribution_terms import Traces
+    from steelyard.analysis.compare_model import Comparison
     from steelyard.analysis.explain_model import Explanation, PairExplanation
     from steelyard.store.base import Store
 
@@ -28,7 +31,7 @@ def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--explain",
             metavar="METRIC",
             help="Print one figure's formula, n, what it leaves out and the samples behind it: pass_rate,"
-            " category.chairs.average.",
+            " category.chairs.average; of a comparison also why.truth, or why for all parts of the change.",
         ),
     ):
         function = option(function)
@@ -54,6 +57,11 @@ class ExplainOptions:
             if value:
                 raise UserMistake(f"--explain and --{name} do not go together: leave one out")
 
+    @property
+    def asks_why(self) -> bool:
+        """Whether a part of the change of the headline number is asked for."""
+        return (self.metric or "").partition(".")[0] == "why"
+
     def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, anyway: bool, as_json: bool) -> int:
         """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""
         from steelyard.analysis.compare import compare
@@ -65,6 +73,15 @@ class ExplainOptions:
         comparison = compare(first, second, anyway=anyway)
         found = explain_comparison((a[0], first), (b[0], second), comparison, self.metric or "", anyway=anyway)
         self.show([first.header.id, second.header.id], found, as_json=as_json)
+        return exit_code(comparison)
+
+    def why(self, comparison: Comparison, found: Attribution, traces: Traces, *, as_json: bool) -> int:
+        """Print what stands behind the parts of the change; the exit code that the comparison ends with."""
+        from steelyard.analysis.attribution_terms import explain_why
+        from steelyard.cli.compare_command import exit_code
+
+        runs = [comparison.a.id, comparison.b.id]
+        self.show(runs, explain_why(found, traces, self.metric or ""), as_json=as_json)
         return exit_code(comparison)
 
     def show(self, runs: Sequence[str], found: Sequence[Explanation | PairExplanation], *, as_json: bool) -> None:

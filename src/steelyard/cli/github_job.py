@@ -43,13 +43,14 @@ class GithubJob:
         """What is printed meanwhile holds no command: it may quote answers."""
         from steelyard.report.github_log import harmless_json, harmless_log
 
-        printed = io.StringIO()
+        printed, said = io.StringIO(), io.StringIO()
         try:
-            with contextlib.redirect_stdout(printed):
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
                 yield
         finally:
             text = printed.getvalue()
             click.echo(harmless_json(text) if as_json else harmless_log(text), nl=False)
+            click.echo(harmless_log(said.getvalue()), nl=False, err=True)
 
     def annotate(self, annotations: Iterable[Annotation]) -> None:
         """Show annotations beside the lines of files."""

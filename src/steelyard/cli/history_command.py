@@ -32,7 +32,7 @@ _GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
 @click.option("--by", type=click.Choice(_GROUPINGS), help="Follow it by slice, or how often each finding code occurs.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")
-@click.option("--md", metavar="FILE", type=_FILE, help="Write Markdown.")
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown.")
 @store_url
 @as_json
 def command(
@@ -42,7 +42,7 @@ def command(
     by: str | None,
     charts: Path | None,
     html: Path | None,
-    md: Path | None,
+    markdown: Path | None,
     store_url: str | None,
     as_json: bool,
 ) -> None:
@@ -61,7 +61,7 @@ def command(
         history = read_history(store, _name(store, suite), Wanted(last, metrics, by or ""))
     finally:
         store.close()
-    written = [*_files(history, html, md), *(_charts(history, charts) if charts is not None else ())]
+    written = [*_files(history, html, markdown), *(_charts(history, charts) if charts is not None else ())]
     if as_json:
         from steelyard.report.history_views import history_to_json
 
@@ -84,16 +84,16 @@ def _name(store: Store, suite: str) -> str:
     return load_suite(suite).name
 
 
-def _files(history: History, html: Path | None, md: Path | None) -> Iterator[Path]:
+def _files(history: History, html: Path | None, markdown: Path | None) -> Iterator[Path]:
     from steelyard.report.history_views import history_to_html, history_to_markdown
     from steelyard.report.write import write_text
 
     if html is not None:
         write_text(html, history_to_html(history))
         yield html
-    if md is not None:
-        write_text(md, history_to_markdown(history))
-        yield md
+    if markdown is not None:
+        write_text(markdown, history_to_markdown(history))
+        yield markdown
 
 
 def _charts(history: History, folder: Path) -> list[Path]:

@@ -51,6 +51,7 @@ def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
         if "is not a Steelyard snapshot" not in str(error):
             raise
         raise SnapshotError(f"{error}. If another tool wrote it, name the suite that reads it: --suite SUITE") from None
+    store.keep_columns(run_id)
     if as_json:
         print_json({"run": run_id, "file": str(file), "last": store.run("LAST").id == run_id})
         return

@@ -23,7 +23,7 @@ _FOREIGN = "name the suite that reads it: --suite SUITE"
 
 @click.command("report")
 @run_name
-@click.option("--md", metavar="FILE", type=_FILE, help="Write Markdown, for a pull request.")
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown, for a pull request.")
 @click.option("--junit", metavar="FILE", type=_FILE, help="Write JUnit XML, for a CI server.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every chart as a PNG picture into this folder.")
@@ -33,7 +33,7 @@ _FOREIGN = "name the suite that reads it: --suite SUITE"
 @as_json
 def command(
     run: str,
-    md: Path | None,
+    markdown: Path | None,
     junit: Path | None,
     html: Path | None,
     charts: Path | None,
@@ -53,7 +53,7 @@ def command(
     from steelyard.report.build import build_report
 
     explaining = ExplainOptions(explain, limit)
-    explaining.refuse_beside(md=md, junit=junit, html=html, charts=charts)
+    explaining.refuse_beside(markdown=markdown, junit=junit, html=html, charts=charts)
     with ExitStack() as closing:
         store, name = FoundRuns(store_url, closing, hint=_FOREIGN, suite=suite).find(run)
         if explaining.metric is not None:
@@ -63,7 +63,7 @@ def command(
             explaining.show([header.id], explain_run(store, header, explaining.metric), as_json=as_json)
             return
         report = build_report(store, store.run(name))
-    written = [*_files(report, md, junit, html), *(_charts(report, charts) if charts is not None else ())]
+    written = [*_files(report, markdown, junit, html), *(_charts(report, charts) if charts is not None else ())]
     if as_json:
         from steelyard.report.json import to_json
 
@@ -77,15 +77,15 @@ def command(
         click.echo(f"written: {file}")
 
 
-def _files(report: Report, md: Path | None, junit: Path | None, html: Path | None) -> Iterator[Path]:
+def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path | None) -> Iterator[Path]:
     """Write the report in each form that was asked for."""
     from steelyard.report.write import write_text
 
-    if md is not None:
+    if markdown is not None:
         from steelyard.report.markdown import to_markdown
 
-        write_text(md, to_markdown(report))
-        yield md
+        write_text(markdown, to_markdown(report))
+        yield markdown
     if junit is not None:
         from steelyard.report.junit import to_junit
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from steelyard.analysis.ratio_mismatch import MISMATCH, independence_p
 from steelyard.analysis.sequential import ALPHA
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.release import ab_effects
-from steelyard.release.ab_effects import Reading, decided_by, readable_test
+from steelyard.release.ab_effects import NOT_DUE, Reading, decided_by, readable_test
 from steelyard.release.ab_model import (
     FIXED,
     PASS_RATE,
@@ -26,6 +26,9 @@ from steelyard.release.ab_model import (
 )
 
 _SCALES = {"judge": "the judge", "rules": "what is made of the judge's words", "scorers": "the scorers"}
+_MOST_INCONCLUSIVE = 0.05
+"""Of runs that were stored without the limit."""
+_NOT_SET = "not set"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ def offline_report(a: ComparedRun, b: ComparedRun, *, stopped: str | None = None
         test=weighed.reading.test,
         method=_method(plan, weighed),
         signatures=tuple(f"{side}: {run.header.signature.get('text', '')}" for side, run in (("A", a), ("B", b))),
-        notes=tuple(_notes(plan, weighed, stopped)),
+        notes=(*_notes(plan, weighed, stopped), *_alike(a.header, b.header)),
         plan=dict(told),
     )
 
@@ -75,9 +78,8 @@ def _weighed(a: ComparedRun, b: ComparedRun, plan: AbPlan, planned: int) -> _Wei
 
 def _checks(a: ComparedRun, b: ComparedRun, weighed: _Weighed) -> Iterator[AbCheck]:
     for side, run in (("A", a), ("B", b)):
-        invalid = run.header.verdict is Verdict.INVALID
-        told = _reading_of(run)
-        yield AbCheck(f"arm {side} is a reading", told, fine=not invalid, invalidates=invalid)
+        invalid = _is_none(run)
+        yield AbCheck(f"arm {side} is a reading", _reading_of(run), fine=not invalid, invalidates=invalid)
         if run.header.suspect:
             yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, hinders=True)
     yield _availability(a, b)
@@ -90,22 +92,39 @@ def _checks(a: ComparedRun, b: ComparedRun, weighed: _Weighed) -> Iterator[AbChe
         yield AbCheck("pairs", told, fine=False, invalidates=True)
 
 
+def _is_none(run: ComparedRun) -> bool:
+    """Whether an arm is no reading. One that was stopped is weighed by what it was asked, not by what it was not."""
+    if run.header.state is RunState.ENDED:
+        return run.header.verdict is Verdict.INVALID
+    missing = run.table.n - int(run.table.conclusive.sum())
+    return missing > float(run.suite.get("max_inconclusive", _MOST_INCONCLUSIVE)) * run.table.n
+
+
 def _reading_of(run: ComparedRun) -> str:
-    conclusive, n = int(run.table.conclusive.sum()), run.table.n
-    verdict = "" if run.header.verdict is None else f", its gates: {run.header.verdict.value}"
-    return f"{conclusive:,} of {n:,} samples have a reading{verdict}"
+    told = f"{int(run.table.conclusive.sum()):,} of {run.table.n:,} samples have a reading"
+    if run.header.state is not RunState.ENDED or run.header.verdict is None:
+        return told
+    if run.header.verdict is Verdict.INVALID:
+        return f"{told}; the run is INVALID (steelyard report {run.header.id} says why)"
+    return f"{told}, its gates: {run.header.verdict.value}"
 
 
 def _availability(a: ComparedRun, b: ComparedRun) -> AbCheck:
-    counts = [(int(run.table.conclusive.sum()), int((~run.table.conclusive).sum())) for run in (a, b)]
+    """Whether as many cases lack a reading in both arms; the repeats of a case fail together, and count as one."""
+    counts = [_whole_and_lacking(run) for run in (a, b)]
     p = independence_p(counts)
-    told = (
-        f"without a reading: {counts[0][1]:,} of {sum(counts[0]):,} in A, {counts[1][1]:,} of {sum(counts[1]):,} in B"
+    told = "cases that lack a reading: " + ", ".join(
+        f"{lacking:,} of {whole + lacking:,} in {side}" for side, (whole, lacking) in zip("AB", counts, strict=True)
     )
     if p is None or p >= MISMATCH:
         return AbCheck("readings are missing alike", told)
     sentence = f"{told} (p = {p:.1g}): what is missing in one arm alone is missing for a reason"
     return AbCheck("readings are missing alike", sentence, fine=False, invalidates=True)
+
+
+def _whole_and_lacking(run: ComparedRun) -> tuple[int, int]:
+    asked, lacking = (len(set(cases.tolist())) for cases in (run.table.case, run.table.case[~run.table.conclusive]))
+    return asked - lacking, lacking
 
 
 def _decide(
@@ -115,6 +134,8 @@ def _decide(
     if broken:
         return Decided.INVALID, ("no reading, and no decision", *broken)
     found = decided_by(weighed.quality, plan.same_within)
+    if not plan.stop_early and not weighed.ended:
+        return Decided.CANNOT_TELL, (NOT_DUE,)
     hindered = tuple(check.told for check in checks if check.hinders)
     if hindered and not anyway and found is not Decided.CANNOT_TELL:
         return Decided.CANNOT_TELL, ("a decision would not be about the systems alone", *hindered)
@@ -130,8 +151,11 @@ def _notes(plan: AbPlan, weighed: _Weighed, stopped: str | None) -> Iterator[str
         yield f"stopped early, as asked for: {cases:,} of {planned:,} planned cases were enough"
     elif not weighed.ended:
         yield f"{cases:,} of {planned:,} planned cases were asked"
-    if not plan.stop_early and weighed.reading.test == SEQUENTIAL:
-        yield "a fixed test must not be read before its planned end: the always-valid interval stands in for it"
+
+
+def _alike(a: RunHeader, b: RunHeader) -> Iterator[str]:
+    if not any(_own(a, b)):
+        yield "nothing that is known of the arms differs: whatever differs between their figures is noise"
 
 
 def _method(plan: AbPlan, weighed: _Weighed) -> str:
@@ -152,12 +176,22 @@ def _arm(letter: str, header: RunHeader, other: RunHeader) -> ArmFacts:
 
 
 def _own(header: RunHeader, other: RunHeader) -> Iterator[tuple[str, str]]:
-    for key, value in header.target.items():
-        if value != other.target.get(key):
-            yield key, _short(value)
+    own, others = dict(_settings(header.target)), dict(_settings(other.target))
+    for key in {**own, **others}:
+        if own.get(key) != others.get(key):
+            yield key, str(own.get(key, _NOT_SET))
     for key, found in (("variants", _variants), ("judge", _judge)):
         if found(header) != found(other):
             yield key, found(header)
+
+
+def _settings(target: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Everything that a run tells of its target, one by one: groups of settings and of prompts are opened."""
+    for key, value in target.items():
+        if not isinstance(value, Mapping):
+            yield key, value
+        for name, inner in value.items() if isinstance(value, Mapping) else ():
+            yield name if key == "settings" else f"{key} {name}", inner
 
 
 def _variants(header: RunHeader) -> str:
@@ -168,7 +202,3 @@ def _judge(header: RunHeader) -> str:
     members = (header.suite.get("judge") or {}).get("members") or ()
     named = ", ".join(str(each.get("model") or each.get("function") or each.get("name")) for each in members)
     return f"{named} ({str(header.signature.get('judge') or '')[:8]})" if named else "none"
-
-
-def _short(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)

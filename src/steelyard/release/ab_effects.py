@@ -7,11 +7,15 @@ from dataclasses import dataclass, replace
 
 from steelyard.analysis.arm_pairs import ArmPairs
 from steelyard.analysis.paired_tests import Paired, paired_mean, paired_rate
-from steelyard.analysis.sequential import ALPHA, asymptotic_mean, sequential_mean
+from steelyard.analysis.sequential import ALPHA, Sequential, asymptotic_mean, sequential_mean
 from steelyard.release.ab_model import FIXED, PASS_RATE, SEQUENTIAL, Decided, Effect
 
 BETTING = "always-valid: confidence sequence by betting (Waudby-Smith and Ramdas 2024)"
 MIXTURE = "always-valid: normal mixture, asymptotic (Waudby-Smith and others 2024)"
+NOT_DUE = (
+    "not decided yet: a fixed test is read once, when all that was planned is there; until then the always-valid"
+    " interval is shown, and decides nothing"
+)
 _NAMES = {PASS_RATE: "pass rate", "average": "average score"}
 
 
@@ -25,7 +29,7 @@ class Reading:
 
 
 def readable_test(asked: str, *, complete: bool) -> str:
-    """A fixed test may be read once, when all that was planned is there; before that the sequential one stands in."""
+    """A fixed test may be read once, when all that was planned is there; before that the sequential one is shown."""
     return FIXED if asked == FIXED and complete else SEQUENTIAL
 
 
@@ -39,9 +43,18 @@ def quality(pairs: ArmPairs, metric: str, reading: Reading) -> Effect:
         return replace(effect, low=always.low, high=always.high, p=always.p, method=BETTING)
     fixed = _fixed(pairs, rate=metric == PASS_RATE and pairs.single)
     if fixed.low is None:
-        # Without any spread a fixed test knows no interval; the sequential one holds here, too.
-        return replace(effect, low=always.low, high=always.high, p=fixed.p, method=f"{fixed.test}; {BETTING}")
+        return _without_spread(replace(effect, p=fixed.p), fixed.test, always)
     return replace(effect, low=fixed.low, high=fixed.high, p=fixed.p, method=f"fixed: {fixed.test}")
+
+
+def _without_spread(effect: Effect, test: str, always: Sequential) -> Effect:
+    """Where all cases moved alike a fixed test knows no interval; the always-valid one holds here, too.
+
+    Of few cases it is wide: one that contradicts the exact test, which has shown a difference, is not told.
+    """
+    if always.low is None or always.high is None or (shown(effect.p) and always.low <= 0 <= always.high):
+        return replace(effect, method=f"fixed: {test}")
+    return replace(effect, low=always.low, high=always.high, method=f"{test}; {BETTING}")
 
 
 def beside(name: str, unit: str, pairs: ArmPairs, reading: Reading) -> Effect | None:
@@ -87,12 +100,15 @@ def decided_by(effect: Effect, same_within: float | None) -> Decided:
 
 
 def _side(effect: Effect) -> int:
-    """1 when B is shown to be above A, -1 when below, 0 when neither is."""
-    if effect.p is not None and effect.p > ALPHA:
+    """1 when B is shown to be above A, -1 when below, 0 when neither is: test and interval must agree."""
+    if effect.p is not None and not shown(effect.p):
         return 0
-    if effect.low is not None and effect.low > 0:
-        return 1
-    if effect.high is not None and effect.high < 0:
-        return -1
+    if effect.low is not None and effect.high is not None:
+        return (effect.low > 0) - (effect.high < 0)
     value = effect.difference or 0.0
     return 0 if effect.p is None else (value > 0) - (value < 0)
+
+
+def shown(p: float | None) -> bool:
+    """Whether a test has shown a difference."""
+    return p is not None and p <= ALPHA

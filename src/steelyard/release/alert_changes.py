@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.against import Against
-from steelyard.analysis.compared_figures import UNTOUCHED
 from steelyard.analysis.compared_run import ComparedRun, read_run
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.paired_tests import holm, least_p
@@ -19,7 +18,7 @@ from steelyard.analysis.table import Table, cut
 from steelyard.records import RunHeader
 from steelyard.release.alert_causes import Reading, State, unknown
 from steelyard.release.alert_evidence import Evidence
-from steelyard.release.alert_window import chance_of, pooled, too_little
+from steelyard.release.alert_window import chance_of, pooled, same_load, too_little
 from steelyard.release.alert_words import both_n, counted, sureness, then_and_now
 from steelyard.release.baselines import baselines, no_baseline
 from steelyard.suite.alert_rules import Regression, figure_named
@@ -52,15 +51,21 @@ class Moved:
 def regressions(rule: Regression, evidence: Evidence) -> Iterator[Reading]:
     """What became of the rule's figure, in every slice that it speaks of."""
     gate = _figure(rule, evidence)
-    yield from evidence.watched_no_more(rule.label, [_subject(gate, name) for name in evidence.slices(gate)])
+    names = evidence.slices(gate)
+    yield from evidence.watched_no_more(rule.label, [_subject(gate, name) for name in names])
+    if not names:
+        asked = _subject(gate, gate.slice or "")
+        yield unknown(rule.label, asked, f"{asked}: this run has no such {gate.factor}")
     if rule.against:
         yield from _against_baseline(rule, gate, evidence)
         return
     # Causes with an open alert are held against the runs before it, so each may have a window of its own.
     windows: dict[tuple[str, ...], list[str]] = {}
     by_window: dict[tuple[str, ...], list[RunHeader]] = {}
-    for name in evidence.slices(gate):
+    for name in names:
         runs = evidence.window(_cause(rule, _subject(gate, name)))
+        if gate.pattern.startswith("latency"):
+            runs = [run for run in runs if same_load(run, evidence.header)]
         key = tuple(run.id for run in runs)
         by_window[key] = runs
         windows.setdefault(key, []).append(name)
@@ -94,7 +99,7 @@ def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Itera
     for name, change in against.changes(replace(gate, baseline=rule.against)).items():
         if gate.factor and name not in evidence.slices(gate):
             continue
-        hindered = () if change.group in UNTOUCHED else against.hindered_by
+        hindered = against.hindered_by(change)
         subject = _subject(gate, name)
         if hindered:
             yield unknown(rule.label, subject, f"{subject} cannot be held against {rule.against}: {hindered[0]}")
@@ -111,7 +116,7 @@ def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Itera
 
 def _compared(evidence: Evidence) -> ComparedRun:
     store, header = evidence.store, evidence.header
-    return ComparedRun(header, store.columns(header.id), store.contents(header.id))
+    return replace(read_run(store, header.id), header=header)
 
 
 def _against_window(
@@ -128,7 +133,8 @@ def _against_window(
     for name, moved in zip(names, moves, strict=True):
         subject = _subject(gate, name)
         if moved is None:
-            yield unknown(rule.label, subject, f"{subject}: this run or all earlier ones have no such figure")
+            why = "this run, or too many of the earlier ones, have no such figure"
+            yield unknown(rule.label, subject, f"{subject}: {why}")
         elif moved.n_before < limits.min_n:
             few = too_little(runs, moved.n_before, min_runs=1, min_n=limits.min_n)
             yield unknown(rule.label, subject, f"{subject}: {few}")
@@ -192,7 +198,7 @@ def _by_run(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidenc
     for name in names:
         now = evidence.figure(evidence.header, gate, name)
         before = pooled(evidence.figure(run, gate, name) for run in runs)
-        if now.value is None or before is None:
+        if now.value is None or before is None or before.runs < evidence.limits.min_runs:
             found.append(None)
             continue
         difference = Estimate(now.value - before.value, now.n)

@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.records import Verdict
 from steelyard.release.alert_causes import Reading, State
 from steelyard.release.alert_evidence import Evidence
+from steelyard.release.alert_window import same_instrument, same_load
 from steelyard.suite.alert_rules import (
     CostRise,
     FlagRate,
@@ -38,8 +39,35 @@ def readings_of(evidence: Evidence) -> list[Reading]:
         elif suspect and not invalid and isinstance(rule, GateFailed):
             found += [each for each in _looks(rule)(rule, evidence) if each.state is State.THERE]
         elif not invalid and not suspect:
+            # First: of the readings of one cause the first holds.
+            found += _watched_anew(rule, evidence)
             found += _looks(rule)(rule, evidence)
     return found
+
+
+def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:
+    """The open alerts on changes that this run, read with another instrument, can never say anything of.
+
+    The runs before them are of the old instrument: they would stay open for ever, and keep new ones from being raised.
+    """
+    for alert in evidence.open_of(rule.label) if _looks_back(rule) else ():
+        raised_by = evidence.store.run(alert.opened_run)
+        if not same_instrument(raised_by, evidence.header):
+            changed = "the instrument"
+        elif getattr(rule, "metric", "").startswith("latency") and not same_load(raised_by, evidence.header):
+            changed = "the load"
+        else:
+            continue
+        subject = alert.content["subject"]
+        why = f"{changed} has changed since, so nobody can tell what became of it; it is watched anew"
+        yield Reading(rule.label, subject, State.NOT_WATCHED, f"{subject or rule.label}: {why}")
+
+
+def _looks_back(rule: Rule) -> bool:
+    """Whether a rule holds a figure against that of earlier runs."""
+    if isinstance(rule, Regression):
+        return not rule.against
+    return isinstance(rule, LatencyRise | CostRise | JudgeDrift)
 
 
 def _looks(rule: Rule) -> Looks:

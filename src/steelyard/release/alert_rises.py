@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from steelyard.analysis.model import Estimate
 from steelyard.records import RunHeader
 from steelyard.release.alert_causes import Reading, State, unknown
 from steelyard.release.alert_evidence import Evidence
-from steelyard.release.alert_window import chance_of, pooled, too_little
+from steelyard.release.alert_window import chance_of, pooled, same_load, too_little
 from steelyard.release.alert_words import both_n, change_in_words, counted, p_in_words, rise_in_words
 from steelyard.suite.alert_rules import CostRise, LatencyRise
-
-_LOAD = ("rate", "concurrency", "requests_per_second")
-"""What must be the same for latencies to be comparable."""
 
 
 def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
@@ -24,15 +20,9 @@ def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
     def value(run: RunHeader) -> Estimate:
         return evidence.summary(run).overall.latency.get(point, Estimate(None, 0))
 
-    load = _load(evidence.header)
-    runs = [run for run in evidence.window(rule.label) if _load(run) == load]
+    runs = [run for run in evidence.window(rule.label) if same_load(run, evidence.header)]
     look = ("steelyard", "history", evidence.suite, "--metric", rule.metric)
     yield _rise(rule, rule.metric, "s", [value(run) for run in runs], value(evidence.header), runs, look, evidence)
-
-
-def _load(header: RunHeader) -> tuple[Any, ...]:
-    load = header.options.get("load") or {}
-    return tuple(load.get(name) for name in _LOAD)
 
 
 def cost_rises(rule: CostRise, evidence: Evidence) -> Iterator[Reading]:

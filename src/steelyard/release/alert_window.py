@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from steelyard.analysis.intervals import Z, t_two_sided
 from steelyard.analysis.model import Estimate
-from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.records import RunHeader
+from steelyard.release.sound_runs import is_partial, is_reading, origin
 from steelyard.store.base import Store
 
 _LOOKED_AT = 200
 """The newest runs that a window is looked for in."""
+_LOAD = ("rate", "concurrency", "requests_per_second")
 _INSTRUMENT = ("cases", "truth", "scorers", "schema", "judge", "rules")
 
 
@@ -29,49 +31,40 @@ class Pooled:
     """Standard deviation between runs; None with fewer than two."""
 
 
-def is_partial(header: RunHeader) -> bool:
-    """Whether a run looked at a part of its suite alone."""
-    options, suite = header.options, header.suite
-    if not options.get("only") and options.get("limit") is None:
-        return False
-    cells = max(1, len(suite.get("variants") or ())) * max(1, int(suite.get("repeats") or 1))
-    available = suite.get("n_cases")
-    return not isinstance(available, int) or header.n_planned // cells < available
-
-
 def earlier_runs(store: Store, header: RunHeader, *, before: float, most: int) -> list[RunHeader]:
     """The newest sound runs of the same instrument that were begun before a moment, newest first.
 
     Of answers that were weighed more than once only the newest weighing counts, and the run's own answers never do.
     """
     found: list[RunHeader] = []
-    runs = store.runs(header.suite_name, max(_LOOKED_AT, 20 * most))
+    runs = _newest(store, header.suite_name, before, max(_LOOKED_AT, 20 * most))
     by_id = {each.id: each for each in runs}
-    seen = {_origin(header, by_id)}
+    seen = {origin(header, by_id)}
     for each in runs:
         if len(found) == most:
             break
-        origin = _origin(each, by_id)
-        if each.created_at < before and origin not in seen and _is_sound(each) and same_instrument(each, header):
-            seen.add(origin)
+        asked = origin(each, by_id)
+        sound = is_reading(each) and not is_partial(each)
+        if each.created_at < before and asked not in seen and sound and same_instrument(each, header):
+            seen.add(asked)
             found.append(each)
     return found
 
 
-def _origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:
-    """The run whose answers these are."""
-    seen = {header.id}
-    while (earlier := header.rescored_from or header.options.get("answers_of") or "") and earlier not in seen:
-        seen.add(earlier)
-        if earlier not in by_id:
-            return earlier
-        header = by_id[earlier]
-    return header.id
+def _newest(store: Store, suite: str, before: float, enough: int) -> list[RunHeader]:
+    """The newest runs, so many that `enough` of them were begun before a moment, which may be long ago."""
+    limit = enough
+    while True:
+        runs = store.runs(suite, limit)
+        if len(runs) < limit or sum(each.created_at < before for each in runs) >= enough // 2:
+            return runs
+        limit *= 4
 
 
-def _is_sound(header: RunHeader) -> bool:
-    sound = header.state is RunState.ENDED and header.verdict is not Verdict.INVALID and not header.suspect
-    return sound and not is_partial(header)
+def same_load(one: RunHeader, other: RunHeader) -> bool:
+    """Whether two runs asked as often and as much at once, without which latencies cannot be compared."""
+    loads = [each.options.get("load") or {} for each in (one, other)]
+    return all(loads[0].get(name) == loads[1].get(name) for name in _LOAD)
 
 
 def same_instrument(one: RunHeader, other: RunHeader) -> bool:

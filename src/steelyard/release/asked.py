@@ -7,7 +7,8 @@ from typing import Any
 
 from steelyard.analysis.model import Summary
 from steelyard.errors import UserMistake
-from steelyard.suite.gates import Known, check_gate, parse_gate
+from steelyard.suite.gate_checks import Known, check_gate
+from steelyard.suite.gates import parse_gate
 from steelyard.suite.stability import PRESENCE
 
 
@@ -19,6 +20,7 @@ def known_in(suite: dict[str, Any], slices: Mapping[str, Sequence[str]] | None) 
             component["name"]: [*component.get("measures", ()), *component.get("means", ())]
             for component in suite["components"]
         },
+        means={component["name"]: list(component.get("means", ())) for component in suite["components"]},
         codes=[kind["code"] for kind in suite["taxonomy"]],
         bands=[band["name"] for band in suite["bands"]],
         slices=slices,

@@ -108,8 +108,9 @@ def find_baseline(store: Store, name: str, suite: str | None = None) -> Baseline
 def no_baseline(name: str, suite: str | None, names: list[str]) -> str:
     """That there is no such baseline, what there is, and how to make it."""
     of = f"suite {suite} has no baseline {name!r}" if suite else f"there is no baseline {name!r}"
-    hint = meant(name, names) or (f"; there are: {listed(names)}" if names else "")
-    return f"{of}{hint}. Lock a run under this name: steelyard baseline set RUN --name {name}"
+    close = meant(name, names)
+    hint = close.removesuffix("?") or (f"; there are: {listed(names)}" if names else "")
+    return f"{of}{hint}{'?' if close else '.'} Lock a run under this name: steelyard baseline set RUN --name {name}"
 
 
 def whoever(env: Mapping[str, str] | None = None) -> str:

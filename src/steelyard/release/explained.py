@@ -15,7 +15,8 @@ from steelyard.release.asked import known_of
 from steelyard.release.gates import Scope, measure
 from steelyard.store.base import Columns, Store
 from steelyard.suite.formulas import about_metric, asked_metric
-from steelyard.suite.gates import Gate, missing_name
+from steelyard.suite.gate_checks import missing_name
+from steelyard.suite.gates import Gate
 
 
 def explain_run(store: Store, header: RunHeader, *metrics: str) -> list[Explanation]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from steelyard.analysis.change_points import METHOD, Series, find_change_points
 from steelyard.analysis.model import Estimate, Summary
@@ -15,6 +16,7 @@ from steelyard.release.baselines import baselines
 from steelyard.release.gates import measure
 from steelyard.release.history_marks import marks_between, named_change
 from steelyard.release.history_model import History, HistoryMark, HistoryRun, NamedChange, Trend
+from steelyard.release.sound_runs import answers_from, is_partial, is_reading, origin
 from steelyard.store.base import Store
 from steelyard.suite.gates import EVERY, FACTORS, METRICS, Gate, parse_gate
 from steelyard.suite.spelling import listed
@@ -66,7 +68,6 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     # The figures of the whole suite were asked for first: how many slices there are does not blur them.
     named = _named_changes(trends, marks, trended) | _named_changes(grouped, marks, trended)
     newest = found[-1]
-    bands = newest.header.suite.get("bands") or []
     return History(
         suite=suite,
         n_all=len(headers),
@@ -77,7 +78,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
         by=wanted.by,
         n_groups=n_groups,
         passing=newest.summary.passing if newest.summary else "",
-        best_band=str(bands[0]["name"]) if bands else "",
+        best_band=str(reader.best_band.get("name", "")),
         method=METHOD,
     )
 
@@ -106,9 +107,9 @@ class _Reader:
     def __init__(self, store: Store, headers: Sequence[RunHeader], asked: dict[str, Gate], factors: set[str]) -> None:
         self._store, self._asked, self._factors = store, asked, factors
         self._by_id = {header.id: header for header in headers}
-        self._weighed_again = {
-            earlier: header.id for header in reversed(headers) if (earlier := _earlier(header)) and _is_reading(header)
-        }
+        # However often answers were weighed, they are one reading: the newest.
+        self._newest = {origin(header, self._by_id): header.id for header in reversed(headers) if is_reading(header)}
+        self.best_band = _highest_band(headers[0])
         self._locks: dict[str, list[str]] = {}
         for lock in baselines(store, headers[0].suite_name):
             self._locks.setdefault(lock.run_id, []).append(lock.name)
@@ -117,8 +118,9 @@ class _Reader:
         summary = self._summary(header)
         figures = {} if summary is None else {name: _figure(gate, summary) for name, gate in self._asked.items()}
         average = figures.get("average", Estimate(None, 0, header.n_planned))
-        bands = header.suite.get("bands") or []
-        best = None if summary is None or not bands else summary.overall.bands.get(bands[0]["name"])
+        # A highest band that begins elsewhere is another figure, whatever its name.
+        own = _highest_band(header)
+        best = None if summary is None or not own or own != self.best_band else summary.overall.bands.get(own["name"])
         run = HistoryRun(
             run_id=header.id,
             answered_at=self._answered_at(header),
@@ -128,7 +130,7 @@ class _Reader:
             figures=figures,
             best_band=best,
             left_out=self._left_out(header),
-            rescored_from=_earlier(header),
+            rescored_from=answers_from(header),
             baselines=tuple(self._locks.get(header.id, ())),
         )
         return _Read(header, summary, run)
@@ -141,11 +143,7 @@ class _Reader:
         return summarise_stored(self._store, header.id, header.suite, only_for_gates=True)
 
     def _answered_at(self, header: RunHeader) -> float:
-        seen = {header.id}
-        while (earlier := _earlier(header)) in self._by_id and earlier not in seen:
-            seen.add(earlier)
-            header = self._by_id[earlier]
-        return header.created_at
+        return self._by_id.get(origin(header, self._by_id), header).created_at
 
     def _left_out(self, header: RunHeader) -> str:
         if header.state is not RunState.ENDED:
@@ -154,29 +152,15 @@ class _Reader:
             return "INVALID"
         if header.suspect:
             return f"suspect: {header.suspect[0]}"
-        if _is_partial(header):
+        if is_partial(header):
             return "a part of the suite alone"
-        if header.id in self._weighed_again:
-            return f"weighed again as {self._weighed_again[header.id]}"
-        return ""
+        newest = self._newest[origin(header, self._by_id)]
+        return "" if newest == header.id else f"weighed again as {newest}"
 
 
-def _earlier(header: RunHeader) -> str:
-    """The run whose answers these are; "" when they are its own."""
-    return header.rescored_from or header.options.get("answers_of") or ""
-
-
-def _is_reading(header: RunHeader) -> bool:
-    return header.state is RunState.ENDED and header.verdict is not Verdict.INVALID and not header.suspect
-
-
-def _is_partial(header: RunHeader) -> bool:
-    options, suite = header.options, header.suite
-    if not options.get("only") and options.get("limit") is None:
-        return False
-    cells = max(1, len(suite.get("variants") or ())) * max(1, int(suite.get("repeats") or 1))
-    available = suite.get("n_cases")
-    return not isinstance(available, int) or header.n_planned // cells < available
+def _highest_band(header: RunHeader) -> dict[str, Any]:
+    bands: list[dict[str, Any]] = header.suite.get("bands") or []
+    return bands[0] if bands else {}
 
 
 def _figure(gate: Gate, summary: Summary) -> Estimate:
@@ -197,7 +181,11 @@ def _trend(
 def _thresholds(header: RunHeader, figure: Gate) -> Iterator[tuple[str, float]]:
     """The gates of a run on a figure, as operator and number; those on a baseline have no number of their own."""
     for text in header.suite.get("gates") or ():
-        gate = parse_gate(text)
+        try:
+            gate = parse_gate(text)
+        except ValueError:
+            # Of a run of another version, whose gates may say more.
+            continue
         same = (gate.factor, gate.metric) == (figure.factor, figure.metric) and gate.slice in (EVERY, figure.slice)
         if same and not gate.baseline:
             yield gate.operator, gate.threshold

@@ -3,9 +3,12 @@ the instrument changed with it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 from steelyard.analysis.change_points import ChangePoint
 from steelyard.records import RunHeader
@@ -21,13 +24,14 @@ _INSTRUMENT = {
     "cases": "the set of cases",
 }
 _SUBJECT = {"model": "the model", "prompts": "the prompts or variants", "target": "the target"}
+_ABSENT_IS_SAID = ("judge", "rules", "model")
 _MOST_NAMES = 60
 
 
 def marks_between(headers: Sequence[RunHeader], when: Sequence[float]) -> list[HistoryMark]:
     """Every place where the instrument or what is weighed is another than in the run before."""
     marks = []
-    for at, (before, after) in enumerate(pairwise(headers), start=1):
+    for at, (before, after) in enumerate(pairwise(_as_last_said(headers)), start=1):
         for instrument, parts in ((True, _INSTRUMENT), (False, _SUBJECT)):
             changed = tuple(part for part in parts if _differs(part, before, after))
             if not instrument and "model" in changed:
@@ -39,10 +43,20 @@ def marks_between(headers: Sequence[RunHeader], when: Sequence[float]) -> list[H
     return marks
 
 
+def _as_last_said(headers: Sequence[RunHeader]) -> Iterator[RunHeader]:
+    """The runs, each with what the runs before it said where it does not say."""
+    said: dict[str, Any] = {}
+    for header in headers:
+        said |= {
+            part: value for part, value in header.signature.items() if value is not None and part not in _ABSENT_IS_SAID
+        }
+        yield replace(header, signature=header.signature | said)
+
+
 def _differs(part: str, before: RunHeader, after: RunHeader) -> bool:
     signed = [header.signature.get(part) for header in (before, after)]
     # A run that does not say is no evidence of a change, except for having a judge at all.
-    if part in ("judge", "rules", "model"):
+    if part in _ABSENT_IS_SAID:
         return (signed[0] or "") != (signed[1] or "")
     return None not in signed and signed[0] != signed[1]
 
@@ -106,6 +120,16 @@ def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], ru
 def day(moment: float) -> str:
     """A date as `2026-01-18`."""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
+
+
+def days(moments: Sequence[float]) -> list[str]:
+    """The date of each moment, with the time where a day has several."""
+    dates = [day(moment) for moment in moments]
+    several = {date for date, n in Counter(dates).items() if n > 1}
+    return [
+        datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M") if date in several else date
+        for date, moment in zip(dates, moments, strict=True)
+    ]
 
 
 def _runs(n: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from steelyard.analysis.model import Estimate
 
@@ -97,9 +97,14 @@ class History:
     passing: str = ""
     best_band: str = ""
     method: str = ""
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def in_trends(self) -> tuple[HistoryRun, ...]:
         """The runs that have a part in the trends, oldest first."""
         return tuple(run for run in self.runs if not run.left_out)
+
+
+def figure_by_slice(history: History) -> str:
+    """The figure that is followed slice by slice: `average`."""
+    first = history.grouped[0]
+    return first.metric.removeprefix(f"{history.by}.{first.title}.")

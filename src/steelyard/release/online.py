@@ -11,10 +11,10 @@ from steelyard.analysis.pieces import Array
 from steelyard.analysis.ratio_mismatch import MISMATCH, independence_p, ratio_p
 from steelyard.analysis.sequential import ALPHA, asymptotic_mean, sequential_mean
 from steelyard.analysis.two_arms import block_sizes, blocks, welch
-from steelyard.release.ab_effects import BETTING, MIXTURE, decided_by, readable_test
+from steelyard.release.ab_effects import BETTING, MIXTURE, NOT_DUE, decided_by, readable_test
 from steelyard.release.ab_model import FIXED, AbCheck, AbReport, ArmFacts, Decided, Effect
 from steelyard.release.assignment import arm_of, is_exposed
-from steelyard.release.online_file import OnlineExperiment
+from steelyard.release.online_file import OnlineExperiment, OnlinePart
 from steelyard.release.outcomes import Outcomes, Unit, in_order
 
 _MOST_STRAYED = 0.01
@@ -44,7 +44,7 @@ class _Arms:
 
     @property
     def missing(self) -> tuple[int, int]:
-        silent = [arm for arm, unit in self.ordered if unit.outcome.n == 0]
+        silent = [arm for arm, unit in self.ordered if unit.outcome is None]
         return len(silent) - sum(silent), sum(silent)
 
 
@@ -57,13 +57,13 @@ def online_report(experiment: OnlineExperiment, found: Outcomes) -> AbReport:
     quality, notes = _quality(experiment, found, arms, test)
     checks = tuple(_checks(experiment, found, arms))
     broken = tuple(f"{check.name}: {check.told}" for check in checks if check.invalidates)
-    decided = Decided.INVALID if broken else decided_by(quality, part.same_within)
+    decided, why = _decide(part, quality, test, broken)
     return AbReport(
         title=part.experiment,
         kind="online",
         arms=_facts(experiment, arms),
         decided=decided,
-        why=("the assignment is broken, and no decision can be made", *broken) if broken else (),
+        why=why,
         quality=quality,
         beside=tuple(_beside(experiment, arms, test)),
         checks=checks,
@@ -73,6 +73,14 @@ def online_report(experiment: OnlineExperiment, found: Outcomes) -> AbReport:
         notes=tuple(_early(experiment, test, n_known)) + notes,
         plan=part.model_dump(mode="json"),
     )
+
+
+def _decide(part: OnlinePart, quality: Effect, test: str, broken: tuple[str, ...]) -> tuple[Decided, tuple[str, ...]]:
+    if broken:
+        return Decided.INVALID, ("the assignment is broken, and no decision can be made", *broken)
+    if part.test == FIXED and test != FIXED:
+        return Decided.CANNOT_TELL, (NOT_DUE,)
+    return decided_by(quality, part.same_within), ()
 
 
 def _arms(experiment: OnlineExperiment, found: Outcomes) -> _Arms:
@@ -91,16 +99,21 @@ def _arms(experiment: OnlineExperiment, found: Outcomes) -> _Arms:
     return _Arms(ordered, both, other_arm, other_traffic)
 
 
-def _values(units: Sequence[Unit], what: str = "outcome") -> Array:
+def _outcomes(units: Sequence[Unit]) -> Array:
+    """The outcomes that are known, in their order."""
+    return np.array([unit.outcome for unit in units if unit.outcome is not None], dtype=float)
+
+
+def _means_of(units: Sequence[Unit], what: str) -> Array:
     """The means of the units that have one, in their order."""
     means = (getattr(unit, what) for unit in units)
-    return np.array([mean.total / mean.n for mean in means if mean is not None and mean.n], dtype=float)
+    return np.array([mean.total / mean.n for mean in means if mean is not None], dtype=float)
 
 
 def _quality(experiment: OnlineExperiment, found: Outcomes, arms: _Arms, test: str) -> tuple[Effect, tuple[str, ...]]:
     part = experiment.part
     ends = part.outcome.range or ((0.0, 1.0) if found.binary else None)
-    a, b = _values(arms.of(0)), _values(arms.of(1))
+    a, b = _outcomes(arms.of(0)), _outcomes(arms.of(1))
     unit = "share" if ends == (0.0, 1.0) else "number"
     empty = Effect(
         part.outcome.name, unit, None, None, None, None, None, 0, sum(arms.missing), "", None, part.outcome.better
@@ -120,9 +133,9 @@ def _quality(experiment: OnlineExperiment, found: Outcomes, arms: _Arms, test: s
 
 def _first(arms: _Arms, planned: int) -> tuple[Array, Array]:
     """The outcomes of the first units that came, as many as were planned, by arm."""
-    taken = [each for each in arms.ordered if each[1].outcome.n][:planned]
+    taken = [each for each in arms.ordered if each[1].outcome is not None][:planned]
     a, b = ([unit for arm, unit in taken if arm == side] for side in (0, 1))
-    return _values(a), _values(b)
+    return _outcomes(a), _outcomes(b)
 
 
 def _by_welch(empty: Effect, a: Array, b: Array) -> Effect:
@@ -165,7 +178,7 @@ def _means(empty: Effect, a: Array, b: Array, n: int) -> Effect:
 
 def _beside(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Effect]:
     for name, unit in (("latency", "s"), ("cost", "cost")):
-        a, b = _values(arms.of(0), name), _values(arms.of(1), name)
+        a, b = _means_of(arms.of(0), name), _means_of(arms.of(1), name)
         if not len(a) or not len(b):
             continue
         missing = sum(arms.n) - len(a) - len(b)
@@ -195,9 +208,11 @@ def _checks(experiment: OnlineExperiment, found: Outcomes, arms: _Arms) -> Itera
     yield _missing(experiment, arms)
     repeated = sum(1 for unit in found.units.values() if unit.rows > 1)
     rows = found.n_rows - found.n_not_exposed
-    yield AbCheck(
-        "one unit counts once", f"{rows:,} records of {n:,} units; {repeated:,} have several, and count by their mean"
-    )
+    told = f"{rows:,} records of {n:,} units; of {repeated:,} with several the first outcome counts"
+    yield AbCheck("one unit counts once", told)
+    if 0 < found.n_untimed < found.n_timed + found.n_untimed:
+        told = f"{found.n_untimed:,} outcomes come without a time: the order of the file stands for all"
+        yield AbCheck("order", told, fine=False)
     if found.n_not_exposed:
         yield AbCheck("exposure", f"{found.n_not_exposed:,} records of units that did not see their arm are left out")
 
@@ -209,7 +224,7 @@ def _ratio(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
     if p is None:
         return AbCheck("sample ratio", f"{told}: nothing to test", fine=False, invalidates=True)
     bad = p < MISMATCH
-    told = f"{told} (chi-square, p = {p:.2g})"
+    told = f"{told} (exact binomial, p = {p:.2g})"
     if bad:
         told = f"{told}: below {MISMATCH:g}, so something sorts units by arm, or loses them"
     return AbCheck("sample ratio", told, fine=not bad, invalidates=bad)
@@ -231,10 +246,7 @@ def _missing(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
 def _early(experiment: OnlineExperiment, test: str, n: int) -> Iterator[str]:
     part = experiment.part
     if part.test == FIXED and test != FIXED:
-        yield (
-            f"{n:,} of {part.planned:,} planned units: a fixed test must not be read before its end, and is not;"
-            " the always-valid interval stands in for it"
-        )
+        yield f"{n:,} of {part.planned:,} planned units have an outcome"
 
 
 def _facts(experiment: OnlineExperiment, arms: _Arms) -> tuple[ArmFacts, ArmFacts]:

@@ -37,16 +37,25 @@ class Mean:
 
 @dataclass(slots=True)
 class Unit:
-    """Everything that was recorded of one unit."""
+    """What counts of one unit: its first outcome.
+
+    A mean would change with each further record, and with it looks that were made already: read every day, means of
+    growing records showed a difference where there was none in 8 of 100 simulated experiments.
+    """
 
     arms: tuple[str, ...]
     """Each once: more than one is a unit that saw both."""
     when: float
+    """When its first outcome came: what comes to be known later stands at the end, and changes no earlier look."""
     rows: int = 0
-    outcome: Mean = field(default_factory=Mean)
+    outcome: float | None = None
+    row: int = 0
+    """The record that its first outcome stands in."""
     cost: Mean | None = None
     latency: Mean | None = None
     """None where none was ever told: of a million units that is most of the memory."""
+    earliest: float | None = None
+    """The outcome that came first by its time, while nobody knows whether all have one."""
 
 
 @dataclass(slots=True)
@@ -57,12 +66,16 @@ class Outcomes:
     n_rows: int = 0
     n_not_exposed: int = 0
     """Records that say themselves that the unit did not see its arm."""
-    low: float = math.inf
-    high: float = -math.inf
     binary: bool = True
     """True while every outcome is 0 or 1."""
-    timed: bool = True
-    """True while every record says when it came."""
+    n_timed: int = 0
+    """Outcomes that say when they came."""
+    n_untimed: int = 0
+
+    @property
+    def timed(self) -> bool:
+        """True when every outcome says when it came."""
+        return self.n_timed > 0 and self.n_untimed == 0
 
 
 def read_outcomes(file: Path, experiment: OnlineExperiment) -> Outcomes:
@@ -81,6 +94,15 @@ def read_outcomes(file: Path, experiment: OnlineExperiment) -> Outcomes:
         raise SuiteError([*mistakes[:_MOST_TOLD], *told])
     if not reader.found.n_rows:
         raise UserMistake(f"{file.name} holds no outcomes")
+    if reader.unseen:
+        columns = listed([getattr(experiment.part.columns, name) for name in sorted(reader.unseen)])
+        raise UserMistake(
+            f"{file.name}: no record has {columns}; the first has {listed(list(reader.first))}. Say under `columns` of"
+            " the experiment what stands where"
+        )
+    if reader.found.timed:
+        for unit in reader.found.units.values():
+            unit.outcome = unit.earliest
     return reader.found
 
 
@@ -93,6 +115,10 @@ class _Reader:
         self._range = experiment.part.outcome.range
         self._columns = experiment.part.columns
         self._get = _getters(self._columns)
+        self.unseen = {"outcome", *self._columns.model_fields_set}
+        """What must be in some record, and was in none yet."""
+        self.first: tuple[str, ...] = ()
+        """What the first record has."""
 
     def take(self, record: Record) -> None:
         """One record into the units, or its mistakes among the others."""
@@ -101,6 +127,7 @@ class _Reader:
         if not isinstance(data, dict):
             self._mistakes.append(record.mistake("an outcome is an object with unit, arm and outcome"))
             return
+        self.first = self.first or tuple(map(str, data))
         unit, arm = self._unit(record), self._arm(record)
         exposed = self._exposed(record)
         numbers = {name: self._number(record, name) for name in ("outcome", "cost", "latency")}
@@ -115,28 +142,39 @@ class _Reader:
 
     def _keep(self, unit: str, arm: str, when: float | None, numbers: Mapping[str, float | None]) -> None:
         found = self.found
-        found.timed = found.timed and when is not None
         entry = found.units.get(unit)
         if entry is None:
             entry = found.units[unit] = Unit(self._alone[arm], math.inf)
         elif arm not in entry.arms:
             entry.arms = self._arms
         entry.rows += 1
-        entry.when = min(entry.when, math.inf if when is None else when)
-        entry.outcome.add(outcome := numbers["outcome"])
         if numbers["cost"] is not None:
             entry.cost = entry.cost or Mean()
             entry.cost.add(numbers["cost"])
         if numbers["latency"] is not None:
             entry.latency = entry.latency or Mean()
             entry.latency.add(numbers["latency"])
-        if outcome is not None:
-            found.low, found.high = min(found.low, outcome), max(found.high, outcome)
-            found.binary = found.binary and outcome in (0.0, 1.0)
+        if (outcome := numbers["outcome"]) is not None:
+            self._weigh(entry, outcome, when)
+
+    def _weigh(self, entry: Unit, outcome: float, when: float | None) -> None:
+        found = self.found
+        if entry.outcome is None:
+            entry.outcome, entry.row = outcome, found.n_rows
+        found.binary = found.binary and outcome in (0.0, 1.0)
+        if when is None:
+            found.n_untimed += 1
+            return
+        found.n_timed += 1
+        if when < entry.when:
+            entry.when, entry.earliest = when, outcome
 
     def _value(self, record: Record, name: str) -> Any:
         value = self._get[name](record.data)
-        return None if value is MISSING or value == "" else value
+        if value is MISSING:
+            return None
+        self.unseen.discard(name)
+        return None if value == "" else value
 
     def _tell(self, record: Record, name: str, message: str) -> None:
         self._mistakes.append(record.mistake(f"{getattr(self._columns, name)}: {message}"))
@@ -170,11 +208,8 @@ class _Reader:
         value = self._value(record, name)
         if value is None:
             return None
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if isinstance(value, list | dict) or not math.isfinite(number):
+        number = _as_number(value)
+        if number is None:
             self._tell(record, name, f"{shown(value)} is not a number; leave it empty when it is not known")
             return None
         ends = self._range
@@ -192,13 +227,19 @@ class _Reader:
         return moment
 
 
-def _moment(value: Any) -> float | None:
+def _as_number(value: Any) -> float | None:
+    """A finite number; None for whatever is none, such as 1_000, which Python would take for a thousand."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        pass
-    else:
-        return number if math.isfinite(number) else None
+        number = math.nan if "_" in str(value) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _moment(value: Any) -> float | None:
+    number = _as_number(value)
+    if number is not None:
+        return number
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError:
@@ -211,6 +252,7 @@ def _getters(columns: ColumnsPart) -> dict[str, Getter]:
 
 
 def in_order(found: Outcomes) -> Iterator[tuple[str, Unit]]:
-    """The units as they came: by time when every record says it, else as in the file."""
+    """The units as their outcomes came: by time when every outcome says it, else as in the file."""
     units = found.units.items()
-    return iter(sorted(units, key=lambda each: each[1].when)) if found.timed else iter(units)
+    by_row = sorted(units, key=lambda each: each[1].row)
+    return iter(sorted(by_row, key=lambda each: each[1].when) if found.timed else by_row)

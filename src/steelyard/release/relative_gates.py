@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from steelyard.analysis.against import Against
 from steelyard.analysis.compare_model import MetricChange
-from steelyard.analysis.compared_figures import UNTOUCHED
+from steelyard.analysis.compared_checks import STABILITY
 from steelyard.analysis.intervals import t_quantile, t_two_sided
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, holm, least_p
@@ -130,11 +130,12 @@ def _one(
 ) -> GateResult:
     change, baseline = placed.change, against.a.header.id
     told = _told(gate, change)
-    hindered = () if against.anyway or change.group in UNTOUCHED else against.hindered_by
+    hindered = against.hindered_by(change)
     if change.difference.value is None:
         told = f"no sample of this run can be compared with one of {gate.baseline}"
+        told += "; it takes two repeats in both" if change.group == STABILITY else ""
         verdict = Verdict.AMBIGUOUS
-    elif hindered:
+    elif hindered and not against.anyway:
         told = f"{told}; cannot tell, A being {gate.baseline} and B this run: {hindered[0]}"
         verdict = Verdict.AMBIGUOUS
     elif change.b.n < gate.min_n:
@@ -143,7 +144,7 @@ def _one(
     else:
         verdict, why = _verdict(gate, placed, beyond, within, several)
         told = f"{told}: {why}"
-    spite = f"; in spite of: {against.hindered_by[0]}" if against.anyway and against.hindered_by else ""
+    spite = f"; in spite of: {hindered[0]}" if against.anyway and hindered else ""
     return _result(gate, placed.metric, change.difference, verdict, told + spite, baseline)
 
 

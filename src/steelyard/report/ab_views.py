@@ -104,7 +104,7 @@ def ab_to_html(report: AbReport) -> str:
 
 
 def ab_to_json(report: AbReport) -> dict[str, Any]:
-    """The whole report as data that `json.dumps(..., allow_nan=False)` can write; documented in reports.md."""
+    """The whole report as data that `json.dumps(..., allow_nan=False)` can write; documented in commands.md."""
     data: dict[str, Any] = {
         "format": FORMAT,
         "kind": report.kind,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from steelyard.analysis.attribution_model import Attribution, How, Portion
 from steelyard.analysis.attribution_wording import name_of, points
 from steelyard.analysis.compare_model import Comparison
+from steelyard.analysis.resampling import SEED
 from steelyard.report import figures
 from steelyard.report.tables import Column, Kind, Table
 
@@ -69,7 +70,7 @@ def _portions(found: Attribution) -> Table:
     ]
     if found.noise is not None:
         width = 100 * found.noise.half_width
-        rows.append(("noise, inside the last", f"up to {width:.1f}", "", "", "", _repeats(found.noise.of_repeats)))
+        rows.append(("noise, in the last", f"up to {width:.1f}", "", "", "", _repeats(found.noise.of_repeats)))
     rows.append(("together", points(found.total), "", "", "", f"{found.a.n:,} readings of A, {found.b.n:,} of B"))
     columns = (
         Column("Cause", Kind.TEXT),
@@ -80,7 +81,8 @@ def _portions(found: Attribution) -> Table:
         Column("Stands on", Kind.TEXT),
     )
     note = "figures are rounded, and sum before that" if _rounding_shows(found) else ""
-    return Table(f"Why the {_METRICS[found.metric]} moved", columns, rows, note)
+    signature = f"95 %: Student t over what each case adds; what is left: as for the figures | seed {SEED}"
+    return Table(f"Why the {_METRICS[found.metric]} moved", columns, rows, note, signature=signature)
 
 
 def _verdict(portion: Portion) -> str:
@@ -95,7 +97,7 @@ def _interval(portion: Portion) -> str:
 
 
 def _repeats(share: float | None) -> str:
-    told = "what chance alone may move, 19 times of 20"
+    told = "half the interval above"
     return told if share is None else f"{told}; {figures.percent(share, 0)} of its variance is between repeats"
 
 

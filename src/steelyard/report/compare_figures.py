@@ -9,8 +9,6 @@ from steelyard.report.safe_text import clipped
 
 _MOST_DIGITS = 4
 _LONGEST_SECTION = 40
-UNDEFINED = "undefined"
-"""What no pairs, or a single case, say of noise."""
 _NAMES = {
     "pass_rate": "pass rate",
     "average": "average score",
@@ -51,7 +49,7 @@ def interval(change: MetricChange) -> str:
     """The 95 % interval of the difference: `[+14.3, +57.9]`."""
     low, high = change.difference.low, change.difference.high
     if low is None or high is None:
-        return "no interval" if change.difference.n > 1 else UNDEFINED
+        return figures.no_interval(change.difference.n)
     return f"[{_signed(low, change.unit)}, {_signed(high, change.unit)}]"
 
 
@@ -59,7 +57,7 @@ def chance(change: MetricChange) -> str:
     """The adjusted p-value, never rounded onto the line between noise and change: `<0.001`, `0.021`, `0.0496`."""
     p = change.p_adjusted
     if p is None:
-        return figures.NOT_AVAILABLE if change.difference.n > 1 else UNDEFINED
+        return figures.NOT_AVAILABLE if change.difference.n > 1 else figures.UNDEFINED
     if p < 0.001:
         return "<0.001"
     text = f"{p:.3f}"
@@ -68,7 +66,9 @@ def chance(change: MetricChange) -> str:
 
 def effect(change: MetricChange) -> str:
     """The effect size with its sign: `+0.42`."""
-    return figures.NOT_AVAILABLE if change.effect is None else f"{change.effect:+.2f}"
+    if change.effect is None:
+        return figures.NOT_AVAILABLE if change.difference.n > 1 else figures.UNDEFINED
+    return f"{change.effect:+.2f}"
 
 
 def sides(change: MetricChange) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from steelyard.analysis.compare_model import Comparison, MetricChange, Moved, PairList, SliceChange, Standing
 from steelyard.analysis.compared_figures import BESIDE
 from steelyard.report import compare_checks, compare_figures, compare_sentences, figures
+from steelyard.report.signatures import of_changes
 from steelyard.report.tables import Column, Kind, Table
 
 VERDICT = "Verdict"
@@ -16,16 +18,19 @@ _SPENT = ("latency", "spending")
 _FAILED = ("failures", "format")
 _OF_CELLS = ("expectations", "stability")
 _HOW = (
-    "difference B minus A, shares in percentage points; p adjusted for the table (Holm); n: pairs (of fewer cases);"
-    " effect: standard deviations of a case's difference; W/T/L: cases better, the same and worse"
+    "difference B minus A, shares in percentage points; n: pairs (of fewer cases); effect: standard deviations of a"
+    " case's difference; W/T/L: cases better, the same and worse"
 )
-_OVER_GROUPS = "p adjusted over the groups (Holm)"
+_OVER_FIGURES = "adjusted over all figures (Holm), the first alone"
+_WITH_FIGURES = "adjusted with all figures (Holm)"
+_OVER_TABLE = "adjusted over the table (Holm)"
+_OVER_GROUPS = "adjusted over the groups (Holm)"
 
 
 def main_figures(comparison: Comparison, limit: int) -> Table:
     """Pass rate, average, components, flags, measures and bands: A, B, difference, interval, p, n and verdict."""
     changes = [change for change in comparison.metrics if change.group in _HEADING]
-    return _figures("Figures", changes, limit, _HOW)
+    return _figures("Figures", changes, limit, _HOW, _OVER_FIGURES)
 
 
 def of_cells(comparison: Comparison, limit: int) -> Table:
@@ -54,13 +59,17 @@ def beside(comparison: Comparison, limit: int) -> Table:
 def spending(comparison: Comparison, limit: int) -> Table:
     """Latency, tokens and cost, a sample each."""
     changes = [change for change in comparison.metrics if change.group in _SPENT]
-    return _figures("Latency and cost, a sample", changes, limit)
+    return _figures("Latency and cost, a sample", changes, limit, adjusted=_WITH_FIGURES)
 
 
-def _figures(title: str, changes: Sequence[MetricChange], limit: int, note: str = "") -> Table:
+def _figures(
+    title: str, changes: Sequence[MetricChange], limit: int, note: str = "", adjusted: str = _OVER_TABLE
+) -> Table:
     known = _what_moved_first([change for change in changes if change.a.n], limit)
     rows = [(compare_figures.name(change), *_cells(change)) for change in known[:limit]]
-    return Table(title, (Column("Figure", Kind.TEXT), *_COLUMNS), rows, _note(note, len(known) - len(rows)))
+    columns = (Column("Figure", Kind.TEXT), *_COLUMNS)
+    signature = of_changes(known[:limit], adjusted)
+    return Table(title, columns, rows, _note(note, len(known) - len(rows)), signature=signature)
 
 
 def _what_moved_first(changes: list[MetricChange], limit: int) -> list[MetricChange]:
@@ -107,23 +116,26 @@ def _note(told: str, left_off: int) -> str:
 
 
 def narrowed(table: Table) -> Table:
-    """The table with interval and cases below difference and pairs, and without effect sizes, for a terminal with no
-    room beside them."""
+    """The table with what stands side by side one below the other, for a terminal with no room beside: interval below
+    difference, cases below pairs, sides below effect, and two counts before A in one column."""
     titles = [column.title for column in table.columns]
     if "Difference" not in titles:
         return table
     at = titles.index("Difference")
-    columns = (
-        *table.columns[:at],
-        Column("Difference", Kind.STACKED),
-        *table.columns[at + 2 : at + 4],
-        *table.columns[at + 6 :],
+    counts = range(1, at - 2)
+    pairs = [[*counts]] if len(counts) == 2 else [[place] for place in counts]
+    groups = [[0], *pairs, [at - 2], [at - 1], [at, at + 1], [at + 2], [at + 3], [at + 4, at + 5], [at + 6]]
+    columns = tuple(_stacked(table.columns, group) for group in groups)
+    rows = [tuple("\n".join(row[place] for place in group) for group in groups) for row in table.rows]
+    n = groups.index([at + 3])
+    return replace(
+        table, columns=columns, rows=[(*row[:n], row[n].replace(" (", "\n("), *row[n + 1 :]) for row in rows]
     )
-    rows = [
-        (*row[:at], f"{row[at]}\n{row[at + 1]}", row[at + 2], row[at + 3].replace(" (", "\n("), *row[at + 6 :])
-        for row in table.rows
-    ]
-    return Table(table.title, columns, rows, table.note, table.conclusion)
+
+
+def _stacked(columns: Sequence[Column], places: Sequence[int]) -> Column:
+    first = columns[places[0]]
+    return first if len(places) == 1 else Column("\n".join(columns[place].title for place in places), Kind.STACKED)
 
 
 def slices(comparison: Comparison, limit: int) -> list[Table]:
@@ -146,8 +158,9 @@ def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison, 
     columns = (Column(factor.capitalize(), Kind.TEXT), *sides_titles, *_COLUMNS)
     still = len(groups) - len({group.name for group, _ in moved})
     notes = [f"{still:,} of {len(groups):,} groups did not move"] if still else []
-    note = _note("; ".join([*notes, *([_OVER_GROUPS] if rows else [])]), len(moved) - len(rows))
-    return Table(f"By {factor}: {_NAMES.get(main, main)}", columns, rows, note)
+    note = _note("; ".join(notes), len(moved) - len(rows))
+    signature = of_changes([change for _, change in moved[:limit]], _OVER_GROUPS)
+    return Table(f"By {factor}: {_NAMES.get(main, main)}", columns, rows, note, signature=signature)
 
 
 _NAMES = {"pass_rate": "pass rate", "average": "average score"}
@@ -172,9 +185,10 @@ def unmoved_slices(comparison: Comparison) -> str:
 def codes(comparison: Comparison, limit: int) -> Table:
     """Every code that was found, what moved most first: findings and samples on either side, noise or not."""
     by_name = {change.name: change for change in comparison.metrics}
-    rows = []
+    rows, tested = [], []
     for each in comparison.codes[:limit]:
         change = by_name.get(f"findings.{each.code}")
+        tested += [] if change is None else [change]
         judged = ("", "") if change is None else (compare_figures.chance(change), change.verdict.value)
         counted = (f"{each.a:,}", f"{each.b:,}", f"{each.samples_a:,}", f"{each.samples_b:,}")
         rows.append((each.code, *counted, each.standing.value, *judged))
@@ -188,7 +202,8 @@ def codes(comparison: Comparison, limit: int) -> Table:
         Column("p"),
         Column(VERDICT),
     )
-    return Table("Findings", columns, rows, _note(_of_pairs(comparison), len(comparison.codes) - len(rows)))
+    note = _note(_of_pairs(comparison), len(comparison.codes) - len(rows))
+    return Table("Findings", columns, rows, note, signature=of_changes(tested, _WITH_FIGURES, intervals=False))
 
 
 def _of_pairs(comparison: Comparison) -> str:
@@ -226,7 +241,8 @@ def sections(comparison: Comparison, limit: int) -> Table:
     found = (Column("Found A"), Column("Found B"))
     columns = (Column("Section", Kind.TEXT), *found, *_COLUMNS)
     note = _note("A, B and difference: findings a sample", len(known) - len(rows))
-    return Table("Findings by section", columns, rows, note)
+    signature = of_changes([each.rate for each in known[:limit]], _OVER_TABLE)
+    return Table("Findings by section", columns, rows, note, signature=signature)
 
 
 def section_codes(comparison: Comparison, limit: int) -> Table:

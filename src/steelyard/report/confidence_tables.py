@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from steelyard.analysis.confidence_model import BestThreshold, BucketFigure, Claims, RaisedThreshold, Split
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.resampling import SEED
 from steelyard.report import figures
 from steelyard.report.model import Report
 from steelyard.report.reliability import bin_name
 from steelyard.report.tables import Column, Kind, Table
 
 _NOTHING = Table("", (), [])
+_SIGNATURE = f"95 %: Wilson; calibration and thresholds: resampled cases | seed {SEED}"
 _DIGITS = 3
 _OF_CLAIMS = "n is claims, not samples"
 
@@ -54,8 +56,9 @@ def buckets(report: Report) -> Table:
         for each in found.overall.buckets
     ]
     titles = ("Confidence", "Wrong", "Error rate", "95 % interval", "n")
-    note = f"{_OF_CLAIMS}; a boundary belongs to the upper bucket. {found.method}"
-    return Table("Errors by confidence", (Column("Bucket", Kind.TEXT), *map(Column, titles)), rows, note)
+    note = f"{_OF_CLAIMS}; a boundary belongs to the upper bucket"
+    columns = (Column("Bucket", Kind.TEXT), *map(Column, titles))
+    return Table("Errors by confidence", columns, rows, note, signature=found.method)
 
 
 def bins(report: Report) -> Table:
@@ -78,7 +81,7 @@ def bins(report: Report) -> Table:
     empty = len(calibration.bins) - len(rows)
     note = f"{len(calibration.bins)} equally wide bins, {empty} without a claim" if empty else ""
     columns = (Column("Bin", Kind.TEXT), *map(Column, ("Mean confidence", "Share right", "95 % interval", "n")))
-    return Table("Reliability", columns, rows, note)
+    return Table("Reliability", columns, rows, note, signature=_SIGNATURE)
 
 
 def labels(report: Report) -> Table:
@@ -103,7 +106,8 @@ def labels(report: Report) -> Table:
     note = "calibration: expected calibration error; thresholds: by the rule of one half, and best by utility"
     note += f"; the {len(rows)} most frequent kinds of {found.n_labels:,}" if left_off > 0 else ""
     titles = ("Error rate", "95 % interval", "Calibration", "Brier", "By rule", "Best", "n")
-    return Table("Confidence by kind of claim", (Column("Kind", Kind.TEXT), *map(Column, titles)), rows, note)
+    columns = (Column("Kind", Kind.TEXT), *map(Column, titles))
+    return Table("Confidence by kind of claim", columns, rows, note, signature=_SIGNATURE)
 
 
 def bounds(bucket: BucketFigure) -> str:
@@ -167,13 +171,12 @@ def _bare(threshold: float | None) -> str:
 def _number(estimate: Estimate) -> str:
     """A figure on the scale 0 to 1 that is no share: `0.082 [0.061, 0.110] n 640`."""
     value = figures.plain(estimate.value, _DIGITS)
-    interval = "no interval" if estimate.low is None else _interval(estimate)
-    return f"{value} {interval} {figures.base(estimate.n, estimate.n_missing)}"
+    return f"{value} {_interval(estimate)} {figures.base(estimate.n, estimate.n_missing)}"
 
 
 def _interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
-        return "no interval"
+        return figures.no_interval(estimate.n)
     return f"[{figures.plain(estimate.low, _DIGITS)}, {figures.plain(estimate.high, _DIGITS)}]"
 
 

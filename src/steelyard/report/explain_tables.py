@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.analysis.attribution_wording import points
 from steelyard.analysis.explain_model import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
 from steelyard.analysis.model import Estimate
 from steelyard.release.gates import shown
@@ -122,7 +123,7 @@ def _name(row: Behind | BehindPair) -> str:
 def _figure(value: float | None, unit: str) -> str:
     if value is None:
         return "n/a"
-    return shown(value, unit)
+    return f"{points(value)} points" if unit == "difference" else shown(value, unit)
 
 
 def _bounds(estimate: Estimate, unit: str) -> str:

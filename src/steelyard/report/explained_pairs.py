@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard.analysis.compare_model import Comparison, MetricChange
 from steelyard.analysis.compared_cases import SAME, TRUTH, common_cases
 from steelyard.analysis.compared_run import ComparedRun
@@ -9,6 +11,7 @@ from steelyard.analysis.explain import first_repeat
 from steelyard.analysis.explain_cell_pairs import Cells, explain_cell_pairs
 from steelyard.analysis.explain_cells import CellFigure
 from steelyard.analysis.explain_model import PairExplanation
+from steelyard.analysis.explain_only_compared import FORMULAS, only_compared
 from steelyard.analysis.explain_pairs import FAILURES, NAMES, explain_pairs, not_comparable, read_sides, slice_of
 from steelyard.analysis.explain_readings import OF_SAMPLES
 from steelyard.analysis.pairing import pair
@@ -27,7 +30,7 @@ def explain_comparison(
     UserMistake when there is no such metric, or the comparison has no such figure.
     """
     gate, changes = _changes(comparison, metric)
-    if gate.pattern not in OF_SAMPLES:
+    if gate.pattern not in OF_SAMPLES and gate.pattern not in FORMULAS:
         return [_over_cells(gate, a, b, comparison, changes[0][1], anyway=anyway)]
     pairing = pair(a[1], b[1], common_cases(a[1], b[1]), anyway=anyway)
     first, second = pairing.asked if gate.pattern in FAILURES else (pairing.first, pairing.second)
@@ -79,14 +82,11 @@ def _cells(gate: Gate, store: Store, run: ComparedRun) -> Cells:
 
 def _changes(comparison: Comparison, metric: str) -> tuple[Gate, list[tuple[str, MetricChange]]]:
     """The figure that was asked for, by the name of its slice."""
-    try:
-        gate = asked_metric(metric)
-    except ValueError as error:
-        raise UserMistake(str(error)) from None
+    everything = [*comparison.metrics, *(each.rate for each in comparison.sections)]
+    gate = _asked(metric, [*(change.name for change in everything), "why"])
     name = NAMES.get(gate.pattern, gate.metric)
-    if gate.factor is None:
-        groups = [("", comparison.metrics)]
-    else:
+    groups: list[tuple[str, Sequence[MetricChange]]] = [("", everything)]
+    if gate.factor is not None:
         slices = comparison.slices.get(gate.factor, ())
         groups = [(each.name, each.metrics) for each in slices if gate.slice in (EVERY, each.name)]
         if not groups:
@@ -96,6 +96,15 @@ def _changes(comparison: Comparison, metric: str) -> tuple[Gate, list[tuple[str,
     if not found:
         names = [change.name for change in groups[0][1]]
         raise UserMistake(
-            f"metric {metric!r}: the comparison has no such figure{meant(name, names)}; it has: {listed(names)}"
+            f"metric {metric!r}: the comparison has no such figure{meant(name, names)}; it has: {', '.join(names)}"
         )
     return gate, found
+
+
+def _asked(metric: str, names: Sequence[str]) -> Gate:
+    """What a metric means in a comparison that has figures of these names."""
+    plain = {name: gate for gate, name in NAMES.items()}.get(metric, metric)
+    try:
+        return only_compared(plain) or asked_metric(plain, names)
+    except ValueError as error:
+        raise UserMistake(str(error)) from None

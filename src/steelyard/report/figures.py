@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from steelyard.analysis.model import Estimate
 
 NOT_AVAILABLE = "n/a"
+UNDEFINED = "undefined"
 _SHARES = ("share", "score")
 _POINTS = ("points", "kappa", "alpha", "size")
 """Units of figures about a judge and its dimensions: plain numbers with two decimals."""
@@ -131,10 +132,15 @@ def signed(value: float | None) -> str:
 
 
 def interval(estimate: Estimate, unit: str = "share") -> str:
-    """The 95 % interval as `[78.1, 91.0]`; `no interval` when it is undefined."""
+    """The 95 % interval as `[78.1, 91.0]`; `undefined` below n 2, `no interval` for what else cannot be bounded."""
     if estimate.low is None or estimate.high is None:
-        return "no interval"
+        return no_interval(estimate.n)
     return f"[{_bare(estimate.low, unit)}, {_bare(estimate.high, unit)}]"
+
+
+def no_interval(n: int) -> str:
+    """What stands for an interval that there is not: one reading says nothing of noise."""
+    return "no interval" if n > 1 else UNDEFINED
 
 
 def _bare(value: float, unit: str) -> str:
@@ -185,7 +191,7 @@ def interval_on_scale(estimate: Estimate, scale: Sequence[float] = (0.0, 1.0)) -
     if tuple(scale) == (0.0, 1.0):
         return interval(estimate)
     if estimate.low is None or estimate.high is None:
-        return "no interval"
+        return no_interval(estimate.n)
     return f"[{estimate.low:.2f}, {estimate.high:.2f}]"
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from itertools import pairwise
 
 from steelyard.analysis.model import Estimate
-from steelyard.release.history_marks import day
-from steelyard.release.history_model import History, HistoryRun, Trend
+from steelyard.release.history_marks import day, days
+from steelyard.release.history_model import History, HistoryRun, Trend, figure_by_slice
 from steelyard.report import figures
 from steelyard.report.safe_text import clipped
 from steelyard.report.tables import Column, Kind, Table
@@ -33,13 +32,17 @@ def runs(history: History, *, wide: bool = False, limit: int | None = None) -> T
     columns += [Column(trend.title, Kind.FIGURE) for trend in more]
     columns += [Column("n"), Column("Verdict"), *([Column("Run", Kind.TEXT)] if wide else [])]
     listed = list(reversed(history.runs))[:limit]
-    rows = [_row(history, run, shown, more, wide=wide) for run in listed]
+    dates = _dates(history)
+    rows = [_row(history, run, dates[run.run_id], shown, more, wide=wide) for run in listed]
     title = f"History of {history.suite}" + (f" (pass: {history.passing})" if history.passing else "")
     return Table(title, tuple(columns), rows, note=_note(history, listed))
 
 
-def _row(history: History, run: HistoryRun, shown: list[str], more: list[Trend], *, wide: bool) -> tuple[str, ...]:
-    cells = [_date(history, run)]
+def _row(
+    history: History, run: HistoryRun, date: str, shown: list[str], more: list[Trend], *, wide: bool
+) -> tuple[str, ...]:
+    # A `*` for a run that has no part in the trends.
+    cells = [date + ("*" if run.left_out else "")]
     for name in shown:
         estimate = run.figures.get(name, Estimate(None, 0))
         cells += [figures.percent(estimate.value), *([figures.interval(estimate)] if wide else [])]
@@ -56,13 +59,10 @@ def _has(run: HistoryRun, name: str) -> bool:
     return run.figures.get(name, Estimate(None, 0)).value is not None
 
 
-def _date(history: History, run: HistoryRun) -> str:
-    """The day, with the time where a day has several runs; a `*` for a run that has no part in the trends."""
-    days = Counter(day(each.answered_at) for each in history.runs)
-    told = day(run.answered_at)
-    if days[told] > 1:
-        told = datetime.fromtimestamp(run.answered_at, UTC).strftime("%Y-%m-%d %H:%M")
-    return told + ("*" if run.left_out else "")
+def _dates(history: History) -> dict[str, str]:
+    """By run its day, with the time where a day has several runs."""
+    told = days([run.answered_at for run in history.runs])
+    return {run.run_id: date for run, date in zip(history.runs, told, strict=True)}
 
 
 def _verdict(run: HistoryRun) -> str:
@@ -82,11 +82,8 @@ def _note(history: History, listed: Sequence[HistoryRun]) -> str:
 
 def left_out(history: History) -> list[str]:
     """The runs without a part in the trends, each with the reason, the newest first."""
-    return [
-        f"{_date(history, run).rstrip('*')} {run.run_id}: {run.left_out}"
-        for run in reversed(history.runs)
-        if run.left_out
-    ]
+    dates = _dates(history)
+    return [f"{dates[run.run_id]} {run.run_id}: {run.left_out}" for run in reversed(history.runs) if run.left_out]
 
 
 def locked(history: History) -> list[str]:
@@ -111,6 +108,13 @@ def no_changes(history: History, fewest: int) -> str:
     if n < fewest:
         return (
             f"{figures.counted(n, 'run')} in the trends: too few to look for a change of level, {fewest} are the fewest"
+        )
+    breaks = [mark.at for mark in history.marks if mark.instrument]
+    longest = max(end - start for start, end in pairwise([0, *breaks, n]))
+    if longest < fewest:
+        return (
+            f"{figures.counted(n, 'run')} in the trends, at most {longest} in a row with one instrument: too few to"
+            f" look for a change of level, {fewest} are the fewest"
         )
     looked = len(history.trends) + len(history.grouped)
     return f"no change of level beyond noise in {figures.counted(looked, 'figure')} over {n} runs"
@@ -140,6 +144,15 @@ def grouped(history: History) -> Table:
     titles = ("First", "Last", "Moved", "Interval of last", "n", "Runs")
     columns = (Column(name, Kind.TEXT), *(Column(title) for title in titles))
     more = history.n_groups - len(history.grouped)
-    what = "Share of samples with each finding code" if history.by == "code" else f"By {history.by}"
-    note = "what moved is not a verdict: see the changes of level"
-    return Table(what, columns, rows, note + (f"; {more} that moved less are not shown" if more else ""))
+    what = "Share of samples with each finding code" if history.by == "code" else f"{_figure(history)} by {history.by}"
+    notes = ["what moved is not a verdict: see the changes of level"]
+    if any(mark.instrument for mark in history.marks):
+        notes.append("the instrument changed between the runs, see below")
+    if more:
+        notes.append(f"{more} that moved less are not shown")
+    return Table(what, columns, rows, "; ".join(notes))
+
+
+def _figure(history: History) -> str:
+    name = figure_by_slice(history)
+    return _MAIN.get(name, name)

@@ -20,6 +20,8 @@ from steelyard.report.html_page import VERDICT_SIGNS, asset, environment, policy
 from steelyard.report.json import plain
 from steelyard.report.markdown_layout import safe, table_parts
 from steelyard.report.safe_text import as_text, one_line
+from steelyard.report.signatures import signed
+from steelyard.report.tables import Table
 from steelyard.report.terminal_layout import LONGEST_LINE, Layout, print_parts, speaks_ascii_alone
 
 FORMAT = "steelyard.history/1"
@@ -49,9 +51,10 @@ def print_history(history: History, console: Console) -> None:
 
 def _parts(history: History, layout: Layout) -> Iterator[RenderableType]:
     yield from layout.fitting(
-        history_tables.runs(history, wide=True, limit=_MOST_RUNS), history_tables.runs(history, limit=_MOST_RUNS)
+        signed(history_tables.runs(history, wide=True, limit=_MOST_RUNS)),
+        history_tables.runs(history, limit=_MOST_RUNS),
     )
-    yield from layout.table(history_tables.grouped(history))
+    yield from layout.table(signed(history_tables.grouped(history)))
     for title, sentences in sections(history):
         yield from layout.heading(title)
         for sentence in sentences:
@@ -62,11 +65,15 @@ def _parts(history: History, layout: Layout) -> Iterator[RenderableType]:
 
 def history_to_markdown(history: History) -> str:
     """GitHub-flavoured Markdown: the table of runs and what changed."""
-    parts = [*table_parts(history_tables.runs(history, wide=True)), *table_parts(history_tables.grouped(history))]
+    parts = [part for table in _tables(history) for part in table_parts(table)]
     for title, sentences in sections(history):
         parts.append(f"**{title}**\n\n" + "\n".join(f"- {safe(sentence)}" for sentence in sentences))
     parts.append(f"<sub>Method: {safe(history.method)}</sub>")
     return "\n\n".join(parts) + "\n"
+
+
+def _tables(history: History) -> list[Table]:
+    return [signed(history_tables.runs(history, wide=True)), signed(history_tables.grouped(history))]
 
 
 def history_to_html(history: History) -> str:
@@ -77,7 +84,7 @@ def history_to_html(history: History) -> str:
         .get_template("history.html")
         .render(
             history=history,
-            tables=[history_tables.runs(history, wide=True), history_tables.grouped(history)],
+            tables=_tables(history),
             sections=sections(history),
             charts=draw(trend_charts(history)),
             signs=VERDICT_SIGNS,

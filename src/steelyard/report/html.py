@@ -30,6 +30,7 @@ from steelyard.report.outlines import Palette, box_of, drawings
 from steelyard.report.pictures import Picture, load_pictures
 from steelyard.report.reliability import drawing
 from steelyard.report.safe_text import as_text, laid_out, one_line, shortened
+from steelyard.report.signatures import OF_A_RUN, signed
 from steelyard.report.taxonomy import code_of, in_order
 
 _ROOM = 2_900_000
@@ -110,6 +111,8 @@ def _render(report: Report, gallery: Gallery, longest: int) -> str:
             header=report.header,
             decision=report.decision,
             figures=figures,
+            signed=signed,
+            signature=OF_A_RUN,
             tables=tables,
             wording=wording,
             whisker=Whisker.of,

@@ -21,6 +21,7 @@ from steelyard.report import (
 from steelyard.report.markdown_layout import MOST_ROWS, SIGNS, facts, folded, quoted, safe, table_parts
 from steelyard.report.model import JudgementDetail, Report, SampleDetail
 from steelyard.report.safe_text import as_text
+from steelyard.report.signatures import signed
 from steelyard.report.tables import Kind, Table
 
 _MOST_SAMPLES = 25
@@ -50,33 +51,38 @@ def _parts(report: Report) -> Iterator[str]:
     said += [safe(note) for note in wording.notes(report)]
     if said:
         yield "\n".join(f"- {sentence}" for sentence in said)
-    yield from table_parts(tables.gates(report))
-    yield from table_parts(criteria_tables.criteria(report, with_reasons=True))
-    yield from table_parts(criteria_tables.by_variant(report)[0])
-    yield from table_parts(checks_tables.broken(report, MOST_ROWS))
-    yield from table_parts(stability_tables.stability(report))
-    yield from table_parts(error_tables.errors(report))
-    yield from table_parts(error_tables.confusions(report))
-    yield from table_parts(error_tables.sections(report))
-    yield from table_parts(tables.priorities(report))
-    yield from table_parts(judged_tables.dimensions(report))
-    yield from table_parts(judged_tables.flags(report))
-    yield from table_parts(confidence_tables.buckets(report))
+    yield from _signed(tables.gates(report))
+    yield from _signed(criteria_tables.criteria(report, with_reasons=True))
+    yield from _signed(criteria_tables.by_variant(report)[0])
+    yield from _signed(checks_tables.broken(report, MOST_ROWS))
+    yield from _signed(stability_tables.stability(report))
+    yield from _signed(error_tables.errors(report))
+    yield from _signed(error_tables.confusions(report))
+    yield from _signed(error_tables.sections(report))
+    yield from _signed(tables.priorities(report))
+    yield from _signed(judged_tables.dimensions(report))
+    yield from _signed(judged_tables.flags(report))
+    yield from _signed(confidence_tables.buckets(report))
     parts = [_overall(report), *_over_repeats(report), *_judge(report), *_confidence(report), *_bands(report)]
     yield folded("Figures", [*parts, *_tables(report)])
 
 
+def _signed(table: Table) -> Iterator[str]:
+    """The table, with the method and the seed of its intervals below it."""
+    return table_parts(signed(table))
+
+
 def _tables(report: Report) -> Iterator[str]:
     for factor in report.summary.slices:
-        yield from table_parts(tables.slices(report, factor, MOST_ROWS))
+        yield from _signed(tables.slices(report, factor, MOST_ROWS))
     for said in said_tables.said(report):
-        yield from table_parts(said)
-    yield from table_parts(tables.components(report))
-    yield from table_parts(error_tables.measures(report))
-    yield from table_parts(error_tables.measures_by_variant(report)[0])
+        yield from _signed(said)
+    yield from _signed(tables.components(report))
+    yield from _signed(error_tables.measures(report))
+    yield from _signed(error_tables.measures_by_variant(report)[0])
     slowest = () if wording.times_have_a_part(report) else (tables.slowest,)
     for table in (tables.patterns, tables.worst, *slowest, tables.failures, tables.inconclusive):
-        yield from table_parts(table(report))
+        yield from _signed(table(report))
 
 
 def _overall(report: Report) -> str:
@@ -93,10 +99,10 @@ def _over_repeats(report: Report) -> Iterator[str]:
     ):
         if rows:
             yield facts(title, rows)
-    yield from table_parts(checks_tables.by_check(report))
-    yield from table_parts(checks_tables.by_value(report))
-    yield from table_parts(stability_tables.least_stable(report, MOST_ROWS))
-    yield from table_parts(latency_tables.slowest_cases(report, MOST_ROWS))
+    yield from _signed(checks_tables.by_check(report))
+    yield from _signed(checks_tables.by_value(report))
+    yield from _signed(stability_tables.least_stable(report, MOST_ROWS))
+    yield from _signed(latency_tables.slowest_cases(report, MOST_ROWS))
 
 
 def _judge(report: Report) -> Iterator[str]:
@@ -109,8 +115,8 @@ def _confidence(report: Report) -> Iterator[str]:
     rows = confidence_tables.confidence(report)
     if rows:
         yield facts("Confidence", rows)
-        yield from table_parts(confidence_tables.bins(report))
-        yield from table_parts(confidence_tables.labels(report))
+        yield from _signed(confidence_tables.bins(report))
+        yield from _signed(confidence_tables.labels(report))
 
 
 def _bands(report: Report) -> Iterator[str]:
@@ -119,7 +125,7 @@ def _bands(report: Report) -> Iterator[str]:
         for name, share in report.summary.overall.bands.items()
     ]
     columns = (tables.Column("Band", Kind.TEXT), *map(tables.Column, ("Score", "Samples", "Share")))
-    yield from table_parts(Table("Score distribution", columns, rows))
+    yield from _signed(Table("Score distribution", columns, rows))
 
 
 def _samples(report: Report, *, room: int) -> list[str]:

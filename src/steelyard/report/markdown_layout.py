@@ -43,6 +43,7 @@ def table_parts(table: Table) -> Iterator[str]:
     note = table.note or ("" if len(shown) == len(table.rows) else f"{len(table.rows) - len(shown)} are not shown")
     lines += ["", f"<sub>{safe(note)}</sub>"] if note else []
     lines += ["", safe(table.conclusion)] if table.conclusion else []
+    lines += ["", f"<sub>{safe(table.signature)}</sub>"] if table.signature else []
     yield "\n".join(lines)
 
 

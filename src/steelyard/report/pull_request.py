@@ -15,6 +15,7 @@ from steelyard.report.markdown import ROOM, to_markdown
 from steelyard.report.markdown_layout import MOST_ROWS, SIGNS, folded, safe, table_parts
 from steelyard.report.model import Report
 from steelyard.report.safe_text import clipped
+from steelyard.report.signatures import signed
 from steelyard.report.tables import Column, Kind, Table
 
 _MOST_CASES = 10
@@ -69,8 +70,8 @@ def _head(
     if held := checks_tables.headline(report):
         yield f"**{safe(held)}**"
     yield "\n".join(f"- {line}" for line in [*_compared(comparison, baseline), *_said(report)])
-    yield from table_parts(tables.gates(report))
-    yield from table_parts(criteria_tables.criteria(report, with_reasons=True))
+    yield from table_parts(signed(tables.gates(report)))
+    yield from table_parts(signed(criteria_tables.criteria(report, with_reasons=True)))
     yield from table_parts(_cases(report, found, places))
 
 

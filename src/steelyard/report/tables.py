@@ -11,6 +11,7 @@ from steelyard.records import Outcome
 from steelyard.report import figures, wording
 from steelyard.report.judged_wording import judged_names
 from steelyard.report.model import Report
+from steelyard.report.signatures import AND_BASELINES
 
 _MOST_CASES_NAMED = 3
 _MOST_INCONCLUSIVE = 5
@@ -37,13 +38,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A titled table; `note` says what was left off or how to read it, `conclusion` what follows from it."""
+    """A titled table; `note` says what was left off or how to read it, `conclusion` what follows from it, `signature`
+    by which method and seed its intervals and p-values were made."""
 
     title: str
     columns: tuple[Column, ...]
     rows: Sequence[tuple[str, ...]]
     note: str = ""
     conclusion: str = ""
+    signature: str = ""
 
 
 def _text(title: str) -> Column:
@@ -64,7 +67,8 @@ def gates(report: Report) -> Table:
         if not gate.name
     ]
     columns = (_text("Gate"), Column("Value"), Column("n"), Column("95 % interval"), Column("Verdict"))
-    return Table("Gates", columns, rows)
+    paired = any(gate.baseline for gate in report.decision.gates)
+    return Table("Gates", columns, rows, signature=AND_BASELINES if paired else "")
 
 
 def slices(report: Report, factor: str, limit: int, *, fewest: int = 1) -> Table:

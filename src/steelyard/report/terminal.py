@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Console, JustifyMethod, RenderableType
 from rich.padding import Padding
@@ -27,6 +28,7 @@ from steelyard.report import (
 )
 from steelyard.report.model import Report
 from steelyard.report.safe_text import clipped
+from steelyard.report.signatures import signed
 from steelyard.report.tables import Table
 from steelyard.report.terminal_layout import LONGEST_LINE, STYLES, Layout, print_parts, speaks_ascii_alone
 
@@ -90,6 +92,10 @@ class _View(Layout):
         yield from self.table(tables.inconclusive(self.report))
         yield Text()
         yield self.text(wording.signature_line(self.report.header), "dim", limit=10 * LONGEST_LINE)
+
+    def table(self, table: Table) -> Iterator[RenderableType]:
+        """The table, with the method and the seed of its intervals below it."""
+        yield from super().table(signed(table))
 
     def decision(self) -> Iterator[RenderableType]:
         yield from self.headline()
@@ -180,4 +186,4 @@ def _first(table: Table, limit: int) -> Table:
     left_off = len(table.rows) - limit
     note = f"{limit} of {len(table.rows):,} gates; {left_off:,} are not shown, the verdict counts them all"
     unmet_first = sorted(table.rows, key=lambda row: row[-1] == Verdict.PASS.value)
-    return Table(table.title, table.columns, unmet_first[:limit], note)
+    return replace(table, rows=unmet_first[:limit], note=note)

@@ -96,6 +96,8 @@ class Layout:
             yield Padding(self.text(table.note, "dim"), (0, 0, 0, 2))
         if table.conclusion:
             yield Padding(self.text(table.conclusion), (0, 0, 0, 2))
+        if table.signature:
+            yield Padding(self.text(table.signature, "dim"), (0, 0, 0, 2))
 
     def fitting(self, *layouts: Table) -> Iterator[RenderableType]:
         """The first layout of a table that fits, else the last."""

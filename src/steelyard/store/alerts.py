@@ -21,6 +21,22 @@ SELECT a.number, a.suite_name, a.cause, o.id, o.created_at, a.opened_at, s.id, s
 FROM alerts a JOIN runs o ON o.number = a.opened_run JOIN runs s ON s.number = a.seen_run
 LEFT JOIN runs c ON c.number = a.closed_run
 """
+_ENDING_UNHEARD = f"""
+{_SELECT} WHERE a.suite_name = ? AND a.closed_at IS NOT NULL
+AND NOT EXISTS (
+    SELECT 1 FROM alerts later
+    WHERE later.suite_name = a.suite_name AND later.cause = a.cause AND later.number > a.number
+)
+AND EXISTS (
+    SELECT 1 FROM deliveries told WHERE told.alert = a.number AND told.notice = 'raised' AND told.state <> 'failed'
+    AND NOT EXISTS (
+        SELECT 1 FROM deliveries ended
+        WHERE ended.alert = a.number AND ended.channel = told.channel
+        AND ended.notice = 'closed' AND ended.state <> 'failed'
+    )
+)
+ORDER BY a.number
+"""  # noqa: S608 - our own words
 _CLOSE = """
 UPDATE alerts SET closed_run = ?, closed_at = ?, ending = ?, seen_run = ? WHERE number = ? AND closed_at IS NULL
 """
@@ -92,9 +108,10 @@ def see_alerts(session: Session, numbers: Sequence[int], run: int) -> None:
         session.execute(sql, (run, *piece))
 
 
-def close_alert(session: Session, number: int, run: int, ending: dict[str, Any]) -> bool:
-    """Close an alert; False when somebody else has."""
-    if not session.execute("SELECT 1 FROM alerts WHERE number = ? AND closed_at IS NULL", (number,)):
+def close_alert(session: Session, number: int, run: int, ending: dict[str, Any], lock_rows: str) -> bool:
+    """Close an alert; False when somebody else has. `lock_rows` is how the database keeps others from its row."""
+    is_open = f"SELECT 1 FROM alerts WHERE number = ? AND closed_at IS NULL{lock_rows}"  # noqa: S608 - our own words
+    if not session.execute(is_open, (number,)):
         return False
     session.execute(_CLOSE, (run, time.time(), to_json(ending), run, number))
     return True
@@ -107,6 +124,11 @@ def alerts_of(session: Session, suite: str | None, *, closed: bool) -> list[Aler
     where = f"WHERE {' AND '.join(asked)}" if asked else ""
     rows = session.execute(f"{_SELECT} {where} ORDER BY a.number", [] if suite is None else [to_stored(suite)])
     return [_record(row) for row in rows]
+
+
+def unheard_endings(session: Session, suite: str) -> list[AlertRecord]:
+    """Closed alerts whose end did not reach a channel that was told of them; not those whose cause came again."""
+    return [_record(row) for row in session.execute(_ENDING_UNHEARD, (to_stored(suite),))]
 
 
 def keep_deliveries(session: Session, deliveries: Sequence[Delivery]) -> None:

@@ -339,6 +339,10 @@ class Store(Protocol):
         """The open alerts, oldest first; with `closed` the others, too."""
         ...
 
+    def unheard_endings(self, suite: str) -> list[AlertRecord]:
+        """Closed alerts whose end did not reach a channel that was told of them; not those whose cause came again."""
+        ...
+
     def log_deliveries(self, deliveries: Sequence[Delivery]) -> None:
         """Keep what became of notices, in the place of what was known of the same before."""
         ...

@@ -1,16 +1,17 @@
 """The columns of a large run, kept as whole arrays when it ends: reading them again takes no walk over its samples.
 
 They are derived from the samples and say nothing else: a run without them (a small one, or one that an older version
-wrote) is read sample by sample, and so is one whose columns this version does not know how to read. A run that has
-ended never changes, so they cannot become stale.
+wrote) is read sample by sample, and so is one whose columns are not all there, or in a form that this version does not
+know. A run that has ended never changes, so they cannot become stale; whoever changes how samples are read into columns
+raises `_VERSION`.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,22 +28,28 @@ CHECKS, COLUMNS, CONTENTS, DIGESTS = "checks", "columns", "contents", "digests"
 _VERSION = 1
 _INSERT = ("run", "name", "content")
 _ALL = "SELECT name, content FROM kept_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"
-_COUNT = "SELECT count(*) FROM samples WHERE run = ?"
-_Kept = TypeVar("_Kept", Columns, Checks, ContentsColumns)
+_COUNT = "SELECT count(*) FROM samples JOIN runs ON runs.number = samples.run WHERE run = ? AND state = 'ended'"
 
 
-def keep(session: Session, run: int, part: str, value: Columns | Checks | ContentsColumns | np.ndarray) -> None:
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """Digests of a run's answers, in the form that is kept."""
+
+    digest: np.ndarray
+
+
+_Kept = TypeVar("_Kept", Columns, Checks, ContentsColumns, Digests)
+
+
+def keep(session: Session, run: int, part: str, value: Columns | Checks | ContentsColumns | Digests) -> None:
     """Keep one part of what was read of a run that has ended."""
-    rows: Iterable[tuple[str, bytes]] = (
-        [(part, _bytes(value))] if isinstance(value, np.ndarray) else _packed(part, value)
-    )
-    for name, content in rows:
+    for name, content in _packed(part, value):
         # One by one, so that no more than one array is held twice.
         session.insert("kept_columns", _INSERT, [(run, name, content)], unless_there=True)
 
 
 def is_large(session: Session, run: int) -> bool:
-    """Whether a run is large enough for its columns to be kept."""
+    """Whether a run has ended and is large enough for its columns to be kept."""
     return bool(session.execute(_COUNT, (run,))[0][0] >= LEAST)
 
 
@@ -65,8 +72,8 @@ def kept_contents(reading: Callable[[], Any], run: int) -> Contents | None:
 
 def kept_digests(session: Session, run: int) -> np.ndarray | None:
     """Digests of its answers; None when they are not kept."""
-    found = session.execute(_ALL, (run, DIGESTS, f"{DIGESTS}."))
-    return _array(found[0][1]) if found else None
+    found = _unpacked(session, run, DIGESTS, Digests)
+    return None if found is None else found.digest
 
 
 def read_to_keep(reading: Callable[[], Any], run: int) -> ContentsColumns:
@@ -116,7 +123,11 @@ def _unpacked(session: Session, run: int, part: str, kind: type[_Kept]) -> _Kept
     arrays = {name.removeprefix(f"{part}."): content for name, content in rows.items()}
     if told.pop("version") != _VERSION or set(told) != {each.name for each in fields(kind)}:
         return None
-    return kind(**{name: _given(each, arrays) for name, each in told.items()})
+    try:
+        return kind(**{name: _given(each, arrays) for name, each in told.items()})
+    except KeyError:
+        # Somebody deleted some of the rows, which may be done.
+        return None
 
 
 def _given(told: dict[str, Any], arrays: dict[str, bytes]) -> Any:

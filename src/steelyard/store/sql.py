@@ -85,20 +85,24 @@ class SqlStore:
         with self.database.writing() as session:
             run = self._open_run(session, header.id)
             session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
-            large = header.state is RunState.ENDED and kept.is_large(session, run)
-        if large:
-            self._keep_columns(header.id, run)
+        if header.state is RunState.ENDED:
+            self.keep_columns(header.id)
 
-    def _keep_columns(self, run_id: str, run: int) -> None:
-        """Keep the columns of a large run that has ended, so that reports and comparisons need not read its samples.
+    def keep_columns(self, run_id: str) -> None:
+        """Keep the columns of a run that has ended, if it is large, so that reports and comparisons need not read its
+        samples.
 
-        Apart from the transaction that ends the run: nobody waits for it.
+        Apart from the transaction that ends the run: what was weighed is safe before this begins.
         """
+        with self.database.reading() as session:
+            run = self._number(session, run_id)
+            if not kept.is_large(session, run):
+                return
         parts: dict[str, Callable[[], Any]] = {
             kept.COLUMNS: lambda: self.columns(run_id),
             kept.CHECKS: lambda: self.checks(run_id),
             kept.CONTENTS: lambda: kept.read_to_keep(self.database.reading, run),
-            kept.DIGESTS: lambda: self.answer_digests(run_id),
+            kept.DIGESTS: lambda: kept.Digests(self.answer_digests(run_id)),
         }
         # A full disk, or another writer that never ends: the run has ended all the same, and its samples say it all.
         with suppress(StoreError):
@@ -287,12 +291,17 @@ class SqlStore:
             kept_alerts.see_alerts(session, numbers, self._number(session, run_id))
 
     def close_alert(self, number: int, run_id: str, ending: dict[str, Any]) -> bool:
+        lock = self.database.dialect.lock_rows
         with self.database.writing() as session:
-            return kept_alerts.close_alert(session, number, self._number(session, run_id), ending)
+            return kept_alerts.close_alert(session, number, self._number(session, run_id), ending, lock)
 
     def alerts(self, suite: str | None = None, *, closed: bool = False) -> list[AlertRecord]:
         with self.database.reading() as session:
             return kept_alerts.alerts_of(session, suite, closed=closed)
+
+    def unheard_endings(self, suite: str) -> list[AlertRecord]:
+        with self.database.reading() as session:
+            return kept_alerts.unheard_endings(session, suite)
 
     def log_deliveries(self, deliveries: Sequence[Delivery]) -> None:
         with self.database.writing() as session:

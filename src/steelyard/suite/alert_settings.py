@@ -12,7 +12,8 @@ from steelyard.suite.alert_channels import CHANNELS, Channel
 from steelyard.suite.alert_rules import RULES, FlagRate, Regression, Rule, figure_named
 from steelyard.suite.draft import Draft
 from steelyard.suite.file import Share
-from steelyard.suite.gates import EVERY, Known, missing_name, parse_gate
+from steelyard.suite.gate_checks import Known, missing_name
+from steelyard.suite.gates import EVERY, parse_gate
 from steelyard.suite.problems import Place
 from steelyard.suite.spelling import found, listed, meant
 

@@ -17,7 +17,8 @@ from steelyard.suite.declared_targets import build_target, prompts_of
 from steelyard.suite.draft import Draft
 from steelyard.suite.expectations import EXPECT, SCHEMA, build_expectations, tell_unreachable_errors
 from steelyard.suite.file import SuitePart
-from steelyard.suite.gates import Known, check_gate, parse_gate
+from steelyard.suite.gate_checks import Known, check_gate
+from steelyard.suite.gates import parse_gate
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.judges import build_judge
 from steelyard.suite.latency import build_latency
@@ -234,6 +235,7 @@ def _known(
     }
     return Known(
         components=None if judge is None and raw.get("judge") is not None else measures,
+        means={component.name: list(getattr(component.scorer, "means", ())) for component in components},
         codes=None if broken else given_codes(components, judge, taxonomy),
         bands=[band.name for band in bands],
         slices=slices if survey.n else None,

@@ -8,7 +8,8 @@ from typing import Any
 
 from steelyard.suite.bounds import Bounds
 from steelyard.suite.draft import Draft
-from steelyard.suite.gates import COMPARE, Gate, Known, bounds_of, missing_name, parse_gate, settled, span
+from steelyard.suite.gate_checks import Known, bounds_of, missing_name, settled, span
+from steelyard.suite.gates import COMPARE, Gate, parse_gate
 from steelyard.suite.repeats import RepeatsRule, parse_repeats
 from steelyard.suite.spelling import listed, meant
 

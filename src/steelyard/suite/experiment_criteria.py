@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from steelyard.errors import SuiteError
 from steelyard.suite.criteria import overlap
 from steelyard.suite.draft import Draft
-from steelyard.suite.gates import Gate, Known, check_gate, parse_gate
+from steelyard.suite.gate_checks import Known, check_gate
+from steelyard.suite.gates import Gate, parse_gate
 from steelyard.suite.located import Located
 from steelyard.suite.problems import Place
 from steelyard.suite.spelling import meant

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from steelyard.suite.gates import Gate, parse_gate
+from steelyard.suite.gates import METRICS, Gate, parse_gate
 
 
 class IntervalKind(StrEnum):
@@ -140,15 +141,20 @@ FORMULAS: dict[str, Formula] = {
 }
 
 
-def asked_metric(text: str) -> Gate:
-    """The metric that a text names, `category.chairs.average` or a whole gate; ValueError with a sentence otherwise."""
+def asked_metric(text: str, there: Iterable[str] = METRICS) -> Gate:
+    """The metric that a text names, `category.chairs.average` or a whole gate; ValueError with a sentence otherwise,
+    that lists what is `there`."""
+    if not text.strip():
+        raise ValueError(f"metric {text!r} is no name; there are: {', '.join(there)}")
     whole = text if any(sign in text for sign in "<>=!") else f"{text} >= 0"
     try:
         return parse_gate(whole)
     except ValueError as error:
-        raise ValueError(about_metric(str(error), whole, text)) from None
+        told = about_metric(str(error), whole, text)
+        unknown = "there is no metric" in told
+        raise ValueError(f"{told}; there are: {', '.join(there)}" if unknown else told) from None
 
 
 def about_metric(sentence: str, gate: str, text: str) -> str:
     """What is said of a gate, said of the metric that was asked for."""
-    return sentence.replace(f"gate {gate!r}", f"metric {text!r}")
+    return sentence.replace(f"gate {gate!r}", f"metric {text!r}").removesuffix(" >= ...")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,9 @@ def project_alerts(folder: Path) -> AlertSettings | None:
         return None
     draft = Draft(read_yaml(text_of(path, PROJECT_FILE), PROJECT_FILE), folder)
     draft.mistakes.extend(draft.located.mistakes)
-    part = draft.check(ProjectPart, draft.located.data or {})
-    found = None if part is None else build_alerts(part.alerts, draft)
+    data = draft.located.data or {}
+    draft.check(ProjectPart, data)
+    # Whatever else is wrong: all mistakes are told at once.
+    found = build_alerts(data.get("alerts"), draft) if isinstance(data, Mapping) else None
     draft.finish()
     return found

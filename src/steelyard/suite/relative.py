@@ -18,11 +18,14 @@ _RIGHT = re.compile(
     r"(?P<sure>\s+for\s+sure)?\s*(?:with\s+n\s*>=\s*(?P<min_n>\d+))?\s*"
 )
 UNCOMPARED = (
-    *("scored_rate", "cases.held", "checks.held", "check.<check>.held", "pass_all.<k>", "flaky_rate"),
-    *("stability.presence", "stability.<field>", "latency.p99", "latency.min", "latency.max"),
+    *("scored_rate", "check.<check>.held", "pass_all.<k>", "flaky_rate"),
+    *("latency.p99", "latency.min", "latency.max"),
 )
 """Metrics that have no paired difference between two runs."""
-WHOLE_RUN = ("inconclusive_rate", "malformed_rate")
+WHOLE_RUN = (
+    *("inconclusive_rate", "malformed_rate"),
+    *("cases.held", "checks.held", "stability.presence", "stability.<field>"),
+)
 """Metrics whose paired difference is known of the whole run alone."""
 
 

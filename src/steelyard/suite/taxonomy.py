@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard import registry
 from steelyard.suite.draft import Draft
 from steelyard.suite.file import SuitePart
-from steelyard.suite.gates import Known
+from steelyard.suite.gate_checks import Known
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.model import Component, FindingKind
 from steelyard.suite.spelling import listed, meant

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from steelyard.release.gates import shown
-from steelyard.release.history_marks import day
-from steelyard.release.history_model import History, Trend
-from steelyard.report.charts.base import (
-    BLUE,
-    DARK_VERMILLION,
-    GREEN,
-    INK,
-    MUTED,
-    PALE_BLUE,
-    VERMILLION,
-    Chart,
-    chart,
-    distinct,
-    short_name,
-)
+from steelyard.release.history_marks import days
+from steelyard.release.history_model import History, Trend, figure_by_slice
+from steelyard.report.charts.base import BLUE, MUTED, PALE_BLUE, Chart, chart, distinct, short_name
+from steelyard.report.charts.trend_marks import Standing, gate_lines, layer, standing_lines
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _WIDTH = 640
@@ -63,7 +53,7 @@ def trend_charts(history: History) -> list[Chart]:
 
 
 def _axis(history: History) -> _Axis:
-    names = distinct([day(run.answered_at) for run in history.runs])
+    names = distinct(days([run.answered_at for run in history.runs]))
     breaks = [mark.at for mark in history.marks if mark.instrument]
     return _Axis(
         tuple(names),
@@ -86,7 +76,7 @@ def _single(history: History, trend: Trend, axis: _Axis) -> Chart:
 
 
 def _panels(history: History, axis: _Axis) -> Chart:
-    what = "findings by code" if history.by == "code" else f"{_metric_of(history.grouped[0])} by {history.by}"
+    what = "findings by code" if history.by == "code" else f"{figure_by_slice(history)} by {history.by}"
     n, of = len(history.grouped), history.n_groups
     which = "" if n == of else f"{n} of {of}, those that moved most first"
     panels = [
@@ -106,10 +96,6 @@ def _panels(history: History, axis: _Axis) -> Chart:
         vconcat=panels,
         spacing=8,
     )
-
-
-def _metric_of(trend: Trend) -> str:
-    return trend.metric.rpartition(f".{trend.title}.")[2] or trend.metric
 
 
 def _subtitle(history: History, trends: Sequence[Trend], axis: _Axis, which: str) -> list[str]:
@@ -140,36 +126,27 @@ def _layers(history: History, trend: Trend, axis: _Axis, *, labels: bool, last: 
         if each.value is not None
     ]
     banded = [one for one in values if one["low"] is not None and one["high"] is not None]
+    # An area of one run has no width, and would not be seen.
+    alone = {stretch for stretch, n in Counter(one["stretch"] for one in banded).items() if n == 1}
     apart = {"field": "stretch", "type": "nominal"}
     value = y | {"field": "value"}
+    low, high = y | {"field": "low"}, {"field": "high"}
     band = {"type": "area", "color": PALE_BLUE, "opacity": 0.6}
+    bar = {"type": "rule", "color": PALE_BLUE, "strokeWidth": 8, "opacity": 0.6}
     dot = {"type": "point", "color": BLUE, "filled": True, "size": 36, "opacity": 1}
     cross = {"type": "text", "text": "x", "color": MUTED, "fontSize": 12, "dy": -5}
     aside = [{"run": name} for name in axis.left_out]
+    standing = Standing(_WIDTH, axis.names, axis.trended, x)
     layers = [
-        _layer(banded, band, x, y | {"field": "low"}, {"field": "high"}, detail=apart),
-        *_rules(history, trend, axis, x, y, labels=labels),
-        _layer(values, {"type": "line", "color": BLUE, "strokeWidth": 2}, x, value, detail=apart),
-        _layer(values, dot, x, value),
-        _layer(aside, cross, x, {"value": _HEIGHT if labels else _PANEL}),
+        layer([one for one in banded if one["stretch"] not in alone], band, x, low, high, detail=apart),
+        layer([one for one in banded if one["stretch"] in alone], bar, x, low, high),
+        *gate_lines(trend, y, labels=labels),
+        *standing_lines(history, trend, standing, labels=labels),
+        layer(values, {"type": "line", "color": BLUE, "strokeWidth": 2}, x, value, detail=apart),
+        layer(values, dot, x, value),
+        layer(aside, cross, x, {"value": _HEIGHT if labels else _PANEL}),
     ]
-    return [layer for layer in layers if layer["data"]["values"]]
-
-
-def _layer(
-    values: list[dict[str, Any]],
-    mark: dict[str, Any],
-    x: dict[str, Any] | None,
-    y: dict[str, Any] | None,
-    y2: dict[str, Any] | None = None,
-    **more: Any,
-) -> dict[str, Any]:
-    places = {"x": x, "y": y, "y2": y2, **more}
-    return {
-        "data": {"values": values},
-        "mark": mark,
-        "encoding": {name: one for name, one in places.items() if one is not None},
-    }
+    return [each for each in layers if each["data"]["values"]]
 
 
 def _y_axis(trend: Trend) -> dict[str, Any]:
@@ -189,40 +166,3 @@ def _y_axis(trend: Trend) -> dict[str, Any]:
         "scale": {"domain": domain, "zero": False, "nice": False},
         "axis": axis | {"tickCount": 5},
     }
-
-
-def _rules(
-    history: History, trend: Trend, axis: _Axis, x: dict[str, Any], y: dict[str, Any], *, labels: bool
-) -> list[dict[str, Any]]:
-    """Gates lie, changes stand."""
-    gates = [{"value": limit, "told": f"gate {sign} {shown(limit, trend.unit)}"} for sign, limit in trend.gates]
-    instrument, subject = (
-        [
-            {"run": axis.trended[mark.at], "told": f"{', '.join(mark.parts)} changed"}
-            for mark in history.marks
-            if mark.instrument is one
-        ]
-        for one in (True, False)
-    )
-    changes = [
-        {"run": axis.trended[each.at], "told": f"level {'rose' if each.after > each.before else 'fell'}"}
-        for each in trend.changes
-    ]
-    flat = {"type": "rule", "color": GREEN, "strokeDash": [5, 4], "strokeWidth": 1.5}
-    stands = {"type": "rule", "strokeWidth": 1.5}
-    layers = [
-        _layer(gates, flat, None, y | {"field": "value"}),
-        _layer(changes, stands | {"color": VERMILLION, "strokeWidth": 4, "opacity": 0.55}, x, None),
-        _layer(subject, stands | {"color": MUTED, "strokeWidth": 0.75}, x, None),
-        _layer(instrument, stands | {"color": INK, "strokeDash": [2, 3]}, x, None),
-    ]
-    if labels:
-        text = {"type": "text", "align": "left", "fontSize": 11, "dx": 5}
-        told = {"field": "told", "type": "nominal"}
-        layers += [
-            _layer(gates, text | {"dy": -7, "color": GREEN}, {"value": 0}, y | {"field": "value"}, text=told),
-            _layer(instrument, text | {"color": INK}, x, {"value": 8}, text=told),
-            _layer(subject, text | {"color": MUTED}, x, {"value": 21}, text=told),
-            _layer(changes, text | {"color": DARK_VERMILLION}, x, {"value": 34}, text=told),
-        ]
-    return layers

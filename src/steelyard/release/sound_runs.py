@@ -1,0 +1,36 @@
+"""Which runs are readings of their whole suite, and whose answers they hold."""
+
+from __future__ import annotations
+
+from steelyard.records import RunHeader, RunState, Verdict
+
+
+def is_reading(header: RunHeader) -> bool:
+    """Whether a run has ended and its figures can be believed: neither INVALID nor suspect."""
+    return header.state is RunState.ENDED and header.verdict is not Verdict.INVALID and not header.suspect
+
+
+def is_partial(header: RunHeader) -> bool:
+    """Whether a run looked at a part of its suite alone."""
+    options, suite = header.options, header.suite
+    if not options.get("only") and options.get("limit") is None:
+        return False
+    cells = max(1, len(suite.get("variants") or ())) * max(1, int(suite.get("repeats") or 1))
+    available = suite.get("n_cases")
+    return not isinstance(available, int) or header.n_planned // cells < available
+
+
+def answers_from(header: RunHeader) -> str:
+    """The run whose answers were weighed again; "" when they are its own."""
+    return header.rescored_from or header.options.get("answers_of") or ""
+
+
+def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:
+    """The run that asked for these answers, as far back as `by_id` knows."""
+    seen = {header.id}
+    while (earlier := answers_from(header)) and earlier not in seen:
+        seen.add(earlier)
+        if earlier not in by_id:
+            return earlier
+        header = by_id[earlier]
+    return header.id

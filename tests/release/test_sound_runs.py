@@ -1,0 +1,43 @@
+"""Which runs count as readings of a whole suite, and whose answers they hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from parts.histories import made_run
+from steelyard.records import RunState, Verdict
+from steelyard.release.sound_runs import is_partial, is_reading, origin
+
+
+@pytest.mark.parametrize(
+    ("options", "n_planned", "suite", "partial"),
+    [
+        ({}, 5, {}, False),
+        ({"limit": 49}, 49, {}, True),
+        ({"limit": 50}, 50, {}, False),
+        ({"only": ["category=art"], "limit": None}, 5, {}, True),
+        # 25 of 50 cases, twice each or under two variants, are as many samples as there are cases.
+        ({"limit": 25}, 50, {"repeats": 2}, True),
+        ({"limit": 25}, 50, {"variants": ["a", "b"]}, True),
+        ({"limit": 99}, 200, {"repeats": 2, "variants": ["a", "b"]}, False),
+        # A run that does not say how many cases there are.
+        ({"limit": 50}, 50, {"n_cases": None}, True),
+    ],
+)
+def test_a_part_of_the_suite(options, n_planned, suite, partial):
+    assert is_partial(made_run(0, options=options, n_planned=n_planned, suite=suite)) is partial
+
+
+def test_a_reading_has_ended_and_can_be_believed():
+    assert is_reading(made_run(0, verdict=Verdict.AMBIGUOUS))
+    for wrong in ({"verdict": Verdict.INVALID}, {"state": RunState.INTERRUPTED}, {"suspect": ("alike",)}):
+        assert not is_reading(made_run(0, **wrong))
+
+
+def test_answers_are_followed_to_whoever_asked_for_them():
+    first, second = made_run(1, rescored_from="gone"), made_run(2, options={"answers_of": "chairs-001"})
+    by_id = {run.id: run for run in (first, second)}
+    assert origin(made_run(3), by_id) == "chairs-003"
+    assert origin(second, by_id) == "gone"
+    in_a_circle = made_run(4, rescored_from="chairs-004")
+    assert origin(in_a_circle, {"chairs-004": in_a_circle}) == "chairs-004"

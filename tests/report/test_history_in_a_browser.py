@@ -1,0 +1,44 @@
+"""A history in a real browser: it asks for nothing, runs nothing, and fits a phone."""
+
+from pathlib import Path
+
+import pytest
+
+from parts.histories import made_run
+from steelyard.release.history import Wanted, read_history
+from steelyard.report.history_views import history_to_html
+from steelyard.store.open import open_store
+
+CHROMIUM = Path("/usr/bin/chromium")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed"),
+]
+
+
+def test_the_page_opens_from_disk_and_fits(tmp_path):
+    store = open_store(":memory:")
+    hostile = "<script>alert(1)</script> " + "x" * 80
+    for i in range(12):
+        told = {"signature": {"truth": "t1" if i < 6 else "t2"}, "figures": {"categories": {hostile: 0.7, "art": 0.8}}}
+        store.create_run(made_run(i, 0.8 + i / 200, **told))
+    file = tmp_path / "history.html"
+    file.write_text(history_to_html(read_history(store, "chairs", Wanted(by="category"))), encoding="utf-8")
+    store.close()
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        for width, scheme in ((1100, "light"), (390, "dark")):
+            said, asked = [], []
+            page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+            page.on("console", lambda message, said=said: said.append(message.text))
+            page.on("dialog", lambda dialog, said=said: said.append(dialog.message))
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto(file.as_uri())
+            # What changed is on the first screen, and every run is a row.
+            assert page.locator("#levels").bounding_box()["y"] < 800
+            assert page.locator("section[aria-labelledby=runs] tbody tr").count() == 12
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert said == []
+            assert [url for url in asked if url not in (file.as_uri(), "data:,")] == []
+        browser.close()
