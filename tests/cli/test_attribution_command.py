@@ -335,6 +335,29 @@ def test_another_judge_is_measured_on_identical_answers(bench, judges):
     assert len(judges.requests) == asked
 
 
+def test_a_drift_of_the_same_judge_is_no_loss_of_the_system(bench, judges):
+    judged_run(bench.folder, judges, MILD)
+    invoke("baseline", "set", "LAST", "--name", "release", "--force", "--reason", "no gates")
+    # Behind the same name another judge answers, two of four steps below.
+    judges.by_model(MILD, clarity(HARSH))
+    judged_run(bench.folder, judges, MILD, texts=fine(range(2)))
+    drifted = "the judge has drifted: it scores 10 answers that are the same in both runs -50.0 points otherwise"
+    told = " ".join(invoke("compare", "LAST~1", "LAST", code=4).split())
+    assert f"CANNOT TELL {drifted}" in told
+    assert "of these -50.0 judge, +4.2 system" in told
+    gate = json.loads(invoke("gate", "LAST", "--gate", "average >= @release", "--json", code=4))["gates"][0]
+    assert (gate["verdict"], drifted in gate["reason"]) == ("AMBIGUOUS", True)
+    anyway = " ".join(invoke("compare", "LAST~1", "LAST", "--anyway", code=1).split())
+    assert "B is worse" in anyway
+    assert drifted in anyway
+
+
+def test_a_judge_that_reads_the_same_answers_alike_hinders_nothing(bench, judges):
+    judged_run(bench.folder, judges, MILD)
+    judged_run(bench.folder, judges, MILD, texts=fine(range(8)))
+    assert points(bench.compared(code=0)) == {"system": pytest.approx(800 / 12 / 4)}
+
+
 def test_without_anchors_it_is_said_and_rejudging_buys_them_once(bench, judges):
     judged_run(bench.folder, judges, MILD)
     judged_run(bench.folder, judges, HARSH, texts=fine(range(12)))

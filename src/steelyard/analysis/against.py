@@ -54,7 +54,7 @@ class Against:
     @cached_property
     def _hindrances(self) -> tuple[str, ...]:
         pairs = Lists(self.a, self.b, self._pairing).all()
-        return tuple(hindrances(self.a, self.b, self._instruments, pairs))
+        return tuple(hindrances(self.a, self.b, self._instruments, pairs, self._pairing))
 
     @property
     def primary(self) -> str:

@@ -17,6 +17,7 @@ from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts, slices
 from steelyard.analysis.instruments import LOAD, compare_instruments
+from steelyard.analysis.judge_drift import drift_in_words
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.analysis.paired_tests import DRAWN_UP_TO, PATTERNS
 from steelyard.analysis.pairing import Lists, Pairing, pair
@@ -48,7 +49,7 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: Comm
     instruments = compare_instruments(a, b, cases, anyway=anyway)
     pairing = pair(a, b, cases, anyway=anyway)
     lists = Lists(a, b, pairing).all()
-    reasons = hindrances(a, b, instruments, lists)
+    reasons = hindrances(a, b, instruments, lists, pairing)
     hindered = bool(reasons) and not anyway
     findings = Findings(a, b, pairing)
     figures = SharedFigures(a, b, pairing, findings)
@@ -128,9 +129,11 @@ def _moves(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> tuple[Array, Arr
     return after > before, after < before
 
 
-def hindrances(a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs: Pairs) -> list[str]:
+def hindrances(a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs: Pairs, pairing: Pairing) -> list[str]:
     """Why a difference would not be the system's, or not be one at all."""
     found = [change.sentence for change in instruments.hinders]
+    if not found and (drift := drift_in_words(a, b, pairing)):
+        found.append(drift)
     for name, run in (("A", a), ("B", b)):
         if run.header.verdict is Verdict.INVALID:
             why = f" ({run.header.suspect[0]})" if run.header.suspect else ""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+from steelyard.analysis.pieces import Array
 from steelyard.analysis.table import Table
 from steelyard.records import Item, Mode, RunHeader
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
+
+_MODELS = (Mode.MODEL, Mode.BASIC)
+"""Kinds of judges that may read the same answer otherwise another time; code does not."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,8 @@ class ComparedRun:
     """What became of its expectations."""
     items: Callable[[], Iterable[tuple[int, tuple[Item, ...]]]] | None = None
     """Gives what its repeats are compared by, as `Store.items` does."""
+    digests: Callable[[], Array] | None = None
+    """Gives a number for each answer, as `Store.answer_digests` does, where a model judged them."""
 
     @property
     def suite(self) -> dict[str, Any]:
@@ -57,4 +63,5 @@ def read_run(store: Store, name: str) -> ComparedRun:
     header = store.run(name)
     name = header.id
     items = partial(store.items, name) if header.suite.get("stability") else None
-    return ComparedRun(header, store.columns(name), store.contents(name), store.checks(name), items)
+    run = ComparedRun(header, store.columns(name), store.contents(name), store.checks(name), items)
+    return replace(run, digests=partial(store.answer_digests, name)) if run.mode in _MODELS else run

@@ -137,8 +137,8 @@ def parse_gate(text: str) -> Gate:
     if found is None and relative is None:
         raise ValueError(
             f"gate {text!r}: {rest.strip()!r} is not a number; "
-            f"after {sign} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10; or a baseline, as in"
-            " release - 3 points"
+            f"after {sign} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10; or a baseline:"
+            " @release, release - 3 points"
         )
     factor = slice_name = None
     if names[0] in FACTORS:
