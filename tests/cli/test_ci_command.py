@@ -132,6 +132,16 @@ def test_the_comment_says_how_much_of_a_change_is_truth_edits(released):
     comment = (released / "c.md").read_text()
     assert "**Why** &#8203;-25.0 points; of these -25.0 truth edits, 0.0 system" in comment
     assert "words/cases.jsonl:&#8203;1 |" in comment
+    for against in (("run", "words"), ("gate", "LAST")):
+        told = " ".join(invoke(*against, "--against", "release.json", code=1).split())
+        assert "-25.0 points; of these -25.0 truth edits, 0.0 system" in told
+
+
+def test_the_comment_names_a_slice_that_is_worse_beyond_noise(folder):
+    write_words(folder, gates=["pass_rate >= 10 %"])
+    numbers = "".join(f"{number}: 'word {number}', " for number in range(12))
+    (folder / "words/system.py").write_text(f"SAID = {{{numbers}}}\ndef answer(case):\n    return {{'word': 'no'}}\n")
+    raise AssertionError
 
 
 def test_cases_that_passed_in_the_baseline_come_first(folder):

@@ -332,6 +332,9 @@ def test_the_verdict_of_a_run_counts_them_and_names_what_is_within_noise(summary
     assert decision.verdict is PASS
     assert decision.reasons[0] == "all 2 gates hold"
     assert "but within noise" in decision.reasons[1]
+    strict = suite(gates=["average == 100 %", "average >= release - 3 points"])
+    failed = decide(summary_of(samples(noisy)), strict, relative=found)
+    assert failed.reasons[1:] == decision.reasons[1:]
     unheld = decide(summary_of(samples(noisy)), described)
     assert unheld.verdict is AMBIGUOUS
     assert "was not held against release" in unheld.reasons[0]

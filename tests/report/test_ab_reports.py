@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from rich.console import Console
@@ -49,6 +50,23 @@ def test_every_view_gives_the_decision_its_figure_n_and_seed(view):
     told = " ".join(view(report()).split())
     for part in ("B is better", "64.0 %", "92.0 %", "+28.0 points", "+13.7 to +40.1", "n = 50", "seed 0", "a note"):
         assert part in told.replace("&#8203;", "").replace("&#43;", "+"), part
+
+
+@pytest.mark.parametrize(
+    ("quality", "beside", "line"),
+    [
+        ("fixed: exact McNemar", "", "95 %: fixed: exact McNemar | seed 20250101"),
+        ("by betting", "by a mixture", "95 %: by betting; by a mixture | nothing drawn"),
+        ("by betting", "by betting", "95 %: by betting | nothing drawn"),
+        ("", "", ""),
+    ],
+)
+def test_under_the_figures_stands_how_their_intervals_were_made(quality, beside, line):
+    plain = report()
+    found = report(quality=replace(plain.quality, method=quality), beside=(replace(plain.beside[0], method=beside),))
+    assert ab_tables.effects(found).signature == line
+    for view in (terminal, ab_to_markdown, ab_to_html):
+        assert line in " ".join(unescape(view(found)).replace("\u200b", "").split())
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from steelyard.report.judge_card import Example, JudgeCard
 from steelyard.report.judge_html import card_to_html, shade
 from steelyard.report.judge_json import card_to_json
 from steelyard.report.judge_markdown import card_to_markdown
-from steelyard.report.judge_tables import agreement, confusions, flags, thresholds
+from steelyard.report.judge_tables import agreement, all_tables, confusions, flags, thresholds
 from steelyard.report.judge_terminal import print_card
 from steelyard.report.judge_wording import headline, standing
 from steelyard.store.base import Spending
@@ -182,6 +182,16 @@ def test_the_corrected_pass_rate_stands_beside_the_reported_one():
     assert "Corrected 50.0 % [" in text
     assert "Passes those that should 100.0 %" in text
     assert "Stops those that should not 50.0 %" in text
+
+
+def test_under_every_table_with_intervals_stands_how_they_were_made():
+    found = card()
+    tables = [thresholds(found), *all_tables(found)]
+    told = [(table.title, bool(table.signature)) for table in tables if table.rows]
+    with_intervals = {table.title for table in tables if any("[" in cell for row in table.rows for cell in row)}
+    assert {title for title, signed in told if signed} >= with_intervals
+    assert {"Thresholds", "Against labels", "Against itself"} <= with_intervals
+    assert "95 %: Wilson; kappa and alpha: jackknife over cases" in squeezed(printed(found))
 
 
 def test_repeats_tell_how_far_the_judge_agrees_with_itself():

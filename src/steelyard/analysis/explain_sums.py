@@ -51,7 +51,7 @@ def combined(gate: Gate, readings: Sequence[Reading], absent: int = 0) -> Combin
     if not n:
         return Combined(None, 0)
     if gate.pattern in _POINTS or gate.pattern in _ENDS:
-        return _quantile(values, {**_POINTS, **_ENDS}[gate.pattern])
+        return quantile(values, {**_POINTS, **_ENDS}[gate.pattern])
     total = math.fsum(values) + (absent if gate.pattern == "inconclusive_rate" else 0)
     if gate.pattern in _SUMS:
         return Combined(total, n, ((_SUMS[gate.pattern], total), ("n", n)))
@@ -59,7 +59,10 @@ def combined(gate: Gate, readings: Sequence[Reading], absent: int = 0) -> Combin
     return Combined(total / n, n, ((name, total), ("n", n)))
 
 
-def _quantile(values: Sequence[float], point: float) -> Combined:
+def quantile(values: Sequence[float], point: float) -> Combined:
+    """The value below which the share `point` lies, on the straight line between the two nearest; nothing of none."""
+    if not values:
+        return Combined(None, 0)
     ranked = sorted(values)
     place = point * (len(ranked) - 1)
     below = math.floor(place)

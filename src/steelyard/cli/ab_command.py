@@ -41,7 +41,14 @@ class _SuiteOrCommand(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] in self.commands and args[0] != _OFFLINE:
             return super().resolve_command(ctx, args)
-        return "", self.commands[_OFFLINE], args
+        return _OFFLINE, self.commands[_OFFLINE], args
+
+
+class _Offline(click.Command):
+    """`ab SUITE`: the suite stands where others have their name, and is not asked for once more."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
+        return [self.options_metavar or ""]
 
 
 @click.group(
@@ -51,11 +58,11 @@ def command() -> None:
     """Decide between two systems, on a suite's cases or on users.
 
     `steelyard ab SUITE --a KEY=VALUE --b KEY=VALUE` asks both arms the same cases, interleaved in random order.
-    `assign` and `report` are for experiments on live traffic.
+    `steelyard ab SUITE --help` lists its options. `assign` and `report` are for experiments on live traffic.
     """
 
 
-@command.command(_OFFLINE, short_help="Ask two arms the same cases, interleaved, and decide.")
+@command.command(_OFFLINE, cls=_Offline, short_help="Ask two arms the same cases, interleaved, and decide.")
 @click.argument("suite", metavar="SUITE")
 @click.option("--a", "a", metavar="KEY=VALUE", multiple=True, help="Arm A, how it is now. [default: as the suite says]")
 @click.option("--b", "b", metavar="KEY=VALUE", multiple=True, help="Arm B, how it may become. May be repeated.")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def show(report: AbReport, markdown: Path | None, html: Path | None, *, as_json: bool) -> None:
     """Print the report, and write the files that were asked for."""
-    from steelyard.cli.show import console, print_json
+    from steelyard.cli.show import console, print_json, tell_written
     from steelyard.report.ab_views import ab_to_html, ab_to_json, ab_to_markdown, print_ab
     from steelyard.report.write import write_text
 
@@ -23,3 +23,4 @@ def show(report: AbReport, markdown: Path | None, html: Path | None, *, as_json:
         print_json(ab_to_json(report))
     else:
         print_ab(report, console())
+        tell_written(markdown, html)

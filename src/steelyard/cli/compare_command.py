@@ -74,7 +74,7 @@ def command(
             sys.exit(explaining.compared(runs.find(a), runs.find(b), anyway=anyway, as_json=as_json))
         comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)
     _write(comparison, markdown, html)
-    _show(comparison, as_json=as_json)
+    _show(comparison, markdown, html, as_json=as_json)
     sys.exit(exit_code(comparison))
 
 
@@ -105,8 +105,8 @@ def _write(comparison: Comparison, markdown: Path | None, html: Path | None) -> 
         write_text(html, comparison_to_html(comparison))
 
 
-def _show(comparison: Comparison, *, as_json: bool) -> None:
-    from steelyard.cli.show import console, print_json
+def _show(comparison: Comparison, *written: Path | None, as_json: bool) -> None:
+    from steelyard.cli.show import console, print_json, tell_written
 
     if as_json:
         from steelyard.report.compare_json import comparison_to_json
@@ -116,3 +116,4 @@ def _show(comparison: Comparison, *, as_json: bool) -> None:
     from steelyard.report.compare_terminal import print_comparison
 
     print_comparison(comparison, console())
+    tell_written(*written)

@@ -65,8 +65,7 @@ def command(
         report = on_runs(experiment, decide_on, store_url, anyway=anyway)
     else:
         report = _run_and_decide(experiment, store_url, resume=resume, anew=anew, anyway=anyway)
-    _write(report, folder)
-    _show(report, as_json=as_json)
+    _show(report, *_write(report, folder), as_json=as_json)
     sys.exit(EXIT_CODES[report.ruling.decided])
 
 
@@ -136,19 +135,21 @@ def _make(folder: Path) -> None:
         raise UserMistake(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
-def _write(report: ExperimentReport, folder: Path | None) -> None:
+def _write(report: ExperimentReport, folder: Path | None) -> tuple[Path, ...]:
     if folder is None:
-        return
+        return ()
     from steelyard.report.experiment_html import experiment_to_html
     from steelyard.report.experiment_markdown import experiment_to_markdown
     from steelyard.report.write import write_text
 
-    write_text(folder / "report.md", experiment_to_markdown(report))
-    write_text(folder / "report.html", experiment_to_html(report))
+    markdown, html = folder / "report.md", folder / "report.html"
+    write_text(markdown, experiment_to_markdown(report))
+    write_text(html, experiment_to_html(report))
+    return markdown, html
 
 
-def _show(report: ExperimentReport, *, as_json: bool) -> None:
-    from steelyard.cli.show import console, print_json
+def _show(report: ExperimentReport, *written: Path, as_json: bool) -> None:
+    from steelyard.cli.show import console, print_json, tell_written
 
     if as_json:
         from steelyard.report.experiment_json import experiment_to_json
@@ -158,3 +159,4 @@ def _show(report: ExperimentReport, *, as_json: bool) -> None:
     from steelyard.report.experiment_terminal import print_experiment
 
     print_experiment(report, console())
+    tell_written(*written)

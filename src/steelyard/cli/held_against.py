@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def compare_with(store: Store, header: RunHeader, reference: Reference, *, anyway: bool) -> Comparison:
-    """The run compared with the one behind a baseline, which is A."""
-    from steelyard.analysis.compare import compare
-    from steelyard.analysis.compared_run import read_run
+    """The run compared with the one behind a baseline, which is A, and why the headline number moved."""
+    from steelyard.cli.attribution_options import AttributionOptions
     from steelyard.release.baseline_gates import home_of
 
-    home = home_of(reference, reference.run_id, store)
-    return compare(read_run(home, reference.run_id), read_run(store, header.id), anyway=anyway)
+    before = (home_of(reference, reference.run_id, store), reference.run_id)
+    # Nothing is bought here, so that no other store is opened.
+    return AttributionOptions().compared(before, (store, header.id), None, ExitStack(), anyway=anyway)
 
 
 def against_data(comparison: Comparison | None) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def command(
     finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
     history could be made.
     """
-    from steelyard.cli.show import console, print_json
+    from steelyard.cli.show import console, print_json, tell_written
     from steelyard.release.history import Wanted, read_history
     from steelyard.store.open import open_store
 
@@ -71,8 +71,7 @@ def command(
         from steelyard.report.history_views import print_history
 
         print_history(history, console())
-    for file in written:
-        click.echo(f"written: {file}")
+    tell_written(*written)
 
 
 def _name(store: Store, suite: str) -> str:

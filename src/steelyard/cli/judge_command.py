@@ -91,7 +91,7 @@ def check(
     finally:
         store.close()
     _write(card, markdown, html)
-    _show(card, as_json=as_json)
+    _show(card, markdown, html, as_json=as_json)
     sys.exit(_exit_code(card))
 
 
@@ -191,8 +191,8 @@ def _write(card: JudgeCard, markdown: Path | None, html: Path | None) -> None:
         write_text(html, card_to_html(card))
 
 
-def _show(card: JudgeCard, *, as_json: bool) -> None:
-    from steelyard.cli.show import console, print_json
+def _show(card: JudgeCard, *written: Path | None, as_json: bool) -> None:
+    from steelyard.cli.show import console, print_json, tell_written
 
     if as_json:
         from steelyard.report.judge_json import card_to_json
@@ -202,6 +202,7 @@ def _show(card: JudgeCard, *, as_json: bool) -> None:
     from steelyard.report.judge_terminal import print_card
 
     print_card(card, console())
+    tell_written(*written)
 
 
 def _exit_code(card: JudgeCard) -> int:

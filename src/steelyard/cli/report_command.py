@@ -49,7 +49,7 @@ def command(
     --suite, a results file in that suite's own format, which are not put into the store. Always ends with exit code 0
     when the report could be made: the verdict's exit code is that of `steelyard gate`.
     """
-    from steelyard.cli.show import console, print_json
+    from steelyard.cli.show import console, print_json, tell_written
     from steelyard.report.build import build_report
 
     explaining = ExplainOptions(explain, limit)
@@ -73,8 +73,7 @@ def command(
         from steelyard.report.terminal import print_report
 
         print_report(report, console())
-    for file in written:
-        click.echo(f"written: {file}")
+    tell_written(*written)
 
 
 def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path | None) -> Iterator[Path]:

@@ -15,6 +15,7 @@ from steelyard.engine.progress import Counts, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rich.console import Console
     from rich.progress import Progress as RichProgress
@@ -27,6 +28,13 @@ def print_json(data: Any) -> None:
     """Print plain data as JSON on standard output."""
     with _reader_may_leave():
         click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def tell_written(*files: Path | None) -> None:
+    """Say which files a command wrote besides what it printed; None for those that nobody asked for."""
+    for file in files:
+        if file is not None:
+            click.echo(f"written: {file}")
 
 
 def console() -> Console:

@@ -43,7 +43,7 @@ def failed_gates(rule: GateFailed, evidence: Evidence) -> Iterator[Reading]:
 
 def _gate_subject(result: GateResult) -> str:
     written = result.name or result.gate
-    return written if result.name or result.metric in result.gate else f"{written}  [{result.metric}]"
+    return written if result.name or result.metric in result.gate else f"{written} [{result.metric}]"
 
 
 def _gate_sureness(result: GateResult) -> str:

@@ -52,7 +52,8 @@ def decide(
     elif verdict is Verdict.PASS:
         reasons = (_all_hold(found), *_worse_within_noise(found), *shown)
     else:
-        reasons = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS), *shown)
+        decided = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS))
+        reasons = (*decided, *_worse_within_noise(found), *shown)
     by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
     return Decision(verdict, (*reasons, *doubts), found, by_variant)
 

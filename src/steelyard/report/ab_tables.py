@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steelyard.analysis.resampling import SEED
 from steelyard.release.ab_model import AbReport, Decided, Effect
 from steelyard.report import figures
 from steelyard.report.safe_text import one_line
@@ -75,7 +76,15 @@ def effects(report: AbReport) -> Table:
     a, b = (arm.name for arm in report.arms)
     heads = ("Figure", a, b, "Difference", "95 % interval", "n", "Missing")
     what = "cases that both arms have a reading of" if report.kind == "offline" else "units"
-    return Table("Figures", _columns(heads), rows, f"n are {what}; the first figure decides")
+    note = f"n are {what}; the first figure decides"
+    return Table("Figures", _columns(heads), rows, note, signature=_signature(report))
+
+
+def _signature(report: AbReport) -> str:
+    """How the intervals were made; of all that can make one, only a test that was fixed before draws."""
+    ways = list(dict.fromkeys(effect.method for effect in (report.quality, *report.beside) if effect.method))
+    drawn = any(way.startswith("fixed") for way in ways)
+    return f"95 %: {'; '.join(ways)} | {f'seed {SEED}' if drawn else 'nothing drawn'}" if ways else ""
 
 
 def checks(report: AbReport) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from steelyard.analysis.agreement import Confusion, FlagAgreement
 from steelyard.analysis.judge_model import MOST_LISTED, DimensionHealth
@@ -10,6 +11,7 @@ from steelyard.analysis.model import Estimate
 from steelyard.records import Mode
 from steelyard.report import figures
 from steelyard.report.judge_card import JudgeCard
+from steelyard.report.signatures import OF_A_JUDGE
 from steelyard.report.tables import Column, Kind, Table
 
 _MOST_PAIRS = 10
@@ -34,7 +36,7 @@ def thresholds(card: JudgeCard) -> Table:
     columns = (Column("Threshold", Kind.TEXT), *map(Column, ("Value", "n", "95 % interval", "Verdict")))
     doubt = [threshold.text for threshold, result in card.checks if result.across]
     note = f"{_ACROSS} the interval reaches across the threshold, more texts would make it surer: {', '.join(doubt)}"
-    return Table("Thresholds", columns, rows, note if doubt else "")
+    return Table("Thresholds", columns, rows, note if doubt else "", signature=OF_A_JUDGE)
 
 
 def agreement(card: JudgeCard) -> tuple[Table, ...]:
@@ -69,7 +71,7 @@ def _by_dimension(card: JudgeCard, title: str, cells: list[tuple[str, Cell]], no
         for name, each in card.health.dimensions.items()
     ]
     columns = (_DIMENSION, Column("n", Kind.STACKED), *(Column(name, Kind.STACKED) for name, _ in cells))
-    return Table(title, columns, rows, note)
+    return Table(title, columns, rows, note, signature=OF_A_JUDGE)
 
 
 def flags(card: JudgeCard) -> Table:
@@ -85,7 +87,7 @@ def flags(card: JudgeCard) -> Table:
     titles = ("Precision", "Recall", "Hits", "False alarms", "Missed", "Quiet")
     columns = (Column("Flag", Kind.TEXT), *(Column(title, Kind.STACKED) for title in titles))
     note = "precision: of the texts flagged; recall: of those that the reviewer flags" if rows else ""
-    return Table("Flags against labels", columns, rows, note)
+    return Table("Flags against labels", columns, rows, note, signature=OF_A_JUDGE)
 
 
 def _flag(name: str, found: FlagAgreement) -> tuple[str, ...]:
@@ -133,7 +135,7 @@ def rubric(card: JudgeCard) -> Table:
         " spread: standard deviation in points"
     )
     columns = (Column("Dimension", Kind.LINES), *(Column(title, Kind.STACKED) for title in titles))
-    return Table("Against the rubric", columns, rows, note)
+    return Table("Against the rubric", columns, rows, note, signature=OF_A_JUDGE)
 
 
 def _named(name: str, each: DimensionHealth) -> str:
@@ -155,14 +157,16 @@ def length(card: JudgeCard) -> Table:
         for name, each in card.health.dimensions.items()
     ]
     columns = (_DIMENSION, *map(Column, ("Judge", "95 % interval", "n", "Labels", "n")))
-    return Table("Correlation with the length of the text", columns, rows, "rank correlation, -1 to 1")
+    return Table(
+        "Correlation with the length of the text", columns, rows, "rank correlation, -1 to 1", signature=OF_A_JUDGE
+    )
 
 
 def _without_empty_end(table: Table) -> Table:
     """The table without its last column where nothing stands in it."""
     if any(row[-1] for row in table.rows):
         return table
-    return Table(table.title, table.columns[:-1], [row[:-1] for row in table.rows], table.note)
+    return replace(table, columns=table.columns[:-1], rows=[row[:-1] for row in table.rows])
 
 
 def together(card: JudgeCard) -> Table:
@@ -180,7 +184,7 @@ def together(card: JudgeCard) -> Table:
     columns = (Column("Dimensions", Kind.TEXT), *map(Column, ("Correlation", "95 % interval", "n", "")))
     left_off = len(card.health.pairs) - len(rows)
     note = f"the {len(rows)} closest of {len(card.health.pairs)} pairs" if left_off else ""
-    return _without_empty_end(Table("Dimensions that move together", columns, rows, note))
+    return _without_empty_end(Table("Dimensions that move together", columns, rows, note, signature=OF_A_JUDGE))
 
 
 def repeatability(card: JudgeCard) -> Table:
@@ -201,7 +205,8 @@ def repeatability(card: JudgeCard) -> Table:
     ]
     titles = ("Same again", "n", "Points apart", "Alpha", "n")
     note = "same again: of the texts that one judge read several times; alpha: between all ballots on a text"
-    return Table("Repeatability", (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles)), rows, note)
+    columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
+    return Table("Repeatability", columns, rows, note, signature=OF_A_JUDGE)
 
 
 def behaviour(card: JudgeCard) -> Table:
@@ -233,7 +238,7 @@ def behaviour(card: JudgeCard) -> Table:
         for name, share in named
     ]
     columns = (Column("Ballots that", Kind.TEXT), *map(Column, ("Counted", "Share", "95 % interval", "n")))
-    return Table("Against itself", columns, rows)
+    return Table("Against itself", columns, rows, signature=OF_A_JUDGE)
 
 
 def rules(card: JudgeCard) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from steelyard.analysis.compare_model import Comparison
+from steelyard.analysis.compare_model import Comparison, Moved
 from steelyard.errors import SteelyardError
 from steelyard.report import checks_tables, compare_sentences, criteria_tables, figures, tables, wording
 from steelyard.report.annotations import Place, Trouble, outcome_sentence
@@ -86,6 +86,8 @@ def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
         found = comparison.attribution
         yield from (f"not split: {safe(told)}" for told in (found.joined if found is not None else ()))
     yield safe(compare_sentences.counts(comparison))
+    moved = compare_sentences.what_moved(comparison)
+    yield from (safe(told) for told in moved if told.startswith(Moved.WORSE.value))
 
 
 def _said(report: Report) -> Iterator[str]:

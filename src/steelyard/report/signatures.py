@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 OF_A_RUN = f"95 %: Wilson, order statistics, studentised bootstrap | seed {SEED}"
 AND_BASELINES = f"{OF_A_RUN} | against a baseline: paired, as compare does"
+OF_A_JUDGE = "95 %: Wilson; kappa and alpha: jackknife over cases; correlations: Fisher | nothing drawn"
 _MCNEMAR, _QUANTILE, _DRAWN = "exact McNemar", "quantile", "drawn sign flips"
 _BOOTSTRAP, _STUDENT = "studentised bootstrap", "Student t"
 
