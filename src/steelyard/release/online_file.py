@@ -8,14 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.errors import UserMistake
 from steelyard.release.assignment import Experiment
 from steelyard.suite.case import digest
 from steelyard.suite.draft import Draft
-from steelyard.suite.inside import text_of
-from steelyard.suite.located import read_yaml
+from steelyard.suite.experiment_draft import experiment_draft
 from steelyard.suite.shares import share
-from steelyard.suite.spelling import found, listed
+from steelyard.suite.spelling import listed
 
 Share = Annotated[float, BeforeValidator(share)]
 
@@ -110,20 +109,8 @@ class OnlineExperiment:
 
 def read_online(file: Path) -> OnlineExperiment:
     """The experiment in a file; SuiteError with every mistake in it, with file and line."""
-    if not file.is_file():
-        raise UserMistake(f"there is no experiment at {file}: write one (docs/ab.md)")
-    try:
-        located = read_yaml(text_of(file, file.name), file.name)
-    except SuiteError:
-        raise
-    except ValueError as error:
-        raise SuiteError([Mistake(str(error))]) from None
-    draft = Draft(located, file.parent)
-    draft.mistakes.extend(located.mistakes)
-    if not isinstance(located.data, dict):
-        draft.tell(f"an experiment is a group of keys (experiment, arms, traffic, ...); {found(located.data)}")
-        draft.finish()
-    part = draft.check(OnlinePart, located.data)
+    draft = experiment_draft(file, keys="experiment, arms, traffic", guide="docs/ab.md")
+    part = draft.check(OnlinePart, draft.located.data)
     experiment = None if part is None else _experiment(part, draft)
     draft.finish()
     if part is None or experiment is None:

@@ -6,20 +6,17 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from markupsafe import Markup
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from steelyard.release.ab_model import EXIT_CODES, AbReport, Decided
 from steelyard.report import ab_tables
-from steelyard.report.html_page import asset, environment, policy
+from steelyard.report.html_page import page
 from steelyard.report.json import plain
 from steelyard.report.markdown_layout import facts, safe, table_parts
-from steelyard.report.safe_text import as_text, one_line
 from steelyard.report.terminal_layout import LONGEST_LINE, Layout, print_parts, speaks_ascii_alone
 
 FORMAT = "steelyard.ab/1"
-_LONGEST_LINE = 600
 _STYLES = {
     Decided.B: "bold green",
     Decided.SAME: "bold green",
@@ -83,24 +80,15 @@ def ab_to_markdown(report: AbReport) -> str:
 
 def ab_to_html(report: AbReport) -> str:
     """One HTML file that opens from disk: nothing is fetched, nothing foreign is rendered."""
-    style = asset("report.css")
-    page = (
-        environment()
-        .get_template("ab.html")
-        .render(
-            report=report,
-            words=ab_tables,
-            tables=[ab_tables.effects(report), ab_tables.checks(report)],
-            foot=_foot(report),
-            kind=_KINDS[report.decided],
-            sign=_SIGNS[report.decided],
-            one_line=one_line,
-            cut_line=lambda value: one_line(as_text(value), _LONGEST_LINE),
-            style=Markup(style),  # noqa: S704 - a file of this package
-            policy=policy(style, ""),
-        )
+    return page(
+        "ab.html",
+        report=report,
+        words=ab_tables,
+        tables=[ab_tables.effects(report), ab_tables.checks(report)],
+        foot=_foot(report),
+        kind=_KINDS[report.decided],
+        sign=_SIGNS[report.decided],
     )
-    return page.lstrip()
 
 
 def ab_to_json(report: AbReport) -> dict[str, Any]:

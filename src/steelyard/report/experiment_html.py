@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from steelyard.release.experiment import Decided
 from steelyard.report import compare_sentences, compare_tables, experiment_sentences, wording
 from steelyard.report.experiment_sentences import ExperimentReport
-from steelyard.report.html_page import asset, environment, policy
-from steelyard.report.safe_text import as_text, one_line
+from steelyard.report.html_page import page
 
-_LONGEST_LINE = 600
 _MOST_ROWS = 100
 _KINDS = {
     Decided.ADOPT: "pass",
@@ -23,27 +19,16 @@ _KINDS = {
 
 def experiment_to_html(report: ExperimentReport) -> str:
     """The page."""
-    style = asset("report.css")
-    page = (
-        environment()
-        .get_template("experiment.html")
-        .render(
-            report=report,
-            ruling=report.ruling,
-            comparison=report.comparison,
-            kind=_KINDS[report.ruling.decided],
-            sign=experiment_sentences.SIGNS[report.ruling.decided],
-            words=experiment_sentences,
-            compared=compare_sentences,
-            main_figures=None
-            if report.comparison is None
-            else compare_tables.main_figures(report.comparison, _MOST_ROWS),
-            arms=[("Baseline", report.baseline), ("Candidate", report.candidate)],
-            wording=wording,
-            one_line=one_line,
-            cut_line=lambda value: one_line(as_text(value), _LONGEST_LINE),
-            style=Markup(style),  # noqa: S704 - a file of this package
-            policy=policy(style, ""),
-        )
+    return page(
+        "experiment.html",
+        report=report,
+        ruling=report.ruling,
+        comparison=report.comparison,
+        kind=_KINDS[report.ruling.decided],
+        sign=experiment_sentences.SIGNS[report.ruling.decided],
+        words=experiment_sentences,
+        compared=compare_sentences,
+        main_figures=None if report.comparison is None else compare_tables.main_figures(report.comparison, _MOST_ROWS),
+        arms=[("Baseline", report.baseline), ("Candidate", report.candidate)],
+        wording=wording,
     )
-    return page.lstrip()

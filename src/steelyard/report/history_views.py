@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from markupsafe import Markup
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -16,19 +15,16 @@ from steelyard.release.history_model import History
 from steelyard.report import history_tables
 from steelyard.report.charts.trend import trend_charts
 from steelyard.report.html_charts import draw
-from steelyard.report.html_page import VERDICT_SIGNS, asset, environment, policy
+from steelyard.report.html_page import page
 from steelyard.report.json import plain
 from steelyard.report.markdown_layout import safe, table_parts
-from steelyard.report.safe_text import as_text, one_line
 from steelyard.report.signatures import signed
 from steelyard.report.tables import Table
 from steelyard.report.terminal_layout import LONGEST_LINE, Layout, print_parts, speaks_ascii_alone
 
 FORMAT = "steelyard.history/1"
-_LONGEST_LINE = 600
 _MOST_RUNS = 40
 """Runs that a terminal lists; the trends are of all."""
-_KINDS = {"PASS": "pass", "FAIL": "fail", "AMBIGUOUS": "ambiguous", "INVALID": "invalid"}
 
 
 def sections(history: History) -> list[tuple[str, list[str]]]:
@@ -78,24 +74,14 @@ def _tables(history: History) -> list[Table]:
 
 def history_to_html(history: History) -> str:
     """One HTML file that opens from disk, with the charts drawn in it."""
-    style = asset("report.css")
-    page = (
-        environment()
-        .get_template("history.html")
-        .render(
-            history=history,
-            tables=_tables(history),
-            sections=sections(history),
-            charts=draw(trend_charts(history)),
-            signs=VERDICT_SIGNS,
-            kinds=_KINDS,
-            one_line=one_line,
-            cut_line=lambda value: one_line(as_text(value), _LONGEST_LINE),
-            style=Markup(style),  # noqa: S704 - a file of this package
-            policy=policy(style, ""),
-        )
+    return page(
+        "history.html",
+        history=history,
+        tables=_tables(history),
+        sections=sections(history),
+        charts=draw(trend_charts(history)),
+        verdict_title="Verdict",
     )
-    return page.lstrip()
 
 
 def history_to_json(history: History) -> dict[str, Any]:

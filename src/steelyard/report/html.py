@@ -24,7 +24,7 @@ from steelyard.report import (
     wording,
 )
 from steelyard.report.html_charts import drawn_charts
-from steelyard.report.html_page import VERDICT_SIGNS, asset, environment, policy
+from steelyard.report.html_page import asset, page
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.outlines import Palette, box_of, drawings
 from steelyard.report.pictures import Picture, load_pictures
@@ -99,68 +99,60 @@ class Gallery:
 
 
 def _render(report: Report, gallery: Gallery, longest: int) -> str:
-    style, script = asset("report.css"), asset("report.js")
     roomy = longest >= _ROOMY
     most_findings = _most_findings(longest)
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            report=report,
-            summary=report.summary,
-            header=report.header,
-            decision=report.decision,
-            figures=figures,
-            signed=signed,
-            signature=OF_A_RUN,
-            tables=tables,
-            wording=wording,
-            whisker=Whisker.of,
-            as_text=as_text,
-            one_line=one_line,
-            cut=lambda value: shortened(laid_out(value), longest),
-            cut_line=lambda value: one_line(as_text(value), min(longest, 400)),
-            release_mark=_release_mark(report),
-            grid=variant_grid(report),
-            most_groups=_MOST_GROUPS,
-            most_findings=most_findings,
-            most_items=_MOST_ITEMS if roomy else _FEW_ITEMS,
-            most_code_groups=_MOST_CODE_GROUPS if roomy else _FEW_CODE_GROUPS,
-            pictured=any(detail.pictures for detail in report.details),
-            errors=error_tables,
-            judged=judged_tables,
-            further=said_tables.said(report),
-            confident=confidence_tables,
-            checked=checks_tables,
-            stable=stability_tables,
-            timed=latency_tables,
-            charts=gallery.charts,
-            most_cells=_MOST_CELLS,
-            reliability=drawing,
-            said=judged_wording.said,
-            judge_warnings=judged_wording.judge_warnings(report),
-            labelled=bool(judged_wording.described_judge(report.header).get("labels")),
-            codes=in_order(report.header, (code for detail in report.details for code in _codes(detail))),
-            codes_of=lambda detail: " ".join(_codes(detail)),
-            computed_scores=_computed_scores(report),
-            ballot_name=judged_wording.ballot_name,
-            verdict_signs=VERDICT_SIGNS,
-            criteria=criteria_tables,
-            code_of=code_of,
-            box_of=box_of,
-            palette=gallery.palette,
-            gallery=gallery.defs,
-            drawn=lambda detail: drawings(detail, gallery.pictures, gallery.anchors, gallery.palette, most_findings),
-            places={
-                (detail.line.case_id, detail.line.variant, detail.line.repeat): index
-                for index, detail in enumerate(report.details, 1)
-            },
-            categories=sorted({detail.category for detail in report.details if detail.category}),
-            statuses=list(dict.fromkeys(wording.status(detail) for detail in report.details)),
-            style=Markup(style),  # noqa: S704 - a file of this package
-            script=Markup(script),  # noqa: S704 - a file of this package
-            policy=policy(style, script),
-        )
+    return page(
+        "report.html",
+        report=report,
+        summary=report.summary,
+        header=report.header,
+        decision=report.decision,
+        figures=figures,
+        signed=signed,
+        signature=OF_A_RUN,
+        tables=tables,
+        wording=wording,
+        whisker=Whisker.of,
+        as_text=as_text,
+        cut=lambda value: shortened(laid_out(value), longest),
+        cut_line=lambda value: one_line(as_text(value), min(longest, 400)),
+        release_mark=_release_mark(report),
+        grid=variant_grid(report),
+        most_groups=_MOST_GROUPS,
+        most_findings=most_findings,
+        most_items=_MOST_ITEMS if roomy else _FEW_ITEMS,
+        most_code_groups=_MOST_CODE_GROUPS if roomy else _FEW_CODE_GROUPS,
+        pictured=any(detail.pictures for detail in report.details),
+        errors=error_tables,
+        judged=judged_tables,
+        further=said_tables.said(report),
+        confident=confidence_tables,
+        checked=checks_tables,
+        stable=stability_tables,
+        timed=latency_tables,
+        charts=gallery.charts,
+        most_cells=_MOST_CELLS,
+        reliability=drawing,
+        said=judged_wording.said,
+        judge_warnings=judged_wording.judge_warnings(report),
+        labelled=bool(judged_wording.described_judge(report.header).get("labels")),
+        codes=in_order(report.header, (code for detail in report.details for code in _codes(detail))),
+        codes_of=lambda detail: " ".join(_codes(detail)),
+        computed_scores=_computed_scores(report),
+        ballot_name=judged_wording.ballot_name,
+        criteria=criteria_tables,
+        code_of=code_of,
+        box_of=box_of,
+        palette=gallery.palette,
+        gallery=gallery.defs,
+        drawn=lambda detail: drawings(detail, gallery.pictures, gallery.anchors, gallery.palette, most_findings),
+        places={
+            (detail.line.case_id, detail.line.variant, detail.line.repeat): index
+            for index, detail in enumerate(report.details, 1)
+        },
+        categories=sorted({detail.category for detail in report.details if detail.category}),
+        statuses=list(dict.fromkeys(wording.status(detail) for detail in report.details)),
+        script=asset("report.js"),
     )
 
 

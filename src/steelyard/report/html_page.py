@@ -11,8 +11,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from steelyard.report.safe_text import visible
+from steelyard.report.safe_text import as_text, one_line, visible
 
+_LONGEST_LINE = 600
 VERDICT_SIGNS = {"PASS": "✓", "FAIL": "✕", "AMBIGUOUS": "?", "INVALID": "⚠"}
 """So that nothing is told by colour alone."""
 
@@ -28,6 +29,25 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def page(template: str, *, script: str = "", **names: Any) -> str:
+    """A whole page that opens from disk, with our style; `names` are what its template is given besides.
+
+    In tables, cells that are `signs` get a badge of their `kinds`, where `verdict_title` is given in that column only.
+    """
+    style = asset("report.css")
+    always = {
+        "one_line": one_line,
+        "cut_line": lambda value: one_line(as_text(value), _LONGEST_LINE),
+        "signs": VERDICT_SIGNS,
+        "kinds": {word: word.lower() for word in VERDICT_SIGNS},
+        "verdict_title": "",
+        "style": Markup(style),  # noqa: S704 - a file of this package
+        "script": Markup(script),  # noqa: S704 - a file of this package
+        "policy": policy(style, script),
+    }
+    return environment().get_template(template).render(always | names).lstrip()
 
 
 def _harmless(value: Any) -> Any:

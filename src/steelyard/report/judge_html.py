@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from steelyard.report import judge_tables, judge_wording, wording
-from steelyard.report.html_page import VERDICT_SIGNS, asset, environment, policy
+from steelyard.report.html_page import page
 from steelyard.report.judge_card import JudgeCard
-from steelyard.report.safe_text import as_text, laid_out, one_line, shortened
+from steelyard.report.safe_text import laid_out, shortened
 from steelyard.report.tables import Table
 
 _LONGEST_TEXT = 2_000
-_LONGEST_LINE = 600
 _SHADES = 4
 
 
 def card_to_html(card: JudgeCard) -> str:
     """The page."""
-    style = asset("report.css")
-    page = (
-        environment()
-        .get_template("judge.html")
-        .render(
-            card=card,
-            header=card.header,
-            tables=judge_tables,
-            words=judge_wording,
-            wording=wording,
-            shade=shade,
-            verdict_signs=VERDICT_SIGNS,
-            one_line=one_line,
-            cut=lambda value: shortened(laid_out(value), _LONGEST_TEXT),
-            cut_line=lambda value: one_line(as_text(value), _LONGEST_LINE),
-            style=Markup(style),  # noqa: S704 - a file of this package
-            policy=policy(style, ""),
-        )
+    return page(
+        "judge.html",
+        card=card,
+        header=card.header,
+        tables=judge_tables,
+        words=judge_wording,
+        wording=wording,
+        shade=shade,
+        cut=lambda value: shortened(laid_out(value), _LONGEST_TEXT),
     )
-    return page.lstrip()
 
 
 def shade(table: Table, cell: str) -> str:

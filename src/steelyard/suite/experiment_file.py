@@ -8,14 +8,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.suite.case import digest
-from steelyard.suite.draft import Draft
 from steelyard.suite.experiment_criteria import FACTORS, check_file_criteria
+from steelyard.suite.experiment_draft import experiment_draft
 from steelyard.suite.file import Anything, Rate, Share
-from steelyard.suite.inside import text_of
-from steelyard.suite.located import Located, read_yaml
-from steelyard.suite.spelling import found, listed, meant
+from steelyard.suite.located import Located
+from steelyard.suite.spelling import listed, meant
 
 ARMS = ("baseline", "candidate")
 _SUITE_FILE = "suite.yaml"
@@ -146,23 +144,11 @@ def _hashed(settings: dict[str, Any]) -> dict[str, Any]:
 
 def read_experiment(file: Path) -> Experiment:
     """The experiment in a file; SuiteError with every mistake in it, with file and line."""
-    if not file.is_file():
-        raise UserMistake(f"there is no experiment at {file}: write one (docs/experiments.md)")
-    try:
-        located = read_yaml(text_of(file, file.name), file.name)
-    except SuiteError:
-        raise
-    except ValueError as error:
-        raise SuiteError([Mistake(str(error))]) from None
-    draft = Draft(located, file.parent)
-    draft.mistakes.extend(located.mistakes)
-    if not isinstance(located.data, dict):
-        draft.tell(f"an experiment is a group of keys (experiment, hypothesis, suite, ...); {found(located.data)}")
-        draft.finish()
-    part = draft.check(ExperimentPart, located.data)
+    draft = experiment_draft(file, keys="experiment, hypothesis, suite", guide="docs/experiments.md")
+    part = draft.check(ExperimentPart, draft.located.data)
     if part is not None:
         check_file_criteria(part.criteria.adopt, part.criteria.reject, part.factor, draft)
     draft.finish()
     if part is None:
         raise AssertionError("an experiment that cannot be read must have a mistake")
-    return Experiment(part, file, located)
+    return Experiment(part, file, draft.located)
