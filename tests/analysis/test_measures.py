@@ -53,7 +53,7 @@ class TestValue:
         summary = summarise(columns([counted("a", 1, 2)]), suite())
         assert summary.overall.measures == {}
         assert "measures" not in summary.method
-        assert "measures are ratios of sums" in summary_of(counted("a", 1, 2)).method
+        assert "measures: ratios of sums" in summary_of(counted("a", 1, 2)).method
 
     def test_every_slice_has_its_own(self) -> None:
         made = [counted("a", 1, 4, category="x", tags=("p", "q")), counted("b", 3, 4, category="y", tags=("q",))]
