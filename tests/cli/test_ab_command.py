@@ -201,6 +201,7 @@ def refused(*words):
     ("words", "told"),
     [
         ((), "say what differs"),
+        ((), "Try 'steelyard ab SUITE --help'"),
         (("--b", "model"), "write KEY=VALUE"),
         (("--b", "=x"), "write KEY=VALUE"),
         (("--b", "target=nobody"), "there is no target 'nobody'"),

@@ -147,6 +147,7 @@ def test_files_are_written_beside_what_is_printed(folder, tmp_path):
     done = compare(folder, "LAST~3", "LAST~2", "--markdown", tmp_path / "c.md", "--html", tmp_path / "c.html")
     assert done.returncode == 0
     assert "What moved" in done.stdout
+    assert done.stdout.endswith(f"written: {tmp_path / 'c.md'}\nwritten: {tmp_path / 'c.html'}\n")
     assert (tmp_path / "c.md").read_text().startswith("### ✅ words, A to B: BETTER")
     assert (tmp_path / "c.html").read_text().startswith("<!doctype html>")
 

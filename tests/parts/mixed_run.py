@@ -90,9 +90,12 @@ def put_mixed(store: Store, name: str, seed: int, **changes: Any) -> RunHeader:
     header = RunHeader(name, "mixed", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=suite)
     header.n_planned = suite["n_planned"]
     store.create_run(header)
-    cases = [_case(number) for number in range(CASES)]
+    cases = [mixed_case(number) for number in range(CASES)]
     samples = [
-        _sample(case, variant, repeat, chance) for case in cases for variant in VARIANTS for repeat in range(REPEATS)
+        mixed_sample(case, variant, repeat, chance)
+        for case in cases
+        for variant in VARIANTS
+        for repeat in range(REPEATS)
     ]
     for position, sample in enumerate(samples):
         sample.position = position
@@ -102,7 +105,8 @@ def put_mixed(store: Store, name: str, seed: int, **changes: Any) -> RunHeader:
     return header
 
 
-def _case(number: int) -> Case:
+def mixed_case(number: int) -> Case:
+    """One of the cases, some with a category and tags."""
     return Case(
         f"case-{number:02d}",
         {"n": number},
@@ -113,7 +117,8 @@ def _case(number: int) -> Case:
     )
 
 
-def _sample(case: Case, variant: str, repeat: int, chance: random.Random) -> Sample:
+def mixed_sample(case: Case, variant: str, repeat: int, chance: random.Random) -> Sample:
+    """A sample that may end in any way."""
     outcome = chance.choices(list(Outcome), (12, 2, 1, 1))[0]
     failed, readable = outcome is Outcome.TARGET_FAILED, outcome is Outcome.SCORED
     mode = chance.choices((Mode.MODEL, Mode.BASIC), (6, 1))[0] if readable else None

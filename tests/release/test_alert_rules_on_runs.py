@@ -40,6 +40,16 @@ def test_a_gate_that_fails_is_there_and_one_that_holds_is_gone(nightly):
     assert there.look == ("steelyard", "gate", bad.id)
 
 
+def test_each_slice_of_a_gate_is_a_cause_of_its_own(tmp_path):
+    found = Nightly(tmp_path, gates=["category.*.pass_rate >= 90 %"])
+    readings = found.readings(found.run({f"c{k}": f"wrong {k}" for k in range(0, 20, 2)}), "gate_failed")
+    found.close()
+    assert {cause: each.state for cause, each in readings.items()} == {
+        "gate_failed: category.*.pass_rate >= 90 % [category.even.pass_rate]": State.THERE,
+        "gate_failed: category.*.pass_rate >= 90 % [category.odd.pass_rate]": State.GONE,
+    }
+
+
 def test_an_invalid_run_says_that_and_nothing_else(nightly):
     nightly.nights(2)
     header = nightly.run(dict.fromkeys((f"c{k}" for k in range(10)), "FAILS"))

@@ -154,7 +154,17 @@ def test_foreign_names_are_never_rendered(long, page):
 def test_markdown_has_the_table_and_the_changes(long):
     text = history_to_markdown(long)
     assert "| Date | Average |" in text
-    assert "average fell on 2026&#45;01&#45;15" in text or "average fell on 2026-01-15" in text
+    assert "average fell on 2026-01-15 from" in text
+    assert "(chairs-014)" in text.partition("average fell on")[2].partition("\n")[0]
+
+
+def test_a_figure_with_a_long_name_leaves_the_dates_whole_in_eighty_columns(stored):
+    told = io.StringIO()
+    history = read_history(stored, "chairs", Wanted(metrics=("category.art.average",)))
+    print_history(history, Console(file=told, width=80))
+    assert "category." in told.getvalue()
+    assert "..." not in told.getvalue()
+    assert sum(line.startswith("  2026-01-") for line in told.getvalue().splitlines()) == 24
 
 
 def layers(chart):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.explain_model import Behind
 from steelyard.analysis.explain_readings import Rules, in_words
-from steelyard.analysis.explain_sums import Inputs
 from steelyard.analysis.explain_things import Figure, Read, Thing, ThingFigure, Words, distinct, mean, sample_of, total
 from steelyard.analysis.model import CodeFigure, Summary
 from steelyard.analysis.table import FORMAT
@@ -21,10 +20,10 @@ _MENDED = (
     " component's part of the weights that the sample was weighed with, to 1 at most; a malformed answer would earn 1"
 )
 _RISES = Words(
-    "mean score with every such finding mended - mean score",
+    "sum of what each score would rise by, with every such finding mended / n",
     _MENDED,
-    unit="score",
-    interval="none: it is a difference of two averages of the same samples",
+    unit="difference",
+    interval="none: the report gives a gain without one",
 )
 _MENDED_MEAN = Words(
     "sum of scores with every such finding mended / n",
@@ -37,14 +36,14 @@ _PERFECT = Words(
     "sum over samples of weight / (weights of what was weighed) x (1 - value) / n",
     "what perfection in this component alone would add to each score; a malformed answer gains nothing, nor does a"
     " sample in which the component was not weighed",
-    unit="score",
-    interval="none: it is a difference of two averages of the same samples",
+    unit="difference",
+    interval="none: the report gives a gain without one",
 )
 _FORMAT = Words(
     "malformed / n",
     "a malformed answer that could be read would rise from 0 to 1 at most",
-    unit="score",
-    interval="none: it is a difference of two averages of the same samples",
+    unit="difference",
+    interval="none: the report gives a gain without one",
 )
 _WITHOUT = Words(
     "samples without such a finding / conclusive samples",
@@ -110,12 +109,12 @@ def _of_codes(summary: Summary, rules: Rules) -> Iterator[Figure]:
     for number, each in enumerate(summary.codes):
         if each.mended.value is None:
             continue
-        place, read = f"codes[{number}]", _mending(rules, each.code)
-        yield Figure(
-            ("mended", each.code), f"{place}.mended", each.mended, _MENDED_MEAN, _samples(read, _after, _MENDED_MEAN)
-        )
+        place = f"codes[{number}]"
+        mended = _samples(_mending(rules, each.code), mean("sum of scores"), _MENDED_MEAN)
+        yield Figure(("mended", each.code), f"{place}.mended", each.mended, _MENDED_MEAN, mended)
         if each.weighs:
-            yield Figure(("gain", each.code), f"{place}.gain", each.gain, _RISES, _samples(read, _rise, _RISES))
+            rises = _samples(_rising(rules, each.code), mean("sum of rises"), _RISES)
+            yield Figure(("gain", each.code), f"{place}.gain", each.gain, _RISES, rises)
 
 
 def _samples(read: Read, together: Any, words: Words) -> Callable[[], ThingFigure]:
@@ -134,7 +133,7 @@ def _of_priorities(summary: Summary, rules: Rules) -> Iterator[Figure]:
             unread = _samples(_malformed(rules), mean("malformed"), _FORMAT)
             yield Figure(("gain", name), f"{place}.gain", each.gain, _FORMAT, unread)
         else:
-            mended = _samples(_mending(rules, name), _rise, _RISES)
+            mended = _samples(_rising(rules, name), mean("sum of rises"), _RISES)
             yield Figure(("gain", name), f"{place}.gain", each.gain, _RISES, mended)
         without = _samples(_clear_of(rules, name), mean("without"), _WITHOUT)
         yield Figure(("findings", name, "without"), f"{place}.average", each.average, _WITHOUT, without)
@@ -148,9 +147,7 @@ def _of_failing(summary: Summary, rules: Rules) -> Iterator[Figure]:
     grave = _failing(rules, set(failing.codes))
     yield _figure(("failing", "grave"), "failing.n_with", failing.n_with, _GRAVE, grave)
     for code, n in failing.codes.items():
-        yield _figure(
-            ("failing", code, "samples"), f"failing.codes.{code}", n, _GRAVE, _failing(rules, {code})
-        )
+        yield _figure(("failing", code, "samples"), f"failing.codes.{code}", n, _GRAVE, _failing(rules, {code}))
 
 
 def passed(sample: Sample, rules: Rules) -> bool | None:
@@ -241,7 +238,9 @@ def _mending(rules: Rules, code: str) -> Read:
             return
         mine = [each for each in sample.findings if each.code == code]
         if sample.outcome is Outcome.MALFORMED:
-            yield Thing(float(bool(mine)), "malformed: would earn 1 at most" if mine else "", in_words(sample), data=0.0)
+            yield Thing(
+                float(bool(mine)), "malformed: would earn 1 at most" if mine else "", in_words(sample), data=0.0
+            )
         elif sample.score is None:
             yield Thing(None, "no component was weighed: no score")
         else:
@@ -258,15 +257,14 @@ def _gain(finding: Finding, rules: Rules) -> float:
     return finding.gain * float(rules.components.get(finding.component, {}).get("weight", 0.0))
 
 
-def _after(rows: Sequence[tuple[Behind, Thing]]) -> tuple[float | None, Inputs]:
-    return mean("sum of scores")(rows)
+def _rising(rules: Rules, code: str) -> Read:
+    """What mending the findings of a code would add to each score."""
 
+    def read(sample: Sample) -> Iterator[Thing]:
+        for thing in _mending(rules, code)(sample):
+            yield thing if thing.value is None else replace(thing, value=thing.value - thing.data)
 
-def _rise(rows: Sequence[tuple[Behind, Thing]]) -> tuple[float | None, Inputs]:
-    n = len(rows)
-    after, before = math.fsum(behind.value for behind, _ in rows), math.fsum(thing.data for _, thing in rows)
-    inputs = (("sum of mended scores", after), ("sum of scores", before), ("n", float(n)))
-    return max(0.0, (after - before) / n) if n else None, inputs
+    return read
 
 
 def _found(rules: Rules, wanted: Callable[[Finding], bool]) -> Read:

@@ -75,7 +75,9 @@ def pattern_figures(summary: Summary, suite: Mapping[str, Any]) -> Iterator[Figu
     """Every pattern that the report names, and how many there are."""
     rules, troubles = Rules(suite), list(_troubles(summary, suite))
     for number, pattern in enumerate(summary.patterns):
-        trouble = next(each for each in troubles if each.tells(pattern))
+        trouble = next((each for each in troubles if each.tells(pattern)), None)
+        if trouble is None:
+            continue
         read, names, place = trouble.read(rules), ("pattern", str(number + 1)), f"patterns[{number}]"
         words = Words(_WORDS.formula, pattern.sentence)
         cases = Words(_CASES.formula, pattern.sentence)
@@ -90,8 +92,8 @@ def pattern_figures(summary: Summary, suite: Mapping[str, Any]) -> Iterator[Figu
         looked_at = Words("samples in which it could be seen", pattern.sentence)
         yield _figure((*names, "n"), f"{place}.n", pattern.n, looked_at, _seen(read))
     n = summary.extra.get("n_patterns")
-    if n:
-        yield Figure(("pattern", "all"), "extra.n_patterns", n, _ALL, lambda: _Every(troubles, rules))
+    if n is not None:
+        yield Figure(("patterns",), "extra.n_patterns", n, _ALL, lambda: _Every(troubles, rules))
 
 
 def _figure(names: tuple[str, ...], place: str, reported: float, words: Words, read: Read) -> Figure:
@@ -160,5 +162,3 @@ class _Every:
                 told.add(each.words.rstrip(" (:"), case)
         computed = Computed(float(len(shared)), self._n, 0, (("patterns", float(len(shared))),))
         return Parts(computed, (), told.counted(), _ALL.order, ())
-
-

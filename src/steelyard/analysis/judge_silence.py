@@ -8,7 +8,8 @@ from steelyard.analysis.ballots import is_unanswered
 from steelyard.analysis.failure_words import failure_words
 from steelyard.records import Ballot, Judgement
 
-_LONGEST = 300
+LONGEST = 300
+"""Characters of a reason that are kept."""
 
 
 class Reasons:
@@ -20,15 +21,20 @@ class Reasons:
 
     def add(self, judgement: Judgement) -> None:
         """One more judgement that came to nothing."""
-        silent = [ballot for ballot in judgement.ballots if ballot.mode is None]
-        key, words = _reason(silent[0]) if silent else (judgement.told, judgement.told)
+        key, words = reason_of(judgement)
         self._counts[key] += 1
-        self._words.setdefault(key, words[:_LONGEST])
+        self._words.setdefault(key, words[:LONGEST])
 
     def counted(self) -> dict[str, int]:
         """Each reason in words with its count, most frequent first."""
         ordered = sorted(self._counts.items(), key=lambda pair: (-pair[1], pair[0]))
         return {self._words[key]: count for key, count in ordered}
+
+
+def reason_of(judgement: Judgement) -> tuple[str, str]:
+    """What tells the reason of a judgement without a reading from others, and the reason in words."""
+    silent = [ballot for ballot in judgement.ballots if ballot.mode is None]
+    return _reason(silent[0]) if silent else (judgement.told, judgement.told)
 
 
 def _reason(ballot: Ballot) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import click
 from steelyard.cli.shared_options import as_json, run_name, store_url
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from steelyard.records import RunHeader
     from steelyard.store.alerts import AlertRecord, Delivery
     from steelyard.suite.alert_settings import AlertSettings
@@ -107,7 +110,15 @@ def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) 
     elif not found:
         click.echo(f"no {'' if every else 'open '}alerts{f' of {suite}' if suite else ''}")
     for each in found if not as_json else ():
-        click.echo("\n".join(_lines(each, told)))
+        click.echo("\n".join(_wrapped(_lines(each, told))))
+
+
+def _wrapped(lines: list[str]) -> Iterator[str]:
+    from steelyard.cli.show import console
+
+    width = console().width
+    for line in lines:
+        yield from textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _data(alert: AlertRecord, told: list[Delivery]) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def _told(entry: BaselineEntry) -> str:
     did = "removed" if entry.removed else "FORCED" if entry.forced else "locked"
     reason = f": {one_line(entry.reason)}" if entry.reason else ""
     names = f"{one_line(entry.suite_name)}/{entry.name}"
-    return f"{_when(entry.made_at)}  {did:<7}  {names} = {entry.run_id}, by {one_line(entry.made_by)}{reason}"
+    return f"{_when(entry.made_at)}  {did:<7}  {names} = {entry.run_id}\n    by {one_line(entry.made_by)}{reason}"
 
 
 def _table(found: list[BaselineEntry], titles: tuple[str, ...]) -> None:

@@ -50,9 +50,9 @@ def command(
 ) -> None:
     """Say what changed from one run to another, and how sure that is.
 
-    A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1) or snapshot files (.json), which are
-    not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4 when nobody can tell, 3 when
-    a run is INVALID or no sample of A can be compared with one of B.
+    A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1), baselines (@release) or snapshot
+    files (.json), which are not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4
+    when nobody can tell, 3 when a run is INVALID or no sample of A can be compared with one of B.
 
     Says also why the headline number moved: other cases, missing readings, scorers, truth, judge or the system. A's
     recorded answers are weighed by B's suite for that, where the two instruments differ.

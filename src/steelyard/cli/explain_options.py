@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.attribution_terms import Traces
     from steelyard.analysis.compare_model import Comparison
     from steelyard.analysis.explain_model import Explanation, PairExplanation
+    from steelyard.records import RunHeader
     from steelyard.store.base import Store
 
 _LISTED = 10
@@ -31,7 +32,8 @@ def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--explain",
             metavar="METRIC",
             help="Print one figure's formula, n, what it leaves out and the samples behind it: pass_rate,"
-            " category.chairs.average; of a comparison also why.truth, or why for all parts of the change.",
+            " category.chairs.average, gain.FORMAT (list names all of a report); of a comparison also why.truth, or"
+            " why for all parts of the change.",
         ),
     ):
         function = option(function)
@@ -61,6 +63,26 @@ class ExplainOptions:
     def asks_why(self) -> bool:
         """Whether a part of the change of the headline number is asked for."""
         return (self.metric or "").partition(".")[0] == "why"
+
+    def reported(self, store: Store, header: RunHeader, *, as_json: bool) -> None:
+        """Print what stands behind a figure of a report, or the names of all of them."""
+        from steelyard.report.explained_run import LIST, explain_report, named_figures
+
+        if self.metric != LIST:
+            self.show([header.id], explain_report(store, header, self.metric or ""), as_json=as_json)
+            return
+        if self.limit is not None:
+            from steelyard.errors import UserMistake
+
+            raise UserMistake(f"--limit: --explain {LIST} names every figure, and lists no sample")
+        from steelyard.cli.show import console, print_json
+        from steelyard.report.explain_terminal import print_names
+
+        found = named_figures(store, header)
+        if as_json:
+            print_json({"runs": [header.id], "figures": [{"name": name, "place": place} for name, place in found]})
+        else:
+            print_names(found, console(), title=f"Figures of {header.id}")
 
     def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, anyway: bool, as_json: bool) -> int:
         """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""

@@ -18,7 +18,7 @@ from steelyard.cli.shared_options import as_json, store_url
 def command(run: str, file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
     """Write a stored run as one snapshot file.
 
-    RUN is a run's name, the beginning of it, LAST, or LAST~1 for the one before.
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release).
     """
     from steelyard.cli.show import print_json
     from steelyard.store.open import open_store

@@ -45,9 +45,9 @@ def command(
 ) -> None:
     """Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.
 
-    RUN is a run's name, the beginning of it, LAST, or LAST~1 for the one before; or a snapshot file (.json) or, with
-    --suite, a results file in that suite's own format, which are not put into the store. Always ends with exit code 0
-    when the report could be made: the verdict's exit code is that of `steelyard gate`.
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release); or a snapshot
+    file (.json) or, with --suite, a results file in that suite's own format, which are not put into the store. Always
+    ends with exit code 0 when the report could be made: the verdict's exit code is that of `steelyard gate`.
     """
     from steelyard.cli.show import console, print_json, tell_written
     from steelyard.report.build import build_report
@@ -57,10 +57,7 @@ def command(
     with ExitStack() as closing:
         store, name = FoundRuns(store_url, closing, hint=_FOREIGN, suite=suite).find(run)
         if explaining.metric is not None:
-            from steelyard.release.explained import explain_run
-
-            header = store.run(name)
-            explaining.show([header.id], explain_run(store, header, explaining.metric), as_json=as_json)
+            explaining.reported(store, store.run(name), as_json=as_json)
             return
         report = build_report(store, store.run(name))
     written = [*_files(report, markdown, junit, html), *(_charts(report, charts) if charts is not None else ())]

@@ -59,7 +59,7 @@ store_url = click.option(
     metavar="URL",
     help="Where runs are kept: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
 )
-run_name = click.argument("run", metavar="RUN", default="LAST")
+run_name = click.argument("run", metavar="[RUN]", default="LAST")
 against = click.option(
     "--against",
     metavar="NAME|FILE",

@@ -34,7 +34,7 @@ def facts(found: Explanation) -> Facts:
         ("with", inputs(found.computed)),
         ("n", missing),
         ("counts", found.how),
-        ("interval", f"{_bounds(found.reported, found.unit)}: {found.interval}"),
+        ("interval", _interval(found)),
         ("check", checked(found.agrees, [("the report", found.reported, found.computed)])),
     ]
 
@@ -106,6 +106,13 @@ def pairs_behind(found: PairExplanation, limit: int | None) -> Table:
     )
 
 
+def names(found: Sequence[tuple[str, str]], title: str) -> Table:
+    """The name of every figure, and where it stands."""
+    note = "* is any, or all of them; where cases have a category, a tag and so on, also category.chairs.average"
+    columns = (Column("--explain", Kind.TEXT), Column("in report --json", Kind.TEXT))
+    return Table(title, columns, list(found), note)
+
+
 def left_off(n: int, listed: int) -> str:
     """Says that there are more than are listed; "" when there are not."""
     return f"{n - listed:,} of {n:,} are not listed: --limit N lists more, --json all" if n > listed else ""
@@ -124,6 +131,12 @@ def _figure(value: float | None, unit: str) -> str:
     if value is None:
         return "n/a"
     return f"{points(value)} points" if unit == "difference" else shown(value, unit)
+
+
+def _interval(found: Explanation) -> str:
+    """The interval and how it is made; of a figure that has none, why."""
+    bounds = _bounds(found.reported, found.unit)
+    return found.interval if found.interval.startswith(f"{bounds}: ") else f"{bounds}: {found.interval}"
 
 
 def _bounds(estimate: Estimate, unit: str) -> str:

@@ -19,6 +19,12 @@ def print_explanations(
     print_parts(_parts(found, layout, limit, title), console)
 
 
+def print_names(found: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
+    """Print the name of every figure with its place, those of one kind of figure together."""
+    layout = Layout(width=console.width, plain=speaks_ascii_alone(console))
+    print_parts(layout.table(explain_tables.names(found, title)), console)
+
+
 def _parts(
     found: Sequence[Explanation | PairExplanation], layout: Layout, limit: int | None, title: str
 ) -> Iterator[RenderableType]:

@@ -29,13 +29,18 @@ def runs(history: History, *, wide: bool = False, limit: int | None = None) -> T
         columns += [Column(_MAIN[name]), *([Column("95 % interval")] if wide else [])]
     if history.best_band:
         columns.append(Column(clipped(history.best_band, _LONGEST_BAND)))
-    columns += [Column(trend.title, Kind.FIGURE) for trend in more]
+    columns += [Column(trend.title) if wide else _stacked(trend.title) for trend in more]
     columns += [Column("n"), Column("Verdict"), *([Column("Run", Kind.TEXT)] if wide else [])]
     listed = list(reversed(history.runs))[:limit]
     dates = _dates(history)
     rows = [_row(history, run, dates[run.run_id], shown, more, wide=wide) for run in listed]
     title = f"History of {history.suite}" + (f" (pass: {history.passing})" if history.passing else "")
     return Table(title, tuple(columns), rows, note=_note(history, listed))
+
+
+def _stacked(metric: str) -> Column:
+    """A long name over several lines: `category.`, `chairs.`, `pass_rate`."""
+    return Column(metric.replace(".", ".\n"), Kind.STACKED)
 
 
 def _row(
@@ -97,9 +102,9 @@ def marks(history: History) -> list[str]:
 
 
 def changes(history: History) -> list[str]:
-    """Where levels changed, in words; or why nothing is said."""
+    """Where levels changed, in words, with the first run of the new level; the newest first."""
     found = [change for trend in (*history.trends, *history.grouped) for change in trend.changes]
-    return [change.sentence for change in sorted(found, key=lambda change: -change.when)]
+    return [f"{change.sentence} ({change.run_id})" for change in sorted(found, key=lambda change: -change.when)]
 
 
 def no_changes(history: History, fewest: int) -> str:
