@@ -42,14 +42,14 @@ def at_hand(header: RunHeader, place: str | None = None) -> AtHand:
         if place is not None:
             raise
         return AtHand(
-            None, f"run {header.id}'s suite cannot be read ({_first_line(error)}): name it with --suite PLACE"
+            None, f"run {header.id}'s suite cannot be read ({_first_line(error)}): `compare --suite PLACE` names it"
         )
     changed = [part for part in _WEIGHED_BY if now[part] != (header.signature.get(part) or "")]
     if changed:
         return AtHand(
             None,
             f"the suite at {suite.path} is not the one that run {header.id} was weighed with:"
-            f" {' and '.join(changed)} changed since; name that one with --suite PLACE",
+            f" {' and '.join(changed)} changed since; `compare --suite PLACE` names that one",
         )
     return AtHand(suite, "", no_judge)
 

@@ -51,7 +51,7 @@ def _main(arguments: list[str], cwd: Path, env: dict[str, str], files: tuple[str
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
-    sys.path.insert(0, str(cwd))
+    sys.path[:0] = [str(cwd), *env.get("PYTHONPATH", "").split(os.pathsep)]
     sys.argv = ["steelyard", *arguments]
     runpy.run_module("steelyard", run_name="__main__", alter_sys=True)
 

@@ -18,7 +18,7 @@ from steelyard.cli.shared_options import as_json, read_points, store_url
 )
 @click.option("--detect", metavar="POINTS", callback=read_points, help="Say what it takes to detect this change.")
 @click.option(
-    "--runs",
+    "--last",
     "most_runs",
     metavar="N",
     type=click.IntRange(min=1),

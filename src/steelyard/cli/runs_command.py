@@ -18,11 +18,11 @@ _LONGEST_NAME = 60
 @click.command("runs")
 @click.argument("suite", metavar="[SUITE]", required=False)
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List at most this many."
+    "--last", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List the newest N runs."
 )
 @store_url
 @as_json
-def command(suite: str | None, limit: int, store_url: str | None, as_json: bool) -> None:
+def command(suite: str | None, last: int, store_url: str | None, as_json: bool) -> None:
     """List the stored runs, newest first.
 
     With SUITE, only the runs of the suite of that name.
@@ -32,7 +32,7 @@ def command(suite: str | None, limit: int, store_url: str | None, as_json: bool)
 
     store = open_store(store_url, create=False)
     try:
-        runs = store.runs(suite, limit)
+        runs = store.runs(suite, last)
     finally:
         store.close()
     if as_json:
