@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console, JustifyMethod, RenderableType
@@ -89,8 +90,11 @@ class Layout:
             last = index == len(table.columns) - 1 and column.kind is Kind.FIGURE
             justify: JustifyMethod = "left" if is_text or last else "right"
             grid.add_column(self.cell(column.title, column.kind), justify=justify, no_wrap=not is_text, overflow="fold")
-        for row in table.rows:
-            grid.add_row(*(self.cell(value, column.kind) for value, column in zip(row, table.columns, strict=True)))
+        room = self.width - 2 - sum(_width(column) + self.gap(table) for column in _columns(table)[1:])
+        kinds = [column.kind for column in table.columns]
+        for name, *values in table.rows:
+            cells = zip((at_dots(name, room) if kinds[0] is Kind.TEXT else name, *values), kinds, strict=True)
+            grid.add_row(*(self.cell(value, kind) for value, kind in cells))
         yield Padding(grid, (0, 0, 0, 2))
         if table.note:
             yield Padding(self.text(table.note, "dim"), (0, 0, 0, 2))
@@ -122,6 +126,18 @@ class Layout:
             return Text("\n").join(self.cell(part, each) for part in value.split("\n"))
         shown = clipped(value, _LONGEST_CELL if kind is Kind.TEXT else _LONGEST_FIGURE)
         return self.text(shown, STYLES.get(value, ""))
+
+
+def at_dots(name: str, room: int) -> str:
+    """A name of words joined by dots that has no room on one line, with spaces where it is best broken."""
+    if " " in name or len(name) <= room:
+        return name
+    lines = [""]
+    for part in re.findall(r"[^.]+\.?|\.", name):
+        if lines[-1] and len(lines[-1]) + len(part) > room:
+            lines.append("")
+        lines[-1] += part
+    return " ".join(lines)
 
 
 def _columns(table: Table) -> list[tuple[str, ...]]:
