@@ -24,6 +24,7 @@ from steelyard.records import (
     Sample,
 )
 from steelyard.store.base import Store
+from steelyard.suite.case import Case
 
 _RULE = "score >= 40 % in >= 2 of 3 repeats"
 RICH: dict[str, Any] = SUITE | {
@@ -53,7 +54,7 @@ def put_rich(store: Store, name: str = "rich-1", seed: int = 1) -> RunHeader:
     header = RunHeader(name, "rich", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=RICH)
     header.n_planned = RICH["n_planned"]
     store.create_run(header)
-    cases = [mixed_case(number) for number in range(CASES)]
+    cases = [_tagged(mixed_case(number)) for number in range(CASES)]
     samples = [
         _richer(mixed_sample(case, variant, repeat, chance), chance)
         for case in cases
@@ -68,10 +69,18 @@ def put_rich(store: Store, name: str = "rich-1", seed: int = 1) -> RunHeader:
     return header
 
 
+def _tagged(case: Case) -> Case:
+    """With a tag that all cases have: a part that is the whole."""
+    return replace(case, tags=(*case.tags, "every"))
+
+
 def _richer(sample: Sample, chance: random.Random) -> Sample:
     failed = sample.outcome is Outcome.TARGET_FAILED
     sample.rung = None if failed else chance.choice(("whole", "fenced"))
     sample.attempt.first_byte, sample.attempt.queued = chance.random() / 10, chance.random() / 100
+    if chance.random() < 0.1:
+        # Where two bars of the histogram meet.
+        sample.attempt.latency = chance.choice((0.4, 1.0, 2.0))
     if failed:
         sample.attempt.failure = Failure(*chance.choice((("timeout", "no answer in 3 s"), ("http_500", "oops"))))
     if sample.outcome is Outcome.SCORED:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from parts.command import invoke
-from parts.rich_run import put_rich
+from parts.rich_run import RICH, put_rich
 from steelyard.analysis import explain_claims
 from steelyard.analysis.explain_readings import NEVER_CAME
 from steelyard.errors import UserMistake
+from steelyard.records import RunState
 from steelyard.release.explained import find_metric
 from steelyard.report.build import build_report
 from steelyard.report.explained_run import explain_report, find_figures, first_repeat_of, traced_figures
@@ -134,6 +136,18 @@ def test_what_a_gate_can_name_has_the_name_of_its_metric(report):
         find_metric(spelled(names), report.header, report.summary)
 
 
+def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
+    store, header, _ = stored
+    empty = replace(header, id="empty-1", suite=RICH | {"n_planned": 5}, state=RunState.RUNNING, created_at=2.0)
+    store.create_run(empty)
+    bare = build_report(store, empty)
+    found = traced_figures(store, empty, list(own_figures(bare, 0)))
+    assert [each.metric for each in found if not each.agrees] == []
+    assert next(each.computed.value for each in found if each.metric == "outcomes.planned") == 5.0
+    for names in {names for names, _ in gate_figures(bare)}:
+        find_metric(spelled(names), empty, bare.summary)
+
+
 @pytest.mark.parametrize(
     ("asked", "names"),
     [
@@ -141,7 +155,7 @@ def test_what_a_gate_can_name_has_the_name_of_its_metric(report):
         ("confusion.1", ["confusion.1"]),
         ("case.case-03.clean", ["variant.plain.case.case-03.clean", "variant.long.case.case-03.clean"]),
         ("variant.long.case.case-03.latency.p95", ["variant.long.case.case-03.latency.p95"]),
-        ("tag.*.outcomes.malformed", ["tag.old.outcomes.malformed", "tag.odd.outcomes.malformed"]),
+        ("tag.*.outcomes.malformed", [f"tag.{tag}.outcomes.malformed" for tag in ("every", "old", "odd")]),
         ("confidence.label.'b.c'.brier", ['confidence.label."b.c".brier']),
         (
             "repeated.'score >= 40 % in >= 2 of 3 repeats'.held",

@@ -25,7 +25,6 @@ from steelyard.suite.gates import NONE
 
 _PAIRS = "every repeat of a cell is held against every other; items are paired by key"
 _NO_SPREAD = 1e-12
-Shares = Callable[[float, int, list[float]], tuple[float, int]]
 
 
 def case_figures(summary: Summary, suite: Mapping[str, Any]) -> Iterator[Figure]:

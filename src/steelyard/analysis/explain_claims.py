@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from steelyard.analysis.confidence_model import Claims, Split
 from steelyard.analysis.explain_model import Behind
-from steelyard.analysis.explain_parts import Parts
 from steelyard.analysis.explain_readings import Rules
 from steelyard.analysis.explain_sums import Inputs
 from steelyard.analysis.explain_things import (
@@ -25,7 +23,15 @@ from steelyard.analysis.explain_things import (
     mean,
     total,
 )
-from steelyard.analysis.explain_thresholds import best_gain, best_threshold, bin_of, by_chance, calibration, raised
+from steelyard.analysis.explain_thresholds import (
+    Widest,
+    best_gain,
+    best_threshold,
+    bin_of,
+    by_chance,
+    calibration,
+    raised,
+)
 from steelyard.analysis.model import Estimate, Summary
 from steelyard.analysis.resampling import LEAST_CLAIMS, RESAMPLES, SEED
 from steelyard.records import Certainty, Sample
@@ -193,7 +199,7 @@ class _Claims:
             full = f"the widest gap between mean confidence and share right of bins with {LEAST_CLAIMS} claims and more"
             mce = _words(full, "number", _LUCK)
             yield Figure(
-                (*self._names, "mce"), f"{self._place}.calibration.mce", found.mce, mce, lambda: _Widest(gap, mce, bins)
+                (*self._names, "mce"), f"{self._place}.calibration.mce", found.mce, mce, lambda: Widest(gap, mce, bins)
             )
         for number, each in enumerate(found.bins):
             if not each.right.n:
@@ -298,35 +304,3 @@ _OF_BUCKET = {"threshold": "the bucket's upper bound", "above": "its lower bound
 
 def _words(formula: str, unit: str = "count", interval: str = _ALL.interval) -> Words:
     return Words(formula, _HOW, "claims", unit, interval)
-
-
-class _Widest(ThingFigure):
-    """The widest gap of the bins with enough claims; the claims of the others are missing."""
-
-    def __init__(self, read: Read, words: Words, bins: int) -> None:
-        super().__init__(read, _widest(bins), words)
-        self._bins = bins
-
-    def ended(self, absent: int) -> Parts:
-        sizes = Counter(bin_of(thing.data.confidence, self._bins) for _, thing in self._rows)
-        thin = {place for place, n in sizes.items() if n < LEAST_CLAIMS}
-        for behind, thing in self._rows:
-            if bin_of(thing.data.confidence, self._bins) in thin:
-                self._excluded.add(f"in a bin with fewer than {LEAST_CLAIMS} claims", behind.case_id)
-                self._missing += 1
-        self._rows = [row for row in self._rows if bin_of(row[1].data.confidence, self._bins) not in thin]
-        return super().ended(absent)
-
-
-def _widest(bins: int) -> Together:
-    def together(rows: Rows) -> tuple[float | None, Inputs]:
-        gaps: dict[int, list[float]] = {}
-        for behind, thing in rows:
-            gaps.setdefault(bin_of(thing.data.confidence, bins), []).append(behind.value)
-        widest = {place: abs(math.fsum(found)) / len(found) for place, found in gaps.items()}
-        if not widest:
-            return None, ()
-        place = min(widest, key=lambda place: (-widest[place], place))
-        return widest[place], (("bin", float(place + 1)), ("claims in it", float(len(gaps[place]))))
-
-    return together

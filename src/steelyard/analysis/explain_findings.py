@@ -74,7 +74,8 @@ def finding_figures(summary: Summary, suite: Mapping[str, Any]) -> Iterator[Figu
     for number, each in enumerate(summary.confusions):
         names, place = ("confusion", str(number + 1)), f"confusions[{number}]"
         read = _found(rules, _confused(each.code, each.expected, each.got))
-        yield from _counted(names, place, (each.count, each.samples), _CONFUSED, read)
+        words = replace(_CONFUSED, formula=f"findings of {each.code} that expected {each.expected} and got {each.got}")
+        yield from _counted(names, place, (each.count, each.samples), words, read)
     for number, section in enumerate(summary.sections):
         names, place = ("section", section.section), f"sections[{number}]"
         yield from _counted(

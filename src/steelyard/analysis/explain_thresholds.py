@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
 from steelyard.analysis.explain_model import Behind
+from steelyard.analysis.explain_parts import Parts
 from steelyard.analysis.explain_sums import Inputs
-from steelyard.analysis.explain_things import Thing, Together
+from steelyard.analysis.explain_things import Read, Thing, ThingFigure, Together, Words
 from steelyard.analysis.resampling import LEAST_CLAIMS, MOST_BLOCKS, draws
 from steelyard.suite.confidence import ConfidenceRules
 
@@ -120,3 +122,35 @@ def _candidates(said: Sequence[float]) -> list[float]:
     if there[0] <= 0:
         return there
     return [0.0, *(there[1:] if len(there) > 1 else there)]
+
+
+class Widest(ThingFigure):
+    """The widest gap of the bins with enough claims; the claims of the others are missing."""
+
+    def __init__(self, read: Read, words: Words, bins: int) -> None:
+        super().__init__(read, _widest(bins), words)
+        self._bins = bins
+
+    def ended(self, absent: int) -> Parts:
+        sizes = Counter(bin_of(thing.data.confidence, self._bins) for _, thing in self._rows)
+        thin = {place for place, n in sizes.items() if n < LEAST_CLAIMS}
+        for behind, thing in self._rows:
+            if bin_of(thing.data.confidence, self._bins) in thin:
+                self._excluded.add(f"in a bin with fewer than {LEAST_CLAIMS} claims", behind.case_id)
+                self._missing += 1
+        self._rows = [row for row in self._rows if bin_of(row[1].data.confidence, self._bins) not in thin]
+        return super().ended(absent)
+
+
+def _widest(bins: int) -> Together:
+    def together(rows: Rows) -> tuple[float | None, Inputs]:
+        gaps: dict[int, list[float]] = {}
+        for behind, thing in rows:
+            gaps.setdefault(bin_of(thing.data.confidence, bins), []).append(behind.value)
+        widest = {place: abs(math.fsum(found)) / len(found) for place, found in gaps.items()}
+        if not widest:
+            return None, ()
+        place = min(widest, key=lambda place: (-widest[place], place))
+        return widest[place], (("bin", float(place + 1)), ("claims in it", float(len(gaps[place]))))
+
+    return together

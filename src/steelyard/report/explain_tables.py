@@ -106,13 +106,6 @@ def pairs_behind(found: PairExplanation, limit: int | None) -> Table:
     )
 
 
-def names(found: Sequence[tuple[str, str]], title: str) -> Table:
-    """The name of every figure, and where it stands."""
-    note = "* is any, or all of them; where cases have a category, a tag and so on, also category.chairs.average"
-    columns = (Column("--explain", Kind.TEXT), Column("in report --json", Kind.TEXT))
-    return Table(title, columns, list(found), note)
-
-
 def left_off(n: int, listed: int) -> str:
     """Says that there are more than are listed; "" when there are not."""
     return f"{n - listed:,} of {n:,} are not listed: --limit N lists more, --json all" if n > listed else ""

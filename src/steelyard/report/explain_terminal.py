@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from steelyard.analysis.explain_model import Explanation, PairExplanation
 from steelyard.report import explain_tables
+from steelyard.report.safe_text import ascii_only, visible
 from steelyard.report.terminal_layout import Layout, print_parts, speaks_ascii_alone
+
+_WIDE_NAME = 40
+"""Longer names push their places to the right."""
 
 
 def print_explanations(
@@ -20,9 +25,13 @@ def print_explanations(
 
 
 def print_names(found: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
-    """Print the name of every figure with its place, those of one kind of figure together."""
-    layout = Layout(width=console.width, plain=speaks_ascii_alone(console))
-    print_parts(layout.table(explain_tables.names(found, title)), console)
+    """Print the name of every figure on a line of its own, as it is to be asked for, with its place behind it."""
+    plain = speaks_ascii_alone(console)
+    wide = max((len(name) for name, _ in found if len(name) <= _WIDE_NAME), default=0)
+    rows = [f"{name:<{wide}}  {place}" for name, place in found]
+    for line in (f"{title}, with their places in report --json (* is any, or all of them)", *rows):
+        # Never broken: a name that is cut in two cannot be copied.
+        console.print(Text(ascii_only(visible(line)) if plain else visible(line)), soft_wrap=True)
 
 
 def _parts(

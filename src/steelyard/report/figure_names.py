@@ -93,9 +93,9 @@ def gate_figures(report: Report) -> Iterator[Named]:
         yield names, name
     for gate, place, part in _gates(report):
         over_repeats = gate.name and parse_repeats(gate.gate) is not None
-        if not gate.baseline and not over_repeats:
-            head = sliced(part.factor, part.name)
-            yield (*head, *_written(gate.metric, report)), f"{place}.value"
+        if gate.value.value is not None and not gate.baseline and not over_repeats:
+            head, names = sliced(part.factor, part.name), _written(gate.metric, report)
+            yield (names if names[:2] == head else (*head, *names)), f"{place}.value"
     yield from _of_codes(report)
     if summary.latency is not None:
         for point in _POINTS:
