@@ -347,6 +347,9 @@ def test_a_drift_of_the_same_judge_is_no_loss_of_the_system(bench, judges):
     assert "of these -50.0 judge, +4.2 system" in told
     gate = json.loads(invoke("gate", "LAST", "--gate", "average >= @release", "--json", code=4))["gates"][0]
     assert (gate["verdict"], drifted in gate["reason"]) == ("AMBIGUOUS", True)
+    traced = " ".join(invoke("compare", "LAST~1", "LAST", "--explain", "average", code=4).split())
+    # All 12 cases fell: 2 of the 4,096 patterns of signs are as far off, p = 0.0005, alone in its family.
+    assert "p <0.001, adjusted <0.001, exact sign flips: cannot tell; `compare` says what hinders" in traced
     anyway = " ".join(invoke("compare", "LAST~1", "LAST", "--anyway", code=1).split())
     assert "B is worse" in anyway
     assert drifted in anyway

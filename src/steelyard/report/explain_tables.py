@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from steelyard.analysis.attribution_wording import points
+from steelyard.analysis.compare_model import MetricChange, Moved
 from steelyard.analysis.explain_model import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.paired_tests import SIGNIFICANT
 from steelyard.release.gates import shown
 from steelyard.report import compare_figures
+from steelyard.report.signatures import of_changes
 from steelyard.report.tables import Column, Kind, Table
 
 Facts = list[tuple[str, str]]
@@ -49,10 +53,20 @@ def pair_facts(found: PairExplanation) -> Facts:
         ("n", f"{change.a.n:,} {found.of} of {change.difference.n:,} cases; {change.a.n_missing:,} missing"),
         ("counts", found.how),
         ("difference", f"{compare_figures.difference(change)} {compare_figures.interval(change)}"),
-        ("p", f"{compare_figures.chance(change)}, {change.test or 'no test'}: {change.verdict.value}"),
-        ("method", found.interval),
+        ("p", _tested(change)),
+        ("method", of_changes([change], "adjusted with the other figures of its table (Holm)")),
         ("check", checked(found.agrees, [("A", change.a, found.a), ("B", change.b, found.b)])),
     ]
+
+
+def _tested(change: MetricChange) -> str:
+    """The p-value before and after it is adjusted, its test, and the verdict with what else keeps it from being one."""
+    if change.p is None or change.p_adjusted is None:
+        return f"{compare_figures.chance(change)}, {change.test or 'no test'}: {change.verdict.value}"
+    alone = compare_figures.chance(replace(change, p_adjusted=change.p))
+    hindered = change.verdict is Moved.CANNOT_TELL and change.p_adjusted < SIGNIFICANT
+    why = "; `compare` says what hinders a verdict" if hindered else ""
+    return f"{alone}, adjusted {compare_figures.chance(change)}, {change.test}: {change.verdict.value}{why}"
 
 
 def inputs(computed: Computed) -> str:
