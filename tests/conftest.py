@@ -13,8 +13,11 @@ settings.load_profile("untimed")
 _AT_LENGTH = (
     *("test_kill_and_resume.py", "test_case_sources.py", "test_html_pictures.py", "test_cards_readers.py"),
     *("test_audit.py", "test_experiment_command.py", "test_spans_suite.py", "test_review_runner.py"),
+    *("test_cards_suite.py", "test_compare_command.py", "test_attribution_command.py", "test_alerts_command.py"),
+    *("test_service_gone.py", "test_store_processes.py", "test_alert_rules_on_runs.py", "test_explained_figures.py"),
+    *("test_statistics_hold.py", "test_power.py", "test_best_variant.py", "test_every_figure.py"),
 )
-"""Files whose tests take their time over our own work: killed processes, memory, large pages, whole suites."""
+"""Files whose tests take their time over our own work: killed processes, memory, large pages, whole suites, sums."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

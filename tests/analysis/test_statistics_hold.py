@@ -210,7 +210,7 @@ def test_intervals_of_paired_differences_hold_the_truth(kind: str, n: int) -> No
         bounds = mean_interval(moves, np.ones(n), 1.0 if kind in SPARSE else math.inf)
         held += bounds is None or bounds[0] <= truth <= bounds[1]
     # Where few moved both ways, the two cases that are added say more than is needed.
-    assert 0.93 - SLACK <= held / RUNS <= (0.985 if kind == "few both ways" else 0.97) + SLACK
+    assert 0.93 - SLACK <= held / RUNS <= (0.98 if kind == "few both ways" else 0.97) + SLACK
 
 
 @pytest.mark.parametrize("n", [20, 60])
