@@ -140,7 +140,7 @@ class _Again:
             scorers = truth = None
         elif not other_scorers:
             scorers, truth = values_a, np.where(wanted.other_truth, found.truth, values_a)
-        told = Reweighed(scorers, truth, untold=untold)
+        told = Reweighed(scorers, truth, untold=untold, ledger=() if hand.suite is None else hand.suite.ledger)
         if by_code:
             return replace(told, judge=found.judge, by_code=True)
         if hand.why_no_judge:

@@ -32,6 +32,7 @@ from steelyard.suite.describe import describe
 from steelyard.suite.describe_judge import RecordedJudge
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge_model import JudgeSpec
+from steelyard.suite.ledger import kept_with_a_run
 from steelyard.suite.located import Located
 from steelyard.suite.model import SuiteModel, Variant
 from steelyard.suite.signature import signature
@@ -224,6 +225,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     stated = {case: {name: dict(values) for name, values in parts.items()} for case, parts in recorded.stated.items()}
     told = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
     imported: dict[str, Any] = {"file": path.name, "format": where, "digest": document, **told}
+    signed = signature(suite, target, prompts=asked, judge=judged)
     created_at = recorded.created_at
     if created_at is None:
         imported["undated"] = True
@@ -232,9 +234,9 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         suite_name=suite.name,
         suite_path=suite.path,
         created_at=path.stat().st_mtime if created_at is None else created_at,
-        signature=signature(suite, target, prompts=asked, judge=judged),
+        signature=signed,
         target=target,
-        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n},
+        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n} | kept_with_a_run(suite, signed),
         options=RunOptions().as_data() | {"imported": imported, "kept": kept},
         n_planned=n,
         version=__version__,

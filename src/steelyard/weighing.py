@@ -43,6 +43,7 @@ from steelyard.suite.case import digest
 from steelyard.suite.chosen_judge import refuse_self_judged
 from steelyard.suite.describe import describe
 from steelyard.suite.describe_judge import as_recorded
+from steelyard.suite.ledger import kept_with_a_run
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.model import Limits, SuiteModel
 from steelyard.suite.signature import signature
@@ -196,14 +197,16 @@ def rescore(
         suite = replace(suite, judge=as_recorded(suite.judge, told))
     now = time.time()
     limits = suite.limits if max_inconclusive is None else replace(suite.limits, max_inconclusive=max_inconclusive)
+    signed = _rescored_signature(suite, earlier)
+    described = _description(suite, limits, earlier.suite["variants"], earlier.suite["repeats"], earlier.n_planned)
     header = replace(
         earlier,
         id=new_run_id(suite.name, now),
         suite_name=suite.name,
         suite_path=suite.path,
         created_at=now,
-        signature=_rescored_signature(suite, earlier),
-        suite=_description(suite, limits, earlier.suite["variants"], earlier.suite["repeats"], earlier.n_planned),
+        signature=signed,
+        suite=described | kept_with_a_run(suite, signed),
         options=earlier.options | {"strict": strict},
         state=RunState.RUNNING,
         rescored_from=earlier.id,
@@ -318,14 +321,16 @@ def _surroundings(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> 
 def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:
     now = time.time()
     identity = target.identity()
+    signed = signature(suite, identity)
+    variants = [variant.name for variant in plan.variants]
     return RunHeader(
         id=new_run_id(suite.name, now),
         suite_name=suite.name,
         suite_path=suite.path,
         created_at=now,
-        signature=signature(suite, identity),
+        signature=signed,
         target=identity,
-        suite=_description(suite, limits, [variant.name for variant in plan.variants], plan.repeats, plan.n),
+        suite=_description(suite, limits, variants, plan.repeats, plan.n) | kept_with_a_run(suite, signed),
         options=options.as_data() | {"owner": myself(), "load": load_of(limits)},
         n_planned=plan.n,
         version=__version__,

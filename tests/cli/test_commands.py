@@ -168,6 +168,7 @@ GROUPS = {
     "alerts": ("check", "list"),
     "baseline": ("set", "show", "list", "log", "remove"),
     "judge": ("check",),
+    "truth": ("log", "check", "note"),
 }
 
 

@@ -24,6 +24,7 @@ from steelyard.analysis.attribution_model import (
     Reweighed,
 )
 from steelyard.analysis.attribution_pairs import SharedPairs
+from steelyard.analysis.attribution_reasons import Reasons, reasons_told
 from steelyard.analysis.attribution_steps import Steps
 from steelyard.analysis.attribution_terms import Terms, Traces
 from steelyard.analysis.attribution_wording import METHOD, ask_for, sentence
@@ -83,15 +84,17 @@ class _Cut:
             self._trace(causes, later - earlier, earlier, later)
         rest, anchors, joined = self._rest(steps, same)
         found += rest
+        reasons = Reasons(pairs.b, steps.again.ledger)
         done = replace(
             begun,
             portions=tuple(found),
             noise=self._noise(steps.values_b - steps.last, rest[-1].change),
-            truth_edits=steps.truth_edits(),
+            truth_edits=steps.truth_edits(reasons),
+            weighing_edits=reasons.of_weighing(pairs.a),
             anchors=replace(anchors, failed=steps.again.failed),
             joined=joined,
         )
-        return replace(done, sentence=sentence(done))
+        return replace(done, sentence=sentence(done), ledger=reasons_told(done))
 
     def _sets(self) -> Iterator[Portion]:
         """The portions of what only one side has: cases, and readings."""

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.pieces import Array
+from steelyard.suite.ledger import LedgerLine
 
 
 class Cause(StrEnum):
@@ -73,6 +74,24 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """What the ledger says of an edit."""
+
+    text: str
+    by: str
+    at: str
+    """ISO 8601, in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeighingEdit:
+    """A part of how answers are weighed that is another in B: `scorers`, `schema` or `rules`, as in a signature."""
+
+    part: str
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TruthEdit:
     """A case whose truth is another in B."""
 
@@ -83,6 +102,8 @@ class TruthEdit:
     """By how much A's answers to it rose when weighed by B's truth, in the mean."""
     part: float
     """What that comes to in the headline number."""
+    reason: Reason | None = None
+    """None when the ledger has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +113,10 @@ class TruthEdits:
     n_cases: int = 0
     n_moved: int = 0
     listed: tuple[TruthEdit, ...] = ()
+    n_with_reason: int = 0
+    """Cases of `n_cases` whose edit has a reason in the ledger."""
+    part_without_reason: float | None = None
+    """What the others come to in the headline number; None when nothing was weighed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +149,9 @@ class Attribution:
     """Only what has, or may have, a part; the system is always last."""
     noise: Noise | None = None
     truth_edits: TruthEdits = field(default_factory=TruthEdits)
+    weighing_edits: tuple[WeighingEdit, ...] = ()
+    ledger: tuple[str, ...] = ()
+    """How many edits the ledger gives a reason of, and what the others come to, in sentences."""
     anchors: Anchors = field(default_factory=Anchors)
     joined: tuple[str, ...] = ()
     """Why some causes could not be told apart, and what to do about it."""
@@ -172,6 +200,8 @@ class Reweighed:
     """Why fewer answers were bought than were asked for."""
     untold: dict[Cause, str] = field(default_factory=dict)
     """Why something cannot be told."""
+    ledger: tuple[LedgerLine, ...] = ()
+    """The ledger of B's suite as it is now."""
 
 
 Reweigh = Callable[[Wanted], Reweighed]

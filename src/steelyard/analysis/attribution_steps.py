@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.analysis.attribution_model import Cause, How, Portion, Reweigh, Reweighed, TruthEdit, TruthEdits, Wanted
 from steelyard.analysis.attribution_pairs import SharedPairs
+from steelyard.analysis.attribution_reasons import Reasons
 from steelyard.analysis.attribution_sums import Units
 from steelyard.analysis.compare_model import MOST_LISTED
 from steelyard.analysis.compared_run import ComparedRun
@@ -92,29 +93,32 @@ class Steps:
             change = units.mean(after - before, case).estimate(n_cases)
             yield Portion(causes, change, How.REWEIGHED, told=f"answers of A weighed again: {n:,}")
 
-    def truth_edits(self) -> TruthEdits:
+    def truth_edits(self, reasons: Reasons) -> TruthEdits:
         """The cases whose truth changed, those that moved the number most first."""
         pairs = self._pairs
         rows = np.flatnonzero(pairs.other_truth)
         step = next((each for each in self.steps if each[0] == (Cause.TRUTH,)), None)
         starts = case_starts(pairs.case[rows])
+        ids = [pairs.a.columns.case_ids[code] for code in pairs.case[rows[starts]].tolist()]
+        why = reasons.of_cases(ids)
         if step is None or not len(rows):
-            return TruthEdits(len(starts))
+            return TruthEdits(len(starts), n_with_reason=len(why))
         sums = np.add.reduceat(step[2][rows] - step[1][rows], starts)
         sizes = np.diff(np.append(starts, len(rows)))
         moved = np.flatnonzero(np.abs(sums) > NO_CHANGE)
         order = moved[np.argsort(-np.round(np.abs(sums[moved]), 12), kind="stable")][:MOST_LISTED]
-        ids, codes = pairs.a.columns.case_ids, pairs.case[rows[starts]]
         listed = [
             TruthEdit(
-                ids[int(codes[i])],
+                ids[i],
                 int(sizes[i]),
                 settled(float(sums[i] / sizes[i])),
                 settled(float(sums[i]) / len(pairs.case)),
+                why.get(ids[i]),
             )
-            for i in order
+            for i in order.tolist()
         ]
-        return TruthEdits(len(starts), len(moved), tuple(listed))
+        without = float(sums[[name not in why for name in ids]].sum()) / len(pairs.case)
+        return TruthEdits(len(starts), len(moved), tuple(listed), len(why), settled(without))
 
 
 def _other_scorers(a: ComparedRun, b: ComparedRun) -> bool:

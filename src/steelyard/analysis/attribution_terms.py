@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion
+from steelyard.analysis.attribution_reasons import reasons_told
 from steelyard.analysis.attribution_wording import METHOD, name_of
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.explain_model import Behind, Computed, Counted, Explanation
@@ -75,7 +76,7 @@ def explain_portion(attribution: Attribution, portion: Portion, terms: list[Term
         unit="difference",
         about=f"the part of the change of {attribution.metric} that belongs to: {name_of(portion)}",
         formula=formula or "B's mean - A's mean",
-        how=f"{METHOD}; {portion.told}" if portion.told else METHOD,
+        how="; ".join(told for told in (METHOD, portion.told, *reasons_told(attribution, portion.causes)) if told),
         of="cases",
         reported=change,
         computed=Computed(total, change.n, change.n_missing, (("readings that add to it", float(len(rows))),)),

@@ -29,6 +29,7 @@ COMMANDS = {
     "runs": "List the stored runs, newest first.",
     "schema": "Print the JSON Schema of suite files, for editors.",
     "suites": "List the built-in suites.",
+    "truth": "Say why truth and scorers were edited, and see what was.",
 }
 
 

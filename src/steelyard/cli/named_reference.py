@@ -19,14 +19,24 @@ def reference_of(store: Store, name: str | None, suite: str, closing: ExitStack)
     A file whose name ends with .json is read as it is and not put into the store; `release.json` stands for the
     baseline `release` in the gates of the suite.
     """
-    from steelyard.cli.found_run import FoundRuns
-    from steelyard.errors import UserMistake
-    from steelyard.release.baseline_gates import Reference, find_reference
+    from steelyard.release.baseline_gates import find_reference
 
     if name is None:
         return None
-    if not name.lower().endswith(".json"):
-        return find_reference(store, name, suite)
+    return file_reference(name, suite, closing) if names_a_file(name) else find_reference(store, name, suite)
+
+
+def names_a_file(name: str) -> bool:
+    """Whether a snapshot file is named, which needs no store."""
+    return name.lower().endswith(".json")
+
+
+def file_reference(name: str, suite: str, closing: ExitStack) -> Reference:
+    """The run in a snapshot file; UserMistake when it is not of the suite."""
+    from steelyard.cli.found_run import FoundRuns
+    from steelyard.errors import UserMistake
+    from steelyard.release.baseline_gates import Reference
+
     own, run_id = FoundRuns(None, closing, hint=_FOREIGN).find(name)
     found = own.run(run_id)
     if found.suite_name != suite:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.analysis.attribution_model import Attribution, How, Portion
+from steelyard.analysis.attribution_reasons import reason_in_words
 from steelyard.analysis.attribution_wording import name_of, points
 from steelyard.analysis.compare_model import Comparison
 from steelyard.analysis.resampling import SEED
@@ -11,6 +12,7 @@ from steelyard.report.tables import Column, Kind, Table
 
 WHY = "Why"
 """The label of the sentence beside the answer."""
+LEDGER = "Ledger"
 _METRICS = {"pass_rate": "pass rate", "average": "average score"}
 _MEASURED = {
     How.COUNTED: "counted",
@@ -27,11 +29,11 @@ def shown(comparison: Comparison) -> Attribution | None:
 
 
 def why(comparison: Comparison) -> list[tuple[str, str]]:
-    """The sentence with its label, and why some causes could not be told apart."""
+    """The sentence with its label, what the ledger says of the edits, and why some causes could not be told apart."""
     found = shown(comparison)
     if found is None:
         return []
-    rows = [(WHY, f"{_headline(found)}{found.sentence}")]
+    rows = [(WHY, f"{_headline(found)}{found.sentence}"), *((LEDGER, told) for told in found.ledger)]
     return rows + [("Not split", told) for told in found.joined]
 
 
@@ -108,8 +110,17 @@ def _rounding_shows(found: Attribution) -> bool:
 
 def _edits(found: Attribution, limit: int) -> Table:
     edits = found.truth_edits
-    rows = [(edit.case_id, f"{edit.n:,}", points(edit.moved), points(edit.part)) for edit in edits.listed[:limit]]
-    columns = (Column("Case", Kind.TEXT), Column("Pairs"), Column("Moved by"), Column("Of the headline"))
+    rows = [
+        (edit.case_id, f"{edit.n:,}", points(edit.moved), points(edit.part), reason_in_words(edit.reason))
+        for edit in edits.listed[:limit]
+    ]
+    columns = (
+        Column("Case", Kind.TEXT),
+        Column("Pairs"),
+        Column("Moved by"),
+        Column("Of the headline"),
+        Column("Reason", Kind.TEXT),
+    )
     told = f"{edits.n_moved:,} of {figures.counted(edits.n_cases, 'case')} with another truth moved the number"
     left_off = edits.n_moved - len(rows)
     return Table("Truth edits", columns, rows, told + (f"; {left_off:,} more are not shown" if left_off > 0 else ""))

@@ -84,6 +84,7 @@ def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
     if why := why_moved(comparison):
         yield f"**{WHY}** {safe(why)}"
         found = comparison.attribution
+        yield from (safe(told) for told in (found.ledger if found is not None else ()))
         yield from (f"not split: {safe(told)}" for told in (found.joined if found is not None else ()))
     yield safe(compare_sentences.counts(comparison))
     moved = compare_sentences.what_moved(comparison)

@@ -22,6 +22,7 @@ from steelyard.suite.gates import parse_gate
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.judges import build_judge
 from steelyard.suite.latency import build_latency
+from steelyard.suite.ledger import read_ledger
 from steelyard.suite.model import (
     AuditLimits,
     Band,
@@ -71,7 +72,9 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     stability = build_stability(raw.get("stability"), answer, draft)
     latency = build_latency(raw.get("latency"), draft)
     source = build_source(raw.get("cases"), draft)
-    survey = survey_cases(source, components, draft, judge, redactor) if source is not None else CaseSurvey()
+    ledger = read_ledger(draft)
+    noted = {line.case for line in ledger if line.case is not None}
+    survey = survey_cases(source, components, draft, judge, redactor, noted) if source is not None else CaseSurvey()
     for component in components:
         if answer.format != "json" and getattr(component.scorer, "needs_json", False):
             name = f"score.{component.name}: {component.scorer_name}"
@@ -121,6 +124,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         stability=stability,
         latency=latency,
         alerts=alerts,
+        ledger=ledger,
     )
 
 

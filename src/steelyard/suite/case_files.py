@@ -9,6 +9,7 @@ from steelyard.suite.cases import PLAIN_MAPPING, CaseFile, FileCases, ListCases
 from steelyard.suite.draft import Draft
 from steelyard.suite.file import CasesPart
 from steelyard.suite.inside import folder_inside, inside, place_inside
+from steelyard.suite.ledger import LEDGER_FILE
 from steelyard.suite.mapping import Mapping, compile_mapping
 from steelyard.suite.paths import split_path
 from steelyard.suite.readers import ONE_CASE_A_FILE, READERS
@@ -81,10 +82,13 @@ def _listed_files(part: CasesPart, draft: Draft) -> list[CaseFile]:
 def _matching(name: str, draft: Draft) -> list[CaseFile]:
     if any(sign in name for sign in _GLOB):
         place_inside(draft.folder, _before_glob(name) or ".")
-        names = sorted(path.relative_to(draft.folder).as_posix() for path in draft.folder.glob(name) if path.is_file())
+        fitting = [path.relative_to(draft.folder).as_posix() for path in draft.folder.glob(name) if path.is_file()]
+        names = sorted(one for one in fitting if one != LEDGER_FILE)
         if not names:
             raise ValueError(f"no file fits {name}")
         return [_readable(CaseFile(inside(draft.folder, one), one)) for one in names]
+    if name == LEDGER_FILE:
+        raise ValueError(f"{name} is where the suite says why its truth was edited: give the cases another name")
     if draft.free_paths and Path(name).is_absolute():
         if not Path(name).is_file():
             raise ValueError(f"there is no file {name}")

@@ -14,6 +14,7 @@ from steelyard.suite.judge_model import JudgeModel
 
 if TYPE_CHECKING:
     from steelyard.suite.alert_settings import AlertSettings
+    from steelyard.suite.ledger import LedgerLine
 
 
 class CaseSource(Protocol):
@@ -38,6 +39,8 @@ class CaseSurvey:
     cases_digest: str = ""
     truth_digest: str = ""
     input_digest: str = ""
+    noted_truths: dict[str, str] = field(default_factory=dict)
+    """Digests of the truth of those cases that the ledger speaks of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,3 +245,5 @@ class SuiteModel:
     """Medians that look wrong; they make a run suspect and, as gates, are no part of the instrument."""
     alerts: AlertSettings | None = None
     """What people are told of after a run; None when the suite does not say."""
+    ledger: tuple[LedgerLine, ...] = ()
+    """Why truth and scorers are what they are, as the file beside the suite file has it."""

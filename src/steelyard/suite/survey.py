@@ -6,10 +6,11 @@ import hashlib
 import json
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from steelyard.errors import Mistake
-from steelyard.suite.case import Case
+from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import FileCases, ListCases
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge_model import JudgeModel
@@ -60,6 +61,8 @@ class _Tally:
     cases: _Hash = field(default_factory=_Hash)
     truth: _Hash = field(default_factory=_Hash)
     inputs: _Hash = field(default_factory=_Hash)
+    noted: frozenset[str] = frozenset()
+    noted_truths: dict[str, str] = field(default_factory=dict)
 
 
 def survey_cases(
@@ -68,13 +71,15 @@ def survey_cases(
     draft: Draft,
     judge: JudgeModel | None = None,
     redactor: Redactor | None = None,
+    noted: Iterable[str] = (),
 ) -> CaseSurvey:
     """What the cases hold; every mistake in them is noted, the first ones in full.
 
-    What is hashed is what will be asked and stored, without personal data.
+    What is hashed is what will be asked and stored, without personal data. `noted` are the cases whose truth is hashed
+    one by one, too.
     """
     few = _Few()
-    tally = _Tally()
+    tally = _Tally(noted=frozenset(noted))
     truths = TruthCheck(components, source.mapping, judge)
     seen: dict[str, int] = {}
     nowhere = {} if redactor is None else redactor.paths
@@ -103,6 +108,7 @@ def survey_cases(
         cases_digest=tally.cases.text(),
         truth_digest=tally.truth.text(),
         input_digest=tally.inputs.text(),
+        noted_truths=tally.noted_truths,
     )
 
 
@@ -120,6 +126,8 @@ def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:
     tally.cases.add(asked + groups)
     tally.truth.add(truth)
     tally.ids.append(_id_hash(case.id))
+    if case.id in tally.noted:
+        tally.noted_truths[case.id] = digest(case.expected)
     if case.category is not None:
         tally.categories[case.category] += 1
     if case.difficulty is not None:
