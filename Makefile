@@ -39,10 +39,10 @@ check: $(VENV)/ready
 test: test-newest test-lowest
 
 test-newest: $(VENV)/ready
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile
 
 test-lowest: $(LOWEST)/ready
-	$(LOWEST)/bin/pytest -n 2 --dist loadfile -m "not once"
+	$(LOWEST)/bin/pytest -n 3 --dist loadfile -m "not once"
 
 schema: $(VENV)/ready
 	$(BIN)/python -m steelyard.suite.schema docs/suite.schema.json

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -139,15 +138,18 @@ def test_lines_that_do_not_fit_leave_the_ledger_as_it_was(tmp_path, monkeypatch)
     assert (tmp_path / LEDGER_FILE).read_bytes() == before
 
 
-def _append(folder, who, times):
-    for n in range(times):
-        append_lines(folder, [line(by=who, case=f"c{n}", reason="x" * 300), line(by=who, case=f"d{n}")])
-
-
 def test_several_who_append_at_once_lose_and_mix_up_nothing(tmp_path):
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from steelyard.suite.ledger import LedgerLine, append_lines\n"
+        f"good = {GOOD!r} | {{'by': sys.argv[2]}}\n"
+        "for n in range(25):\n"
+        "    edits = ({'case': f'c{n}', 'reason': 'x' * 300}, {'case': f'd{n}'})\n"
+        "    append_lines(Path(sys.argv[1]), [LedgerLine.model_validate(good | edit) for edit in edits])\n"
+    )
     names = ("ann", "bob", "cy", "di")
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        pool.starmap(_append, [(tmp_path, name, 25) for name in names])
+    at_work = [subprocess.Popen([sys.executable, "-c", script, tmp_path, name]) for name in names]
+    assert [process.wait(timeout=60) for process in at_work] == [0] * 4
     rows = [json.loads(row) for row in (tmp_path / LEDGER_FILE).read_text().splitlines()]
     for name in names:
         assert [row["case"] for row in rows if row["by"] == name] == [f"{x}{n}" for n in range(25) for x in "cd"]
