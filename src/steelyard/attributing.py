@@ -26,6 +26,7 @@ from steelyard.instrument_at_hand import AtHand, at_hand
 from steelyard.records import Mode, Sample
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
+from steelyard.suite.ledger import WEIGHED_BY
 
 if TYPE_CHECKING:
     from steelyard.judging.estimate import CostEstimate
@@ -35,7 +36,6 @@ _CHUNK = 200
 _CHECKED = 20
 """Samples of B that its suite must weigh as they were before it is believed to be B's."""
 _ROUNDING = 1e-9
-_INSTRUMENT = ("scorers", "schema", "rules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class _Again:
     def __init__(self, a: StoredRun, b: StoredRun, suite: str | None, purchase: Purchase | None) -> None:
         self._a, self._b, self._suite, self._purchase = a, b, suite, purchase
         self._digests: tuple[Array, Array] | None = None
-        self._other = {part: signed(a.run, part) != signed(b.run, part) for part in (*_INSTRUMENT, "judge")}
+        self._other = {part: signed(a.run, part) != signed(b.run, part) for part in (*WEIGHED_BY, "judge")}
 
     def identical(self, first: Array, second: Array) -> Array:
         """Marks the pairs whose answers are the same to the byte."""
@@ -102,7 +102,7 @@ class _Again:
 
     def reweigh(self, wanted: Wanted) -> Reweighed:
         """A's answers on B's balance; nothing where both are the same and nothing is bought."""
-        other_scorers = any(self._other[part] for part in _INSTRUMENT)
+        other_scorers = any(self._other[part] for part in WEIGHED_BY)
         if not (other_scorers or self._other["judge"] or wanted.other_truth.any() or self._purchase):
             return Reweighed()
         hand = at_hand(self._b.run.header, self._suite)
@@ -140,7 +140,7 @@ class _Again:
             scorers = truth = None
         elif not other_scorers:
             scorers, truth = values_a, np.where(wanted.other_truth, found.truth, values_a)
-        told = Reweighed(scorers, truth, untold=untold, ledger=() if hand.suite is None else hand.suite.ledger)
+        told = Reweighed(scorers, truth, untold=untold, ledger=hand.ledger)
         if by_code:
             return replace(told, judge=found.judge, by_code=True)
         if hand.why_no_judge:
@@ -155,7 +155,7 @@ class _Again:
         told = dict.fromkeys((Cause.SCORERS, Cause.TRUTH), hand.why)
         if self._b.run.mode == Mode.RULES:
             told[Cause.JUDGE] = hand.why
-        return Reweighed(untold=told)
+        return Reweighed(untold=told, ledger=hand.ledger)
 
     def _not_as_it_was(self, hand: AtHand, wanted: Wanted) -> str:
         """Says when B's suite does not weigh B's answers as it did, whatever its signature says; "" when it does."""

@@ -9,11 +9,10 @@ from steelyard.records import RunHeader
 from steelyard.suite.case import digest
 from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.describe_judge import judge_asked
+from steelyard.suite.ledger import WEIGHED_BY, LedgerLine
 from steelyard.suite.load import load_suite, strict
 from steelyard.suite.model import SuiteModel
 from steelyard.suite.signature import signature
-
-_WEIGHED_BY = ("scorers", "schema", "rules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +23,8 @@ class AtHand:
     why: str = ""
     why_no_judge: str = ""
     """Why the judge of the run cannot be asked; "" when it can, or there is none."""
+    ledger: tuple[LedgerLine, ...] = ()
+    """As it is now, of a suite that has changed since, too: a reason holds for the state it led to."""
 
     @property
     def is_judge(self) -> bool:
@@ -44,14 +45,15 @@ def at_hand(header: RunHeader, place: str | None = None) -> AtHand:
         return AtHand(
             None, f"run {header.id}'s suite cannot be read ({_first_line(error)}): `compare --suite PLACE` names it"
         )
-    changed = [part for part in _WEIGHED_BY if now[part] != (header.signature.get(part) or "")]
+    changed = [part for part in WEIGHED_BY if now[part] != (header.signature.get(part) or "")]
     if changed:
         return AtHand(
             None,
             f"the suite at {suite.path} is not the one that run {header.id} was weighed with:"
             f" {' and '.join(changed)} changed since; `compare --suite PLACE` names that one",
+            ledger=suite.ledger,
         )
-    return AtHand(suite, "", no_judge)
+    return AtHand(suite, "", no_judge, suite.ledger)
 
 
 def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:

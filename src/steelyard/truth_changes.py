@@ -54,13 +54,20 @@ class Changes:
 
 
 def newest_run(suite: SuiteModel, store: Store) -> RunHeader:
-    """The newest ended run of the suite, of all its cases if there is such a one; UserMistake when none has ended."""
+    """The newest ended run of the suite, of all its cases if there is such a one; UserMistake when none has ended.
+
+    One that asked entirely other cases, as `run --cases` does, is passed over unless all did.
+    """
     ended = [header for header in store.runs(suite.name) if header.state is RunState.ENDED]
     if not ended:
         raise UserMistake(
             f"no run of suite {suite.name} has ended in this store: run it first, or name one: --since RUN"
         )
-    return next((header for header in ended if not is_partial(header)), ended[0])
+    ended.sort(key=is_partial)
+    if ended[0].signature.get(TRUTH) == suite.survey.truth_digest:
+        return ended[0]
+    ids = {case.id for case in suite.cases}
+    return next((each for each in ended if not ids.isdisjoint(store.columns(each.id).case_ids)), ended[0])
 
 
 def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes:

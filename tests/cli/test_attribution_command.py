@@ -216,7 +216,9 @@ def test_all_at_once_in_every_view(bench, tmp_path):
     invoke("compare", "LAST~1", "LAST", "--markdown", "c.md", "--html", "c.html", code=4)
     for name in ("c.md", "c.html"):
         text = (tmp_path / name).read_text()
-        for told in ("+23.3 truth edits", "Why the pass rate moved", "Truth edits", "missing readings"):
+        # The method is there to its end, where the order of the split stands.
+        order = "cases, availability, scorers, truth, judge, system"
+        for told in ("+23.3 truth edits", "Why the pass rate moved", "Truth edits", "missing readings", order):
             assert told in text, (name, told)
 
 
@@ -342,7 +344,7 @@ def test_a_drift_of_the_same_judge_is_no_loss_of_the_system(bench, judges):
     # Behind the same name another judge answers, two of four steps below.
     judges.by_model(MILD, clarity(HARSH))
     judged_run(bench.folder, judges, MILD, texts=fine(range(2)))
-    drifted = "the judge has drifted: it scores 10 answers that are the same in both runs -50.0 points otherwise"
+    drifted = "the judge has drifted: it scores 10 answers that are the same in both runs 50.0 points lower in B"
     told = " ".join(invoke("compare", "LAST~1", "LAST", code=4).split())
     assert f"CANNOT TELL {drifted}" in told
     assert "of these -50.0 judge, +4.2 system" in told
@@ -354,6 +356,9 @@ def test_a_drift_of_the_same_judge_is_no_loss_of_the_system(bench, judges):
     anyway = " ".join(invoke("compare", "LAST~1", "LAST", "--anyway", code=1).split())
     assert "B is worse" in anyway
     assert drifted in anyway
+    for more, code, word, in_spite_of in (((), 4, "cannot tell", []), (("--anyway",), 1, "worse", [drifted])):
+        against = json.loads(invoke("gate", "LAST", "--against", "release", "--json", *more, code=code))["against"]
+        assert (against["verdict"], against["headline"]["in_spite_of"]) == (word, in_spite_of)
 
 
 def test_a_judge_that_reads_the_same_answers_alike_hinders_nothing(bench, judges):

@@ -107,7 +107,7 @@ def test_the_comment_on_a_pull_request_says_what_has_no_reason(bench, tmp_path):
     bench.write(truths={0: "said 0"})
     invoke("ci", "names", "--against", "release", "--markdown", tmp_path / "comment.md")
     comment = (tmp_path / "comment.md").read_text()
-    assert "- the truth edit has no reason in the ledger; it raises the number by 2.0 points" in comment
+    assert "- **Ledger** the truth edit has no reason in the ledger; it raises the number by 2.0 points" in comment
 
 
 def test_a_run_by_strict_rules_is_held_against_the_suite_by_strict_rules(bench):
@@ -136,6 +136,16 @@ def test_an_edit_may_be_noted_after_the_run_that_it_is_in(bench):
     assert told in note("--reason", "the photo", code=2)
     note("--reason", "the photo", "--since", "LAST~1")
     assert compared()["ledger"] == ["the truth edit has a reason in the ledger"]
+
+
+def test_a_reason_that_was_noted_after_the_run_stays_when_the_suite_moves_on(bench):
+    bench.weigh()
+    bench.weigh(truths={0: "said 0"})
+    note("--reason", "the photo", "--since", "LAST~1")
+    bench.write(truths={0: "said 0"}, **{"pass": "score >= 80 %"})
+    found = compared()
+    assert "scorers changed since" in found["joined"][0]
+    assert found["ledger"] == ["the truth edit has a reason in the ledger"]
 
 
 def test_a_truth_that_moves_on_after_its_reason_has_none(bench):
@@ -271,6 +281,15 @@ def test_a_run_of_a_part_says_nothing_of_the_other_cases(bench):
     invoke("run", "names", "--only", "id=c00")
     bench.write(truths={0: "said 0", 1: "said 1"})
     assert [edit["case"] for edit in bench.edits(code=1)] == ["c01"]
+
+
+def test_a_run_of_entirely_other_cases_is_not_the_one_to_hold_it_against(bench, tmp_path):
+    bench.weigh()
+    others = tmp_path / "others.jsonl"
+    row = {"id": "c50", "input": {"number": 50}, "expected": {"word": "said 50"}}
+    others.write_text(json.dumps(row) + "\n")
+    invoke("run", "names", "--cases", others)
+    assert bench.edits(code=0) == []
 
 
 def test_without_an_ended_run_there_is_nothing_to_hold_it_against(bench, tmp_path):

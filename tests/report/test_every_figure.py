@@ -131,6 +131,11 @@ def test_names_are_read_as_they_are_spelled_and_no_gate_has_them(own):
             asked_metric(text)
 
 
+@pytest.mark.parametrize("name", ["plain", "a.b", 'say "so"', "it's", """it's "so""", '"', "\"'", ">= 1", "two words"])
+def test_any_name_is_read_as_it_is_spelled(name):
+    assert split_sides(f"{spelled(('case', name, 'n'))} >= 0", "", "")[0] == ["case", name, "n"]
+
+
 def test_what_a_gate_can_name_has_the_name_of_its_metric(report):
     for names in {names for names, _ in gate_figures(report)}:
         find_metric(spelled(names), report.header, report.summary)
@@ -235,6 +240,12 @@ def test_a_share_of_ballots_lists_the_ballots(traced, stored):
     judged = [sample.judgement for sample, _ in store.samples(header.id) if sample.judgement is not None]
     assert found.reported.n == len(found.behind) == sum(max(1, len(each.ballots)) for each in judged)
     assert found.behind[0].value == 1.0
+
+
+def test_the_score_of_a_sample_is_named_by_its_repeat_counted_from_1(traced):
+    named = [(each, re.search(r"\.repeat\.(\d+)\.(?:score|latency)$", each.metric)) for each in traced]
+    repeats = {(int(found[1]), row.repeat) for each, found in named if found for row in each.behind}
+    assert repeats == {(1, 0), (2, 1), (3, 2), (4, 3)}
 
 
 def test_a_pattern_lists_the_samples_of_its_sentence(traced, report):

@@ -5,11 +5,13 @@ from typing import Any, ClassVar
 
 import pytest
 
+from parts.judged_suite import write_judged
 from steelyard.scoring import recent
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.scoring.recent import Recent
 from steelyard.scoring.weigh import Weigher
 from steelyard.suite.case import Case
+from steelyard.suite.load import load_suite
 from steelyard.suite.model import Component, SuiteModel, TargetSpec
 
 
@@ -39,7 +41,7 @@ def test_a_case_of_the_same_name_with_another_truth_is_not_known() -> None:
     assert kept.get(case("elm"), ("oak", 200, False)) is None
 
 
-def test_no_more_than_a_few_hundred_are_kept_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_than_a_few_dozen_are_kept_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "_MOST", 2)
     kept: Recent[int] = Recent()
     asked = case()
@@ -82,3 +84,13 @@ def test_a_weigher_asks_its_scorers_once_for_repeats_and_again_for_all_else() ->
     said = [weigher.weigh(*one).score for one in [("oak", oak), ("oak", oak), ("elm", oak), ("oak", elm), ("oak", oak)]]
     assert said == [1.0, 1.0, 0.0, 0.0, 1.0]
     assert Counting.asked == ["oak", "elm", "oak"]
+
+
+def test_a_judge_that_writes_into_what_was_measured_spoils_no_other_repeat(tmp_path: Path) -> None:
+    suite = load_suite(write_judged(tmp_path))
+    weigher, asked = Weigher(suite), next(iter(suite.cases))
+    first, second = (weigher.weigh("three words long", asked) for _ in range(2))
+    measured: Any = first.metrics["size"]
+    measured["words"] = 99
+    assert second.metrics["size"]["words"] == 3
+    assert weigher.weigh("three words long", asked).metrics["size"]["words"] == 3

@@ -155,6 +155,17 @@ async def test_a_trickle_without_end_can_be_given_up_and_leaves_the_connection_t
             assert (await target.ask(Ask(Case("b", input="fine"), Variant()))).status == 200
 
 
+@pytest.mark.parametrize(("most", "fits"), [(len(BODY) - 1, False), (len(BODY), True)])
+async def test_a_small_body_of_unknown_length_is_bounded_to_the_byte(bench, server, most, fits):
+    # In one piece with its head, so that all of it is there before its first byte is read.
+    server.on("/", raw("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=chunks(BODY)))
+    settings = {"url": server.url("/"), "max_bytes": most}
+    if fits:
+        assert json.loads((await bench.ask("http", settings)).text) == DATA
+    else:
+        assert (await bench.fail("http", settings)).kind == "too_large"
+
+
 async def test_an_error_that_is_an_answer_is_bounded_as_any_other(bench, server):
     server.on("/", packed("gzip", gzip.compress(b"0" * 50_000_000), status=422), error(422, "too long"))
     settings = {"url": server.url("/"), "expect_errors": {"status": 422}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from steelyard.analysis.explain_ballots import judge_explained, silence
@@ -35,7 +36,10 @@ def spelled(names: tuple[str, ...]) -> str:
 def _quoted(name: str) -> str:
     if name and name == name.strip() and not any(sign in name for sign in _OUTSIDE):
         return name
-    return f"'{name}'" if '"' in name else f'"{name}"'
+    if '"' not in name or "'" not in name:
+        return f"'{name}'" if '"' in name else f'"{name}"'
+    # Quoted pieces side by side are one name.
+    return "".join(f"'{piece}'" if '"' in piece else f'"{piece}"' for piece in re.split('("+)', name) if piece)
 
 
 def own_figures(report: Report, first_repeat: int) -> Iterator[Figure]:

@@ -9,7 +9,7 @@ from steelyard.analysis.compare_model import Comparison, Moved
 from steelyard.errors import SteelyardError
 from steelyard.report import checks_tables, compare_sentences, criteria_tables, figures, tables, wording
 from steelyard.report.annotations import Place, Trouble, outcome_sentence
-from steelyard.report.attribution_tables import WHY
+from steelyard.report.attribution_tables import LEDGER, WHY
 from steelyard.report.compare_markdown import comparison_to_markdown
 from steelyard.report.markdown import ROOM, to_markdown
 from steelyard.report.markdown_layout import MOST_ROWS, SIGNS, folded, safe, table_parts
@@ -84,7 +84,7 @@ def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
     if why := why_moved(comparison):
         yield f"**{WHY}** {safe(why)}"
         found = comparison.attribution
-        yield from (safe(told) for told in (found.ledger if found is not None else ()))
+        yield from (f"**{LEDGER}** {safe(told)}" for told in (found.ledger if found is not None else ()))
         yield from (f"not split: {safe(told)}" for told in (found.joined if found is not None else ()))
     yield safe(compare_sentences.counts(comparison))
     moved = compare_sentences.what_moved(comparison)

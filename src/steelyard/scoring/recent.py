@@ -6,10 +6,10 @@ from typing import Generic, TypeVar
 
 from steelyard.suite.case import Case
 
-_MOST = 256
-"""Repeats of a case follow one another: the one before is among the last few hundred."""
+_MOST = 64
+"""Repeats of a case follow one another: the one before is among the last few dozen."""
 _LONGEST = 50_000
-"""Characters of an answer that is worth keeping; so many of the longest answers take 12 MB."""
+"""Characters of an answer that is worth keeping; so many of the longest answers take 3 MB."""
 
 T = TypeVar("T")
 Said = tuple[str, int | None, bool]
@@ -17,7 +17,7 @@ Said = tuple[str, int | None, bool]
 
 
 class Recent(Generic[T]):
-    """The last few hundred results by what they were made of. Another case object may have another truth."""
+    """The last few dozen results by what they were made of. Another case object may have another truth."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, Said], tuple[Case, T]] = {}

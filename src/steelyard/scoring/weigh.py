@@ -96,6 +96,9 @@ class Weigher:
         `status` is the HTTP status it came with. A case that expects an error is not held against the schema. JSON that
         was `cut_off` at the limit of tokens is not mended: whatever is missing was never said.
         """
+        if self._judge is not None:
+            # A judge that is code is given what was measured, and may write into it: each sample has its own.
+            return self._weighed(text, case, status, cut_off)
         said = (text, status, cut_off)
         known = self._recent.get(case, said)
         return self._recent.keep(case, said, self._weighed(text, case, status, cut_off)) if known is None else known
