@@ -35,7 +35,7 @@ check: $(VENV)/ready
 	$(BIN)/mypy
 
 # The same tests with the locked newest and with the lowest allowed version of every dependency, but for those that
-# tests/conftest.py marks as `once`: property tests, browsers, pages of the documentation, all but two of many parameters.
+# tests/conftest.py marks as `once`: property tests, browsers, documentation, suites, all but two of many parameters.
 test: test-newest test-lowest
 
 test-newest: $(VENV)/ready

@@ -19,6 +19,9 @@ _AT_LENGTH = (
 )
 """Files whose tests take their time over our own work: killed processes, memory, large pages, whole suites, sums."""
 
+_OUR_OWN = ("docs", "suites", "audit", "alerting")
+"""Folders that use no dependency in a way that others do not."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is run with the newest versions of the dependencies alone: it looks for faults of ours, at length.
@@ -29,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         alike[item.nodeid.partition("[")[0]].append(item)
         looks_at_length = is_hypothesis_test(getattr(item, "function", None)) or item.path.name in _AT_LENGTH
-        if looks_at_length or item.get_closest_marker("browser") or item.path.parent.name == "docs":
+        if looks_at_length or item.get_closest_marker("browser") or item.path.parent.name in _OUR_OWN:
             item.add_marker("once")
     for inner in (same[1:-1] for same in alike.values()):
         for item in inner:
