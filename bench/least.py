@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import time
 from typing import Any
 from urllib.parse import urlsplit
 
+from bench.bare import main
 from bench.suites import text_of
 
 _HEAD = "POST /ask HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
@@ -50,11 +50,5 @@ async def _calls(url: str, n: int, concurrency: int) -> int:
     return answered
 
 
-def main(url: str, n: int, concurrency: int) -> None:
-    started = time.perf_counter()
-    answered = asyncio.run(_calls(url, n, concurrency))
-    print(json.dumps({"n": answered, "wall": time.perf_counter() - started}))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(_calls, sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

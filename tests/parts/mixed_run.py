@@ -88,8 +88,6 @@ def put_mixed(store: Store, name: str, seed: int, **changes: Any) -> RunHeader:
     chance = random.Random(seed)
     suite = SUITE | changes
     header = RunHeader(name, "mixed", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=suite)
-    header.n_planned = suite["n_planned"]
-    store.create_run(header)
     cases = [mixed_case(number) for number in range(CASES)]
     samples = [
         mixed_sample(case, variant, repeat, chance)
@@ -97,9 +95,16 @@ def put_mixed(store: Store, name: str, seed: int, **changes: Any) -> RunHeader:
         for variant in VARIANTS
         for repeat in range(REPEATS)
     ]
+    return put_ended(store, header, samples, cases)
+
+
+def put_ended(store: Store, header: RunHeader, samples: list[Sample], cases: list[Case]) -> RunHeader:
+    """The run with these samples, in their order, as it is once it has ended."""
+    header.n_planned = header.suite["n_planned"]
+    store.create_run(header)
     for position, sample in enumerate(samples):
         sample.position = position
-    store.add_samples(name, samples, cases)
+    store.add_samples(header.id, samples, cases)
     header.state = RunState.ENDED
     store.update_run(header)
     return header

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from parts.mixed_run import CASES, REPEATS, SUITE, VARIANTS, mixed_case, mixed_sample
+from parts.mixed_run import CASES, REPEATS, SUITE, VARIANTS, mixed_case, mixed_sample, put_ended
 from steelyard.records import (
     Attempt,
     Ballot,
@@ -20,7 +20,6 @@ from steelyard.records import (
     Outcome,
     Remark,
     RunHeader,
-    RunState,
     Sample,
 )
 from steelyard.store.base import Store
@@ -52,8 +51,6 @@ def put_rich(store: Store, name: str = "rich-1", seed: int = 1) -> RunHeader:
     """An ended run of rich samples; the same seed gives the same."""
     chance = random.Random(seed)
     header = RunHeader(name, "rich", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=RICH)
-    header.n_planned = RICH["n_planned"]
-    store.create_run(header)
     cases = [_tagged(mixed_case(number)) for number in range(CASES)]
     samples = [
         _richer(mixed_sample(case, variant, repeat, chance), chance)
@@ -61,12 +58,7 @@ def put_rich(store: Store, name: str = "rich-1", seed: int = 1) -> RunHeader:
         for variant in VARIANTS
         for repeat in range(REPEATS)
     ]
-    for position, sample in enumerate(samples):
-        sample.position = position
-    store.add_samples(name, samples, cases)
-    header.state = RunState.ENDED
-    store.update_run(header)
-    return header
+    return put_ended(store, header, samples, cases)
 
 
 def _tagged(case: Case) -> Case:

@@ -95,6 +95,13 @@ def wrong_with(claim: Certainty) -> str:
     return "below 0" if said < 0 else "above 1" if said > 1 else ""
 
 
+def _said(claim: Certainty) -> float:
+    """The confidence of a claim with which nothing is wrong."""
+    if claim.confidence is None:
+        raise ValueError("a claim without a confidence has no part in this figure")
+    return claim.confidence
+
+
 def _told(claim: Certainty) -> str:
     said = "none" if claim.confidence is None else f"{claim.confidence:g}"
     return f"{claim.label + ': ' if claim.label else ''}{said}, {'right' if claim.right else 'wrong'}"
@@ -161,7 +168,7 @@ class _Claims:
         rate = _words("wrong / n", "share", _RATE)
         yield self._figure(("error_rate",), "error_rate", found.error_rate, rate, wrong, mean("wrong"))
         brier = _words("mean of (confidence - 1 if right, else 0) squared", "number", _RATE)
-        square = self._read(lambda claim: ((claim.confidence or 0.0) - claim.right) ** 2)
+        square = self._read(lambda claim: (_said(claim) - claim.right) ** 2)
         yield self._figure(("brier",), "brier", found.brier, brier, square, mean("sum of squares"))
         yield from self._buckets()
         yield from self._calibration()
@@ -174,7 +181,7 @@ class _Claims:
             def inside(
                 claim: Certainty, low: float = bucket.low, high: float = bucket.high, last: bool = surest
             ) -> bool:
-                said = claim.confidence or 0.0
+                said = _said(claim)
                 return low <= said and (last or said < high)
 
             read = self._read(lambda claim: float(not claim.right), inside)
@@ -187,7 +194,7 @@ class _Claims:
 
     def _calibration(self) -> Iterator[Figure]:
         found, bins = self._found.calibration, self._settings.bins
-        gap = self._read(lambda claim: (claim.confidence or 0.0) - claim.right)
+        gap = self._read(lambda claim: _said(claim) - claim.right)
         ece = _words("sum over bins of |sum of confidences - number right| / n", "number", _LUCK)
         yield self._figure(("ece",), "calibration.ece", found.ece, ece, gap, calibration(bins))
         if found.by_chance is not None:
@@ -202,24 +209,22 @@ class _Claims:
                 (*self._names, "mce"), f"{self._place}.calibration.mce", found.mce, mce, lambda: Widest(gap, mce, bins)
             )
         for number, each in enumerate(found.bins):
-            if not each.right.n:
+            if not each.right.n or each.confidence is None:
                 continue
 
             def inside(claim: Certainty, number: int = number) -> bool:
-                return bin_of(claim.confidence or 0.0, bins) == number
+                return bin_of(_said(claim), bins) == number
 
             place, names = f"calibration.bins[{number}]", ("bin", str(number + 1))
             right = self._read(lambda claim: float(claim.right), inside)
-            said = self._read(lambda claim: claim.confidence or 0.0, inside)
+            said = self._read(lambda claim: _said(claim), inside)
             share = _words("right / claims in the bin", "share", _RATE)
             yield self._figure((*names, "right"), f"{place}.right", each.right, share, right, mean("right"))
             average = _words("sum of confidences / claims in the bin", "number")
-            yield self._figure(
-                (*names, "confidence"), f"{place}.confidence", each.confidence or 0.0, average, said, mean()
-            )
+            yield self._figure((*names, "confidence"), f"{place}.confidence", each.confidence, average, said, mean())
 
     def _thresholds(self) -> Iterator[Figure]:
-        read, by_rule, best = self._read(lambda claim: claim.confidence or 0.0), self._found.raised, self._found.best
+        read, by_rule, best = self._read(lambda claim: _said(claim)), self._found.raised, self._found.best
         rule = (
             f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the surest such bucket"
         )
@@ -250,7 +255,7 @@ class _Claims:
             right, kept = side.startswith("right"), side.endswith("kept")
 
             def hit(claim: Certainty, right: bool = right, kept: bool = kept) -> float:
-                return float(claim.right is right and ((claim.confidence or 0.0) >= limit) is kept)
+                return float(claim.right is right and (_said(claim) >= limit) is kept)
 
             where = f"of {limit:g} and more" if kept else f"below {limit:g}"
             words = _words(f"{'right' if right else 'wrong'} claims {where}")
