@@ -29,6 +29,7 @@ from steelyard.engine.resume import (
     find_unfinished,
     insist_on_same_instrument,
     load_after_resume,
+    refuse_unfinished_rescore,
     without_owner,
 )
 from steelyard.engine.run import Ending, Engine
@@ -191,6 +192,7 @@ def rescore(
     """A new run: the answers of an earlier one, weighed by the suite as it is now."""
     progress = progress or Silent()
     suite = with_strict_rules(suite) if strict else suite
+    refuse_unfinished_rescore(earlier)
     _refuse_other_redaction(suite, earlier)
     told = earlier.suite.get("judge")
     if suite.judge is not None and told is not None:
@@ -207,7 +209,7 @@ def rescore(
         created_at=now,
         signature=signed,
         suite=described | kept_with_a_run(suite, signed),
-        options=earlier.options | {"strict": strict},
+        options=earlier.options | {"strict": strict, "owner": myself()},
         state=RunState.RUNNING,
         rescored_from=earlier.id,
         version=__version__,
@@ -236,6 +238,7 @@ def judge_again(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
 ) -> tuple[RunHeader, Ending]:
     """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
+    refuse_unfinished_rescore(earlier)
     return run(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
 
 

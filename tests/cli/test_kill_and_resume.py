@@ -124,3 +124,64 @@ def test_two_runs_at_once_in_one_store(server, tmp_path):
     store = open_store(str(tmp_path / ".steelyard" / "steelyard.db"))
     assert [sum(1 for _ in store.samples(run_id)) for run_id in ids] == [N, N]
     store.close()
+
+
+SLOW_SCORER = """
+import time
+from pathlib import Path
+
+from steelyard import Case, Reading, Scorer, Suite
+
+
+class Slow(Scorer):
+    expected: str
+
+    def read(self, answer, case):
+        with Path("scored").open("a") as log:
+            log.write(".")
+        if Path("slow").exists():
+            time.sleep(0.2)
+        return Reading(1.0)
+
+    def truth(self, case):
+        return self.known(case)
+
+
+suite = Suite(
+    name="words",
+    cases=[Case(id=f"c{n}", input={"number": n}, expected=str(n)) for n in range(20)],
+    target={"http": {"url": "URL/ask", "json": {"number": "{{ input.number }}"}, "answer": "answer.word"}},
+    score={"word": Slow(expected="expected")},
+)
+"""
+
+
+def test_a_killed_rescore_is_unfinished_and_neither_resumed_by_asking_nor_the_source_of_another(server, tmp_path):
+    path = tmp_path / "suite.py"
+    path.write_text(SLOW_SCORER.replace("URL", server.base_url))
+    assert steelyard("run", path, "--concurrency", 20, cwd=tmp_path).returncode == 0
+    asked_before, scored = len(server.requests), tmp_path / "scored"
+    (tmp_path / "slow").touch()
+    scored.write_text("")
+    process = start_steelyard("rescore", "LAST", cwd=tmp_path)
+    deadline = time.monotonic() + 30
+    while not scored.read_text():
+        assert time.monotonic() < deadline, "the rescore never got going"
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    (tmp_path / "slow").unlink()
+    killed, source = (run["id"] for run in json.loads(steelyard("runs", "--json", cwd=tmp_path).stdout))
+    assert [line.split()[:2] for line in steelyard("runs", cwd=tmp_path).stdout.splitlines()[1:]] == [
+        [killed, "unfinished"],
+        [source, "ended"],
+    ]
+    for arguments, message in (
+        (("run", path, "--resume"), "no unfinished run"),
+        (("run", path, "--resume", killed), f"steelyard rescore {source} begins it again"),
+        (("rescore", killed), f"name the run that it read, {source}"),
+    ):
+        done = steelyard(*arguments, cwd=tmp_path)
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    assert steelyard("rescore", source, cwd=tmp_path).returncode == 0
+    assert len(server.requests) == asked_before

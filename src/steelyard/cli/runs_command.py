@@ -44,6 +44,7 @@ def command(suite: str | None, last: int, store_url: str | None, as_json: bool) 
     from rich.table import Table
     from rich.text import Text
 
+    from steelyard.engine.owner import state_of
     from steelyard.report.judged_wording import judge_name
     from steelyard.report.safe_text import one_line
 
@@ -56,7 +57,7 @@ def command(suite: str | None, last: int, store_url: str | None, as_json: bool) 
         table.add_column("judged by", overflow="fold")
     for run in runs:
         by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
-        table.add_row(run.id, run.state.value, _verdict(run), str(run.n_planned), *by)
+        table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
     console().print(table)
 
 
@@ -67,13 +68,14 @@ def _verdict(run: RunHeader) -> str:
 
 
 def _row(run: RunHeader) -> dict[str, Any]:
+    from steelyard.engine.owner import state_of
     from steelyard.report.judged_wording import judge_name
 
     return {
         "id": run.id,
         "suite": run.suite_name,
         "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
-        "state": run.state.value,
+        "state": state_of(run),
         "verdict": run.verdict.value if run.verdict else None,
         "planned": run.n_planned,
         "judge": judge_name(run) or None,

@@ -7,6 +7,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from steelyard.records import RunHeader, RunState
+
 
 def myself() -> dict[str, Any]:
     """This process, told apart from a later one with the same number by when it began."""
@@ -27,6 +29,14 @@ def is_alive(owner: dict[str, Any] | None) -> bool:
     except PermissionError:
         pass  # it is there, and somebody else's
     return _began(pid) == owner.get("began")
+
+
+def state_of(header: RunHeader) -> str:
+    """The run's state for a person: "unfinished" when it was running and its process on this machine is gone."""
+    owner = header.options.get("owner")
+    here = owner is not None and owner.get("host") == socket.gethostname() and owner != myself()
+    gone = header.state is RunState.RUNNING and here and not is_alive(owner)
+    return "unfinished" if gone else header.state.value
 
 
 def _began(pid: int) -> str | None:

@@ -29,12 +29,26 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
                 f"run {header.id} is still going on in process {header.options['owner']['pid']}:"
                 " wait for it, or stop it first"
             )
+        if header.rescored_from is not None:
+            raise UserMistake(
+                f"run {header.id} is an unfinished rescore, and a rescore makes no calls:"
+                f" steelyard rescore {header.rescored_from} begins it again"
+            )
         return header
     for header in store.runs(suite.name):
-        alone = "ab" not in header.options
+        alone = "ab" not in header.options and header.rescored_from is None
         if alone and header.state is not RunState.ENDED and not is_alive(header.options.get("owner")):
             return header
     raise UserMistake(f"no unfinished run of suite {suite.name}: start one without --resume")
+
+
+def refuse_unfinished_rescore(earlier: RunHeader) -> None:
+    """UserMistake when these are the answers of a rescore that was killed midway: the run it read has them all."""
+    if earlier.rescored_from is not None and earlier.state is not RunState.ENDED:
+        raise UserMistake(
+            f"run {earlier.id} is an unfinished rescore and holds only some of the answers:"
+            f" name the run that it read, {earlier.rescored_from}"
+        )
 
 
 def without_owner(header: RunHeader) -> RunHeader:
