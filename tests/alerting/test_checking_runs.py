@@ -113,7 +113,7 @@ def test_no_secret_is_kept_or_told_whoever_says_it(nightly, monkeypatch):
     )
     found = check_run(nightly.store, nightly.run(), rules, where)
     [(_, message)] = found.messages
-    assert message.notices[0].title == "see [secret]"
+    assert message.notices[0].title == "see [redacted]"
     assert "abcdefgh" not in message.text() + str(message.as_data()) + str(everything(nightly.store))
 
 

@@ -106,13 +106,13 @@ def test_a_wrong_password_is_told_and_not_shown():
         env = {"WHO": "ada", "WORD": "open sesame"}
         outcome = send(box, user="WHO", password="WORD", env=env)
     assert (outcome.state, outcome.tries) == ("failed", 1)
-    assert outcome.detail == "the server says 535 [secret] is wrong"
+    assert outcome.detail == "the server says 535 [redacted] is wrong"
 
 
 def test_a_short_password_is_not_shown_either():
     with Mailbox(says={"AUTH": ["535 abc is wrong"]}) as box:
         outcome = send(box, user="WHO", password="WORD", env={"WHO": "ada", "WORD": "abc"})
-    assert outcome.detail == "the server says 535 [secret] is wrong"
+    assert outcome.detail == "the server says 535 [redacted] is wrong"
 
 
 def test_whoever_is_refused_is_named_and_the_others_get_it():

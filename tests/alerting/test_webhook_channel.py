@@ -133,13 +133,13 @@ def test_a_server_that_says_the_secret_back_does_not_spread_it(server):
     address = server.url("/T0001/secretsecret")
     server.on("/T0001/secretsecret", lambda seen: error(400, f"bad {seen.headers['authorization']} at {address}"))
     outcome = send(Webhook(url="HOOK", token="KEY"), message(), {"HOOK": address, "KEY": "tok-12345678"})
-    assert outcome.detail == "HTTP 400: bad Bearer [secret] at [secret]"
+    assert outcome.detail == "HTTP 400: bad Bearer [redacted] at [redacted]"
     server.on("/T0001/secretsecret", error(400, "nothing at T0001/secretsecret"))
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": address})
-    assert outcome.detail == "HTTP 400: nothing at [secret]"
+    assert outcome.detail == "HTTP 400: nothing at [redacted]"
     server.on("/T0001/secretsecret", error(400, "no hook secretsecret here"))
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": address + "?x=1"})
-    assert outcome.detail == "HTTP 400: no hook [secret] here"
+    assert outcome.detail == "HTTP 400: no hook [redacted] here"
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS)
 @pytest.mark.parametrize("place", ["text", "model", "message", "body"])
-async def test_a_secret_is_blotted_wherever_it_comes_back(place, spelled):
+async def test_a_secret_is_redacted_wherever_it_comes_back(place, spelled):
     said = f"you sent {spelled}."
     step = {
         "text": Reply(said),
@@ -104,7 +104,7 @@ async def test_a_secret_is_blotted_wherever_it_comes_back(place, spelled):
     attempt = (await call(Scripted(step))).attempt
     kept = (attempt.text, attempt.model, attempt.failure and attempt.failure.message)
     assert not any(spelled in part for part in kept if part)
-    assert "you sent [secret]." in kept
+    assert "you sent [redacted]." in kept
 
 
 async def test_each_repeat_has_its_own_place_in_the_cache():
@@ -158,11 +158,11 @@ async def test_the_names_of_a_case_are_redacted_wherever_they_come_back(place):
         "body": TargetFailure("http_500", "no", retry=False, body=said),
         "cache": TargetFailure("refused", "must not be asked"),
     }[place]
-    kept = {"text": "Ann says [secret].", "status": 200, "latency": 1.0, "cost": None}
+    kept = {"text": "Ann says [redacted].", "status": 200, "latency": 1.0, "cost": None}
     cached = (lambda _key: kept) if place == "cache" else None
     redact = Redactor(RedactPart(names=["input.name"]))
     caller = Caller(Scripted(step), Limits(retries=0), Pace(1), cached, redact=redact)
     case = redact.case(Case("c1", input={"name": "Ann"}))
     attempt = (await caller.call(Ask(case, Variant("", {}), private=case.private))).attempt
-    assert f"{NAME} says [secret]." in (attempt.text, attempt.failure and attempt.failure.message)
+    assert f"{NAME} says [redacted]." in (attempt.text, attempt.failure and attempt.failure.message)
     assert "Ann" not in str(attempt)

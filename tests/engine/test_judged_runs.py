@@ -313,7 +313,7 @@ def test_a_flag_keeps_what_the_judge_said_beside_what_a_rule_made_of_it(store, t
     assert (harm.raw, harm.value, harm.bound_by) == (0.0, 1.0, "when size.words < 5 then harm")
 
 
-def test_a_key_that_a_judge_gives_back_is_blotted_out(store, tmp_path, monkeypatch):
+def test_a_key_that_a_judge_gives_back_is_redacted_out(store, tmp_path, monkeypatch):
     monkeypatch.setenv("JUDGE_KEY", "sk-very-secret-key")
     with judge_server(verdict(3) | {"reasons": ["Bearer sk-very-secret-key", "two"]}) as server:
         header, _ = run(write_judged(tmp_path, n=1, **chat_judge(server, token="JUDGE_KEY")), store)

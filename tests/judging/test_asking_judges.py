@@ -223,7 +223,7 @@ async def test_a_key_is_in_the_header_and_never_in_what_is_kept(tmp_path):
     (identity,) = bench.identity()
     assert (identity["name"], identity["kind"], identity["model"]) == ("j-m", "chat", "m")
     assert identity["address"] == server.base_url
-    assert "secret" not in json.dumps([identity, server.requests, call.attempt.text]).replace("[secret]", "")
+    assert "secret" not in json.dumps([identity, server.requests, call.attempt.text]).replace("[redacted]", "")
 
 
 async def test_a_missing_key_is_named_before_any_call(tmp_path):

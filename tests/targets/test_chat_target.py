@@ -280,7 +280,7 @@ async def test_the_key_is_sent_and_kept_out_of_everything_else(bench, server, ch
     ask = Ask(Case("c", input="x"), Variant())
     async with target:
         echoed = await target.ask(ask)
-    assert echoed.text == "Bearer [secret]"
+    assert echoed.text == "Bearer [redacted]"
     assert server.requests[0].headers["authorization"] == "Bearer sk-very-secret"
     assert server.requests[0].headers["x-org-key"] == "org-secret"
     assert server.requests[0].headers["x-title"] == "steelyard"

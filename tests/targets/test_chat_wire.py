@@ -122,7 +122,7 @@ async def test_the_key_is_in_the_header_and_nowhere_else(tmp_path):
     assert server.headers[0]["authorization"] == "Bearer sk-very-secret"
     assert server.headers[0]["x-org"] == "Org org-secret"
     assert "secret" not in json.dumps([server.requests, settings.identity()])
-    assert reply.text == "your key is [secret]"
+    assert reply.text == "your key is [redacted]"
     assert sorted(wire.secrets()) == ["org-secret", "sk-very-secret"]
 
 

@@ -103,7 +103,7 @@ async def test_a_token_that_is_not_set_is_made_up_and_shared_with_the_service(be
         assert '"word 4"' in (await target.ask(ASK)).text
 
 
-async def test_the_shared_token_is_blotted_out_of_the_last_words(bench):
+async def test_the_shared_token_is_redacted_out_of_the_last_words(bench):
     bench.env["SERVICE_TOKEN"] = "a-token-of-my-own"
     with pytest.raises(UserMistake) as caught:
         await bench.ask("http", started("--crash", "cannot log in with a-token-of-my-own", token="SERVICE_TOKEN"))
@@ -143,7 +143,7 @@ async def test_a_service_that_crashes_at_its_start_is_told_with_its_last_words(b
     assert "small_service.py --port" in told
 
 
-async def test_secrets_in_the_last_words_are_blotted_out(bench):
+async def test_secrets_in_the_last_words_are_redacted_out(bench):
     bench.env["KEY"] = "key-0123456789"
     settings = started("--crash", "x", env={"PASSED": {"env": "KEY"}})
     say = "import os,sys; sys.exit('bad key ' + os.environ['PASSED'])"

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.alerting.channel import Patience, Place
-from steelyard.alerting.deliver import Delivered, blotter, deliver
+from steelyard.alerting.deliver import Delivered, deliver, secret_redactor
 from steelyard.alerting.messages import CLOSED, RAISED, messages_for, notice_of
-from steelyard.alerting.notices import Kind, Message, Notice, blotted, loudest_first
-from steelyard.blotting import Blotter
+from steelyard.alerting.notices import Kind, Message, Notice, loudest_first, redacted
 from steelyard.records import RunHeader
+from steelyard.redact import SecretRedactor
 from steelyard.release.alert_causes import Reading
 from steelyard.release.alert_evidence import Evidence
 from steelyard.release.alert_readings import readings_of
@@ -58,7 +58,7 @@ def check_run(
     evidence = Evidence(store, header, settings, open_alerts)
     changes = changes_of(readings_of(evidence), open_alerts, {rule.label for rule in evidence.rules})
     channels = settings.channels or ()
-    teller = _Teller(store, header, blotter(channels, place.env), keeps=not not_kept)
+    teller = _Teller(store, header, secret_redactor(channels, place.env), keeps=not not_kept)
     notices = teller.notices(changes)
     messages = messages_for(store, header, notices, open_alerts, channels)
     delivered: list[Delivered] = []
@@ -89,11 +89,11 @@ def why_not_kept(store: Store, header: RunHeader) -> str:
 class _Teller:
     """Keeps what changes, and puts it into words; two processes that find the same cause tell of it once."""
 
-    def __init__(self, store: Store, header: RunHeader, blot: Blotter, *, keeps: bool) -> None:
-        self._store, self._header, self._blot, self._keeps = store, header, blot, keeps
+    def __init__(self, store: Store, header: RunHeader, redact: SecretRedactor, *, keeps: bool) -> None:
+        self._store, self._header, self._redact_secrets, self._keeps = store, header, redact, keeps
 
     def notices(self, changes: Changes) -> list[Notice]:
-        found = [self._raised(blotted(each, self._blot)) for each in changes.raised]
+        found = [self._raised(redacted(each, self._redact_secrets)) for each in changes.raised]
         found += [self._closed(each) for each in changes.closed]
         if self._keeps and changes.still:
             self._store.see_alerts([alert.number for alert, _ in changes.still], self._header.id)
@@ -109,7 +109,7 @@ class _Teller:
 
     def _closed(self, closing: Closing) -> Notice | None:
         header, alert = self._header, closing.alert
-        now = None if closing.reading is None else blotted(closing.reading, self._blot)
+        now = None if closing.reading is None else redacted(closing.reading, self._redact_secrets)
         kind = Kind.RECOVERED if closing.recovered else Kind.WITHDRAWN
         ending = {"kind": kind.value, "now": None if now is None else now.as_data()}
         if self._keeps and not self._store.close_alert(alert.number, header.id, ending):

@@ -14,7 +14,7 @@ from steelyard.alerting.github import send_to_github
 from steelyard.alerting.mail import send_mail
 from steelyard.alerting.notices import Message
 from steelyard.alerting.webhook import send_webhook
-from steelyard.blotting import SHORTEST, Blotter
+from steelyard.redact import SHORTEST, SecretRedactor
 from steelyard.store.alerts import FAILED, SENT, SKIPPED
 from steelyard.suite.alert_channels import Channel, Command, Mail, Webhook
 
@@ -34,17 +34,17 @@ class Delivered:
     """Why it failed, or who was refused; nothing secret is in it."""
 
 
-def blotter(channels: Sequence[Channel], env: Mapping[str, str]) -> Blotter:
+def secret_redactor(channels: Sequence[Channel], env: Mapping[str, str]) -> SecretRedactor:
     """Blots the addresses, names and keys of these channels out of what runs say."""
     values = _values(channels, env)
-    return Blotter([*values, *(_path_and_query(value) for value in values)])
+    return SecretRedactor([*values, *(_path_and_query(value) for value in values)])
 
 
-def _strict_blotter(channels: Sequence[Channel], env: Mapping[str, str]) -> Blotter:
+def _strict_redactor(channels: Sequence[Channel], env: Mapping[str, str]) -> SecretRedactor:
     """Blots them out of what servers say: however short they are, and every part of an address by itself."""
     values = _values(channels, env)
     parts = [part for value in values for part in re.split(r"[/?&=]", _path_and_query(value)) if len(part) >= SHORTEST]
-    return Blotter([*values, *map(_path_and_query, values), *parts], shortest=1)
+    return SecretRedactor([*values, *map(_path_and_query, values), *parts], shortest=1)
 
 
 def _values(channels: Sequence[Channel], env: Mapping[str, str]) -> list[str]:
@@ -62,7 +62,7 @@ def deliver(
     patience: Patience = Patience(),  # noqa: B008 - frozen
 ) -> list[Delivered]:
     """What became of each message; nothing is ever raised, and it takes no longer than the patience lasts."""
-    blot = _strict_blotter([channel for channel, _ in messages], place.env)
+    redact = _strict_redactor([channel for channel, _ in messages], place.env)
     until = time.monotonic() + patience.in_all
     jobs = [_Job(channel, message, place, patience, until - patience.to_end) for channel, message in messages]
     given_up = f"no end after {patience.in_all:g} s"
@@ -73,7 +73,7 @@ def deliver(
             job.join(max(0.0, until - time.monotonic()))
     except KeyboardInterrupt:
         given_up = "interrupted"
-    return [job.outcome(given_up, blot) for job in jobs]
+    return [job.outcome(given_up, redact) for job in jobs]
 
 
 class _Job(threading.Thread):
@@ -93,10 +93,10 @@ class _Job(threading.Thread):
         except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not touch the run
             self._done = (FAILED, f"{type(error).__name__}: {error}")
 
-    def outcome(self, given_up: str, blot: Blotter) -> Delivered:
+    def outcome(self, given_up: str, redact: SecretRedactor) -> Delivered:
         last = f" (the last try: {self._last})" if self._last else ""
         state, detail = self._done or (FAILED, given_up + last)
-        return Delivered(self._channel.label, state, self._tries, blot(detail))
+        return Delivered(self._channel.label, state, self._tries, redact(detail))
 
     def _to_the_end(self) -> tuple[str, str]:
         wait = self._patience.first_wait

@@ -156,14 +156,14 @@ def _block(notice: Notice, suite: str) -> str:
     return "\n".join(lines)
 
 
-def blotted(reading: Reading, blot: Callable[[str], str]) -> Reading:
-    """The reading with every secret blotted out."""
+def redacted(reading: Reading, redact: Callable[[str], str]) -> Reading:
+    """The reading with every secret redacted."""
     return replace(
         reading,
-        what=blot(reading.what),
-        how_much=blot(reading.how_much),
-        how_sure=blot(reading.how_sure),
-        quotes=tuple((blot(label), blot(text)) for label, text in reading.quotes),
+        what=redact(reading.what),
+        how_much=redact(reading.how_much),
+        how_sure=redact(reading.how_sure),
+        quotes=tuple((redact(label), redact(text)) for label, text in reading.quotes),
     )
 
 

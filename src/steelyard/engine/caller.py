@@ -1,5 +1,5 @@
 """One answer, from a target or a judge: timeout, retries with jitter, files checked, the response cache, secrets
-blotted out."""
+redacted."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.blotting import Blotter
 from steelyard.engine.pace import Pace
 from steelyard.errors import TargetFailure
 from steelyard.records import Attempt, Failure
+from steelyard.redact import SecretRedactor
 from steelyard.suite.attachments import unsendable
 from steelyard.suite.case import digest
 from steelyard.suite.model import Limits
@@ -47,7 +47,7 @@ class Patience:
     def __init__(self, limits: Limits, pace: Pace, secrets: Iterable[str] = ()) -> None:
         self._limits = limits
         self._pace = pace
-        self._blot = Blotter(secrets)
+        self._redact_secrets = SecretRedactor(secrets)
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
     async def attempt(
@@ -101,7 +101,7 @@ class Patience:
 
     def _answered(self, reply: Reply, watch: _Stopwatch, tries: int) -> Attempt:
         return Attempt(
-            text=self._blot(reply.text),
+            text=self._redact_secrets(reply.text),
             status=reply.status,
             latency=watch.seconds(_amount(reply.latency)),
             started_at=watch.started_at,
@@ -109,7 +109,7 @@ class Patience:
             tokens_in=_count(reply.tokens_in),
             tokens_out=_count(reply.tokens_out),
             cost=_amount(reply.cost),
-            model=None if reply.model is None else self._blot(reply.model),
+            model=None if reply.model is None else self._redact_secrets(reply.model),
             first_byte=_amount(reply.first_byte),
             queued=watch.queued,
             cut_off=reply.cut_off,
@@ -117,12 +117,12 @@ class Patience:
 
     def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> Attempt:
         return Attempt(
-            text=None if failure.body is None else self._blot(failure.body),
+            text=None if failure.body is None else self._redact_secrets(failure.body),
             status=failure.status,
             latency=watch.seconds(),
             started_at=watch.started_at,
             tries=tries,
-            failure=Failure(failure.kind, self._blot(str(failure))),
+            failure=Failure(failure.kind, self._redact_secrets(str(failure))),
             queued=watch.queued,
         )
 

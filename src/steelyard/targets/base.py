@@ -88,5 +88,5 @@ class Target(Protocol):
         ...
 
     def secrets(self) -> list[str]:
-        """Values that must never reach store, log or report; the engine blots them out."""
+        """Values that must never reach store, log or report; the engine redacts them."""
         ...

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from yarl import URL
 
-from steelyard.blotting import Blotter
 from steelyard.errors import TargetFailure
+from steelyard.redact import SecretRedactor
 from steelyard.targets.base import Reply, Surroundings
 from steelyard.targets.chat_connection import ModelAddress, ResponseFormat
 from steelyard.targets.chat_reply import read_completion
@@ -35,7 +35,7 @@ class ChatWire:
         self._secrets: list[str] = []
         self._headers = self._fixed_headers(surroundings)
         self._wire = Wire(WireLimits(surroundings.max_connections, settings.connect_timeout, settings.max_bytes))
-        self._wire.blot = Blotter(self._secrets)
+        self._wire.redact = SecretRedactor(self._secrets)
 
     async def __aenter__(self) -> Self:
         await self._wire.__aenter__()

@@ -8,8 +8,8 @@ from urllib.parse import urlencode, urlsplit
 
 from yarl import URL
 
-from steelyard.blotting import Blotter
 from steelyard.errors import Mistake, SuiteError, TargetFailure
+from steelyard.redact import SecretRedactor
 from steelyard.suite.case import digest
 from steelyard.targets.base import Ask, Reply, Surroundings
 from steelyard.targets.filling import Filler, TextFiller, body_filler, text_filler, to_json, tree_filler
@@ -51,7 +51,7 @@ class HttpTarget:
         self._readiness: Readiness | None = None
         if self._service is not None:
             self._secrets += self._service.secrets
-        self._wire.blot = Blotter(self._secrets)
+        self._wire.redact = SecretRedactor(self._secrets)
         self._take = AnswerTaker(settings)
 
     async def __aenter__(self) -> Self:

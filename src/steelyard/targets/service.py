@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from steelyard.blotting import Blotter
 from steelyard.errors import UserMistake
+from steelyard.redact import SecretRedactor
 from steelyard.targets.base import Surroundings
 from steelyard.targets.process import ALWAYS_PASSED, find_program
 from steelyard.targets.service_settings import PORT, PYTHON, StartSettings
@@ -48,7 +48,7 @@ class Service:
             for name, value in settings.env.items()
             if isinstance(value, FromEnv)
         ]
-        self._blot = Blotter([*self.secrets, *given.values()])
+        self._redact_secrets = SecretRedactor([*self.secrets, *given.values()])
         self._port = 0
         self._watch: _Watch | None = None
         self._transport: asyncio.SubprocessTransport | None = None
@@ -139,7 +139,7 @@ class Service:
     def _last_lines(self, most: int) -> list[str]:
         if self._watch is None:
             return []
-        text = self._blot(bytes(self._watch.output).decode("utf-8", "replace"))
+        text = self._redact_secrets(bytes(self._watch.output).decode("utf-8", "replace"))
         return [line.rstrip() for line in text.splitlines() if line.strip()][-most:]
 
     def _filled(self, text: str) -> str:

@@ -65,7 +65,7 @@ class Wire:
 
     def __init__(self, limits: WireLimits) -> None:
         self._limits = limits
-        self.blot: Callable[[str], str] = str
+        self.redact: Callable[[str], str] = str
         """Set by the target once its secrets are known; applied before anything is cut short or looked into."""
         self._session: aiohttp.ClientSession | None = None
 
@@ -110,7 +110,7 @@ class Wire:
                 if 200 <= status < 300 or status in also_answers:
                     body, came = await self._read(response)
                     first_byte = None if came is None else came - sent
-                    return Received(status, self.blot(_decode(body, response.charset, status)), first_byte)
+                    return Received(status, self.redact(_decode(body, response.charset, status)), first_byte)
                 if status in _REDIRECTS and (location := response.headers.get("Location")):
                     return _redirected(request, status, location)
                 raise await self._refusal(response)
@@ -151,7 +151,7 @@ class Wire:
                     break
         except (aiohttp.ClientError, TargetFailure):
             pass  # the status is known, and says more than a body that was cut
-        text = self.blot(body.decode("utf-8", "replace"))
+        text = self.redact(body.decode("utf-8", "replace"))
         return refused_by_status(response.status, text, response.headers.get("Retry-After"))
 
 

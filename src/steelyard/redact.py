@@ -1,0 +1,107 @@
+"""Takes secrets out of every text that comes from outside, however they are spelled there."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+REDACTED = "[redacted]"
+SHORTEST = 8
+"""A shorter value (`x`, `EMPTY`, `ollama`) is a stand-in for a key: redacting it would falsify answers."""
+_MOST_LAYERS = 4
+"""How often a text may have been escaped over again."""
+_IN_ADDRESS = re.compile(r"%(?:25)*([2-7][0-9a-f])")
+_ESCAPED = re.compile(r"(?:u00|x|%(?:25)*)([2-7][0-9a-f])")
+_TOO_SHORT_TO_ENCODE = 6
+"""Bytes below which base64 or hex is a few letters that stand in any text."""
+
+
+class SecretRedactor:
+    """Replaces every secret in a text, in any letter case and in each spelling that a later decoding would undo.
+
+    A secret is found letter by letter, each as it is or escaped for JSON (`\\u002B`, `\\/`, also twice), for an address
+    (`%2B`, `%252B`) or for HTML, and as a whole in hex or base64, also as a part of what was encoded (`user:key`).
+    """
+
+    def __init__(self, secrets: Iterable[str], shortest: int = SHORTEST) -> None:
+        spellings = dict(pair for secret in secrets if len(secret) >= shortest for pair in _spellings(secret))
+        # Longest first, so that a secret inside a longer one leaves no rest behind.
+        longest_first = sorted(spellings.items(), key=lambda pair: len(pair[0]), reverse=True)
+        self._patterns = [(_folded(spelling), re.compile(pattern)) for spelling, pattern in longest_first]
+
+    def __call__(self, text: str) -> str:
+        if not self._patterns:
+            return text
+        # The patterns are slow, and almost no text holds a secret: they are for texts that do when all is decoded.
+        folded = _folded(text)
+        for spelling, pattern in self._patterns:
+            if spelling in folded or not spelling.isascii():
+                text = pattern.sub(REDACTED, text)
+        return text
+
+
+def _folded(text: str) -> str:
+    """The text in small letters with every escape of an ASCII letter undone, and without backslashes."""
+    folded, escapes = text.lower(), "\\" in text
+    for _ in range(_MOST_LAYERS if escapes or "%" in text or "&" in text else 0):
+        before = folded
+        folded = html.unescape(folded).lower().replace("\\", "")
+        folded = (_ESCAPED if escapes else _IN_ADDRESS).sub(lambda match: chr(int(match[1], 16)), folded)
+        if folded == before:
+            break
+    return folded
+
+
+def _spellings(secret: str) -> Iterator[tuple[str, str]]:
+    """All ways in which the secret may stand in a text, each with its pattern."""
+    yield secret, "".join(_letter(one, any_case=len(secret) >= SHORTEST) for one in secret)
+    raw = secret.encode("utf-8", "surrogatepass")
+    if len(raw) < _TOO_SHORT_TO_ENCODE:
+        return
+    yield raw.hex(), _hex_digits(raw.hex())
+    for encode in (base64.standard_b64encode, base64.urlsafe_b64encode):
+        for part in _encoded(raw, encode):
+            yield part, "".join(_letter(one) for one in part) + r"[\w+/-]{0,2}={0,2}"
+
+
+def _encoded(raw: bytes, encode: Callable[[bytes], bytes]) -> list[str]:
+    """What base64 of anything around the secret holds: it begins at the first, second or third byte of a group."""
+    parts = []
+    for before in range(3):
+        text = encode(bytes(before) + raw).decode()
+        # A letter is 6 bits: the first may hold bits of what is before, the last of what is behind.
+        parts.append(text[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6])
+    return parts
+
+
+def _letter(letter: str, *, any_case: bool = False) -> str:
+    """A pattern for one letter: as it is, or escaped once or more. Every repetition is bounded, so that it is fast."""
+    letters = {letter, letter.lower(), letter.upper()} if any_case else {letter}
+    return f"(?:{'|'.join(sorted({form for one in letters for form in _forms(one)}))})"
+
+
+def _forms(letter: str) -> Iterable[str]:
+    yield re.escape(letter)
+    slashes = r"\\(?:u005[cC]|\\){0,7}"
+    if not letter.isalnum():
+        yield slashes + ("" if letter == "\\" else re.escape(letter))
+    units = letter.encode("utf-16-be", "surrogatepass")
+    yield "".join(f"{slashes}u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
+    raw = letter.encode("utf-8", "surrogatepass")
+    yield "".join(f"%(?:25){{0,4}}{_hex(bytes([byte]))}" for byte in raw)
+    if len(raw) == 1:
+        yield f"{slashes}x{_hex(raw)}"
+    for code in map(ord, letter):
+        yield f"&#(?:[xX]0{{0,6}}{_hex_digits(f'{code:x}')}|0{{0,6}}{code});"
+    if (escaped := html.escape(letter)) != letter:
+        yield re.escape(escaped)
+
+
+def _hex(raw: bytes) -> str:
+    return _hex_digits(raw.hex())
+
+
+def _hex_digits(digits: str) -> str:
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in digits)
