@@ -168,11 +168,19 @@ def test_regex_may_come_from_the_case():
 
 @pytest.mark.parametrize(
     ("pattern", "says"),
-    [("(", "not a regular expression"), ("a*", "fits an empty answer"), ("(a+)+$", "forever"), (r"(\w*)*x", "forever")],
+    [("(", "not a regular expression"), ("a*", "fits an empty answer"), (r"\p{L}", "not a regular expression")],
 )
 def test_bad_patterns_are_told_when_the_suite_loads(pattern, says):
     with pytest.raises(ValidationError, match=says):
         Regex(pattern=pattern, example="a")
+
+
+@pytest.mark.parametrize("pattern", [r"(a|aa)+$", r"(?=(a|a?)+$)a", r"(.*a){25}$", r"(a+)\1+$"])
+def test_a_pattern_that_takes_too_long_gives_no_score_and_says_so(pattern):
+    # Python's own matcher would take years over each of these: overlapping alternatives, nested repeats, look-around.
+    scorer = Regex(expected="expected.t", example="expected.e").at("")
+    with pytest.raises(ValueError, match=r"gave no result within 0\.5 s on a text of 5,001 characters"):
+        scorer.read("a" * 5_000 + "!", case(t=pattern, e="a"))
 
 
 def test_an_example_that_does_not_fit_its_pattern_is_told():

@@ -6,6 +6,7 @@ whole      the text is one JSON document
 fenced     the content between two fences (three backticks, language or none), the last block first: drafts and
            echoed prompts come before the answer
 balanced   each outermost object or array standing in the text, the last first, objects before arrays
+unescaped  a document written as the inside of a JSON text, with every quote escaped
 repaired   a broken document mended by `json-repair`; only text that plainly began as JSON is tried, and only a
            result with content whose keys stand in the text is accepted, so that prose never becomes an answer
 
@@ -15,6 +16,7 @@ answer is an answer in the wrong shape. Neither are parts of one that breaks off
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from typing import Any, Final
 
 import json_repair
 
+from steelyard.answer.cpu_limit import CpuLimit, OutOfTime
 from steelyard.answer.reading import NotJson, bracket_depth, embedded_values, read_json, without_surrogates
 from steelyard.answer.schema import SchemaValidator
 
@@ -29,12 +32,16 @@ FENCE: Final = "```"
 MAX_REPAIR_CHARACTERS: Final = 32_000
 """Longer texts are not repaired: the repairer's time grows faster than the text."""
 
+MAX_REPAIR_SECONDS: Final = 0.5
+"""CPU that all repairs of one answer may take together; on some short texts the repairer takes minutes."""
+
 MAX_REPAIR_DEPTH: Final = 64
 _MAX_REPAIRS: Final = 3
 _MAX_EXPLAINED: Final = 20
 _INFO_LINE = re.compile(r"[ \t]*(?:[A-Za-z][^\n{\[]*)?\r?\n")
 _INLINE_LANGUAGE = re.compile(r"\s*[A-Za-z]\w*\s*(?=[{\[])")
 _BEGINS_QUOTED = re.compile(r"""\{\s*(?:"[^"\n]{1,200}"|'[^'\n]{1,200}')\s*:|\[\s*["'{]""")
+_BEGINS_ESCAPED = re.compile(r"""\s*[\[{]\s*\{?\s*\\["]""")
 _BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]{{0,60}}\s*:""")
 
 
@@ -55,14 +62,15 @@ def climb(text: str, validator: SchemaValidator | None = None, *, repair: bool =
     nearest = _Nearest(validator)
     # A bare word before a colon is a key only when a schema can confirm it; otherwise it may be prose in braces.
     begins = _BEGINS_AS_JSON if validator else _BEGINS_QUOTED
-    for rung, value in _candidates(text, begins, repair=repair):
+    gave_up: list[str] = []
+    for rung, value in _candidates(text, begins, gave_up, repair=repair):
         if validator.fits(value) if validator else isinstance(value, (dict, list)):
             return Climbed(value, rung)
         nearest.consider(value)
-    return Climbed(None, None, nearest.problems(text))
+    return Climbed(None, None, (*nearest.problems(text), *gave_up))
 
 
-def _candidates(text: str, begins: re.Pattern[str], *, repair: bool) -> Iterator[tuple[str, Any]]:
+def _candidates(text: str, begins: re.Pattern[str], gave_up: list[str], *, repair: bool) -> Iterator[tuple[str, Any]]:
     try:
         yield "whole", read_json(text)
     except NotJson:
@@ -80,10 +88,9 @@ def _candidates(text: str, begins: re.Pattern[str], *, repair: bool) -> Iterator
         for value in reversed(embedded):
             if isinstance(value, kind):
                 yield "balanced", value
-    if not repair:
-        return
-    for value in _repaired([*blocks, text], begins):
-        yield "repaired", value
+    if repair:
+        yield from (("unescaped", value) for value in _unescaped([*blocks, text]))
+        yield from (("repaired", value) for value in _repaired([*blocks, text], begins, gave_up))
 
 
 def _fenced(text: str) -> Iterator[str]:
@@ -95,17 +102,35 @@ def _fenced(text: str) -> Iterator[str]:
             yield body
 
 
-def _repaired(texts: list[str], begins: re.Pattern[str]) -> Iterator[Any]:
+def _unescaped(texts: list[str]) -> Iterator[Any]:
+    """A document that was written as the inside of a JSON text, quotes and all: {\\"a\\": 1}."""
+    for text in texts:
+        if _BEGINS_ESCAPED.match(text):
+            with contextlib.suppress(NotJson):
+                yield read_json(str(read_json(f'"{text.strip()}"')))
+
+
+def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> Iterator[Any]:
+    """Broken documents as `json-repair` mends them; why one was left as it is goes to `gave_up`."""
     seen: set[str] = set()
+    time_left = CpuLimit(MAX_REPAIR_SECONDS)
     for text in texts:
         begin = begins.search(text)
         if begin is None:
             continue
         broken = text[begin.start() :].strip()
-        if broken in seen or len(broken) > MAX_REPAIR_CHARACTERS or bracket_depth(broken) > MAX_REPAIR_DEPTH:
+        if broken in seen or bracket_depth(broken) > MAX_REPAIR_DEPTH:
+            continue
+        if len(broken) > MAX_REPAIR_CHARACTERS:
+            gave_up.append(f"it was not repaired: it is longer than {MAX_REPAIR_CHARACTERS:,} characters")
             continue
         seen.add(broken)
-        value = _repair(broken)
+        try:
+            with time_left:
+                value = _repair(broken)
+        except OutOfTime:
+            gave_up.append(f"its repair was given up after {MAX_REPAIR_SECONDS:g} s")
+            return
         if value is not None:
             yield value
         if len(seen) == _MAX_REPAIRS:

@@ -25,7 +25,7 @@ from steelyard.scoring.pattern import compile_pattern
 from steelyard.suite.answer_places import AnswerPlace, compile_place
 from steelyard.suite.case import Case
 from steelyard.suite.paths import compile_path
-from steelyard.suite.patterns import MOST_SEARCHED, Searched
+from steelyard.suite.patterns import MOST_SEARCHED, Searched, fits
 from steelyard.suite.spelling import found as was_found
 from steelyard.suite.spelling import listed
 
@@ -153,7 +153,7 @@ def _holds(name: str, got: Any, value: Any, searched: Searched) -> bool:
         return not same(got, value)
     if name == "matches":
         pattern = compile_pattern(value, ignore_case=False)
-        return isinstance(got, str) and pattern.search(searched.head(got)) is not None
+        return isinstance(got, str) and fits(pattern, searched.head(got))
     return is_number(got) and _ORDER[name][1](got, value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
@@ -12,26 +12,32 @@ from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.normalise import as_text
 from steelyard.suite.case import Case
 from steelyard.suite.paths import Getter, compile_path
-from steelyard.suite.patterns import refuse_runaway
+from steelyard.suite.patterns import fits
+
+if TYPE_CHECKING:
+    import regex
 
 
-def matches(text: str, pattern: re.Pattern[str], *, whole: bool, max_characters: int) -> float:
+def matches(text: str, pattern: regex.Pattern[str], *, whole: bool, max_characters: int) -> float:
     """1 when the pattern is found in the text (or, `whole`, is all of it, spaces around it aside); else 0."""
     shown = text[:max_characters]
     if not shown.strip():
         return 0.0
-    return float(bool(pattern.fullmatch(shown.strip()) if whole else pattern.search(shown)))
+    return float(fits(pattern, shown.strip() if whole else shown, whole=whole))
 
 
 @lru_cache(maxsize=4096)
-def compile_pattern(text: str, *, ignore_case: bool) -> re.Pattern[str]:
-    """The compiled pattern; ValueError with a sentence when it is broken, matches nothing at all, or may run away."""
+def compile_pattern(text: str, *, ignore_case: bool) -> regex.Pattern[str]:
+    """The compiled pattern; ValueError with a sentence when it is broken or fits an empty text."""
+    import regex
+
     try:
-        pattern = re.compile(text, re.IGNORECASE if ignore_case else 0)
-    except (re.error, OverflowError, RecursionError) as error:
+        # Python's own decides what a regular expression is; the other reads the same, and can be stopped.
+        re.compile(text)
+        pattern = regex.compile(text, regex.IGNORECASE if ignore_case else 0)
+    except (re.error, regex.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{text!r} is not a regular expression: {error}") from None
-    refuse_runaway(text)
-    if pattern.search("") is not None:
+    if fits(pattern, ""):
         raise ValueError(f"{text!r} fits an empty answer, so every answer would earn full marks")
     return pattern
 
@@ -99,5 +105,5 @@ class Regex(Scorer):
         raw = self.pattern if self.pattern is not None else self.known(case)
         return raw if isinstance(raw, str) else None
 
-    def _fits(self, text: str, pattern: re.Pattern[str]) -> float:
+    def _fits(self, text: str, pattern: regex.Pattern[str]) -> float:
         return matches(text, pattern, whole=self.whole, max_characters=self.max_characters)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from steelyard.suite.paths import EACH, MISSING, compile_path, split_path
-from steelyard.suite.patterns import Searched, Unsearchable, refuse_runaway
+from steelyard.suite.patterns import Searched, Unsearchable, fits
 
 # One step of a query that leads to at most one place. Names with escapes are left to the library.
 _STEP = re.compile(
@@ -113,7 +113,6 @@ def _compiled(query: str) -> Callable[[Any], Values]:
     """The query by the library, which is only imported for queries that branch."""
     import jsonpath
 
-    refuse_runaway(query)
     try:
         compiled = _environment().compile(query)
     except (jsonpath.JSONPathError, RecursionError) as error:
@@ -154,18 +153,21 @@ _under_way = _UnderWay()
 @lru_cache(maxsize=1)
 def _environment() -> Any:
     import jsonpath
-    from jsonpath.function_extensions import FilterFunction, Match, Search
+    from jsonpath.function_extensions import Match, Search
 
     environment = jsonpath.JSONPathEnvironment(strict=True)
 
-    def cut(function: FilterFunction) -> FilterFunction:
-        class Cut(type(function)):  # type: ignore[misc]
-            """The library's function, on the head of a long text."""
+    def limited(function: type[Match] | type[Search], *, whole: bool) -> Any:
+        class Limited(function):  # type: ignore[misc, valid-type]
+            """The library's function, on the head of a long text and for a limited time."""
 
             def __call__(self, value: object, pattern: object) -> bool:
-                return bool(function(_under_way.searched.head(value) if isinstance(value, str) else value, pattern))
+                compiled = self.check_cache(pattern) if isinstance(pattern, str) else None
+                if compiled is None or not isinstance(value, str):
+                    return False
+                return fits(compiled, _under_way.searched.head(value), whole=whole)
 
-        return Cut()
+        return Limited()
 
-    environment.function_extensions |= {"match": cut(Match()), "search": cut(Search())}
+    environment.function_extensions |= {"match": limited(Match, whole=True), "search": limited(Search, whole=False)}
     return environment

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import regex
 
 MOST_SEARCHED: Final = 10_000
 """Characters of one text in an answer that a pattern of an expectation looks at; the rest is cut off."""
@@ -11,9 +13,8 @@ MOST_SEARCHED: Final = 10_000
 MOST_SEARCHED_IN_ALL: Final = 100_000
 """Characters of all texts together that one check looks at: a pattern's time may grow with the square of a text."""
 
-# A group that repeats without limit and whose last part repeats without limit too, such as (a+)+ or (\w*\s?)*:
-# on text that almost fits, Python's matcher then tries a number of ways that doubles with each character.
-_REPEATED_REPEAT = re.compile(r"(?:[^\\]|^)(?:\\\\)*[+*}]\??(?:[^()\\|]\?|\\.\?)?\)(?:[+*]|\{\d*,\})")
+LONGEST_SEARCH: Final = 0.5
+"""Seconds of CPU that one search may take. Some patterns take a time that doubles with each character of the text."""
 
 
 class Unsearchable(ValueError):
@@ -35,7 +36,15 @@ class Searched:
         return head
 
 
-def refuse_runaway(text: str) -> None:
-    """ValueError with a sentence for a pattern, or a query with one in it, that can take forever."""
-    if _REPEATED_REPEAT.search(text):
-        raise ValueError(f"{text!r} repeats a group that ends in a repeat: it can take forever; write it without")
+def fits(pattern: regex.Pattern[str], text: str, *, whole: bool = False) -> bool:
+    """True when the pattern is found in the text, or, `whole`, is all of it.
+
+    ValueError with a sentence when that takes too long: what the text is worth is then not known.
+    """
+    try:
+        return (pattern.fullmatch if whole else pattern.search)(text, timeout=LONGEST_SEARCH) is not None
+    except TimeoutError:
+        raise ValueError(
+            f"the pattern {pattern.pattern!r} gave no result within {LONGEST_SEARCH:g} s on a text of {len(text):,}"
+            " characters: write it without a repeat inside a repeat"
+        ) from None
