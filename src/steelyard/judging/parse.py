@@ -39,7 +39,6 @@ from steelyard.suite.judge_model import JudgeModel
 _VALUE = re.compile(
     r"""([^\s,}\]"']+)(?=\s*(?:,(?!\s*[-0-9.])|[}\]]|["'][A-Za-z_][^"'\n]{0,80}["']\s*:)|\s*\n\s*[A-Za-z_]\w{0,80}\s*:)"""
 )
-_BROKEN_WORD = re.compile(r"[\w.+-]+\Z")
 _COPIED = "the JSON in the answer is copied from the text under judgement"
 
 
@@ -83,7 +82,7 @@ class AnswerParser:
         if not cut_off or _ends_with_document(text):
             return self._parsed(text, judged)
         # The cut may have gone through the last word: `1` is perhaps the beginning of `10`.
-        parsed = self._parsed(_BROKEN_WORD.sub("", text), judged)
+        parsed = self._parsed(_without_last_word(text), judged)
         if parsed.value is None:
             return replace(parsed, problems=(BROKE_OFF, *parsed.problems), broken_off=True)
         return Parsed(parsed.value, "basic", lacking=(BROKE_OFF, *parsed.lacking), broken_off=True)
@@ -221,6 +220,14 @@ class AnswerParser:
         _, problems = self._lines.read(plain)
         against = self._lines.against(plain[after:] if problems else plain, self._holder(parsed.value))
         return _unusable(*against) if against else parsed
+
+
+def _without_last_word(text: str) -> str:
+    """The text up to its last word. By hand: a pattern for the end of a text takes the square of its length."""
+    end = len(text)
+    while end and (text[end - 1].isalnum() or text[end - 1] in "_.+-"):
+        end -= 1
+    return text[:end]
 
 
 def _ends_with_document(text: str) -> bool:
