@@ -2,9 +2,11 @@
 
 import json
 import signal
+import sys
 import time
 from collections import Counter
 
+import psutil
 import pytest
 
 from parts.command import start_steelyard, steelyard
@@ -36,11 +38,15 @@ def kept(folder):
         store.close()
 
 
-def wait_for_requests(server, n):
+def wait_until(true):
     deadline = time.monotonic() + 30
-    while len(server.requests) < n:
-        assert time.monotonic() < deadline, "the run never got going"
+    while not true():
+        assert time.monotonic() < deadline, "it never came to pass"
         time.sleep(0.01)
+
+
+def wait_for_requests(server, n):
+    wait_until(lambda: len(server.requests) >= n)
 
 
 def asked(server):
@@ -164,10 +170,7 @@ def test_a_killed_rescore_is_unfinished_and_neither_resumed_by_asking_nor_the_so
     (tmp_path / "slow").touch()
     scored.write_text("")
     process = start_steelyard("rescore", "LAST", cwd=tmp_path)
-    deadline = time.monotonic() + 30
-    while not scored.read_text():
-        assert time.monotonic() < deadline, "the rescore never got going"
-        time.sleep(0.01)
+    wait_until(scored.read_text)
     process.kill()
     process.communicate()
     (tmp_path / "slow").unlink()
@@ -185,3 +188,18 @@ def test_a_killed_rescore_is_unfinished_and_neither_resumed_by_asking_nor_the_so
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     assert steelyard("rescore", source, cwd=tmp_path).returncode == 0
     assert len(server.requests) == asked_before
+
+
+def test_kill_dash_nine_leaves_no_program_of_a_command_target_behind(tmp_path):
+    started = tmp_path / "started"
+    code = (
+        "import os, subprocess, sys, time;"
+        " child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(99)']);"
+        f" open({str(started)!r}, 'a').write(f'{{os.getpid()}} {{child.pid}}\\n'); time.sleep(99)"
+    )
+    path = write_suite(tmp_path / "s", n=4, target={"command": {"run": [sys.executable, "-c", code]}})
+    process = start_steelyard("run", path, "--concurrency", 2, cwd=tmp_path)
+    wait_until(lambda: started.exists() and started.read_text().count("\n") == 2)
+    process.kill()
+    process.communicate()
+    wait_until(lambda: not any(psutil.pid_exists(int(pid)) for pid in started.read_text().split()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any, ClassVar, Self
 
@@ -11,7 +12,7 @@ from steelyard.errors import TargetFailure
 from steelyard.suite.case import digest
 from steelyard.targets.base import Ask, Reply, Surroundings
 from steelyard.targets.filling import TextFiller, text_filler
-from steelyard.targets.process import ALWAYS_PASSED, Finished, Program, find_program, run_program
+from steelyard.targets.process import ALWAYS_PASSED, Finished, Guard, Program, find_program, run_program
 from steelyard.targets.settings import TargetSettings, TextFile, looks_secret, read_variable, text_of
 
 _TRY_AGAIN = os.EX_TEMPFAIL
@@ -81,17 +82,20 @@ class CommandTarget:
             self._stdin = text_filler(self._stdin_text, where)
 
     async def __aenter__(self) -> Self:
+        self._guard = Guard()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        return None
+        await asyncio.to_thread(self._guard.close)
 
     async def ask(self, ask: Ask) -> Reply:
         """What the program wrote to stdout, without the last newline; TargetFailure when it failed."""
         argv = (self._program, *(fill(ask) for fill in self._arguments))
         stdin = None if self._stdin is None else self._stdin(ask).encode("utf-8", "replace")
         try:
-            finished = await run_program(Program(argv, self._folder, self._env, self._settings.max_bytes), stdin)
+            finished = await run_program(
+                Program(argv, self._folder, self._env, self._settings.max_bytes), stdin, self._guard
+            )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             message = f"{self._settings.run[0]} cannot be started: {reason}"

@@ -1,10 +1,15 @@
-"""Stands between a run and the service it started, as a process of its own: when the run is over, however it ended
-(also by `kill -9`), the service and everything in its process group are stopped.
+"""Stands between a run and what it started, as a process of its own: when the run is over, however it ended (also by
+`kill -9`), the programs and everything in their process groups are stopped. The end of its input is the sign.
 
     python -I -S guard.py SECONDS PROGRAM [ARGUMENT ...]
 
-The end of its input is the sign to stop: SIGTERM first, SIGKILL after SECONDS. It ends with the service's exit code,
-or 128 and the number of the signal that ended it. Run as a file, so it imports nothing of Steelyard.
+starts a service: SIGTERM first, SIGKILL after SECONDS. It ends with the service's exit code, or 128 and the number of
+the signal that ended it.
+
+    python -I -S guard.py
+
+watches programs that the run starts itself: a line `+ID` on its input names a process group, `-ID` one that has ended.
+Run as a file, so it imports nothing of Steelyard.
 """
 
 from __future__ import annotations
@@ -28,6 +33,15 @@ def main(grace: float, argv: list[str]) -> int:
     return 128 - code if code < 0 else code
 
 
+def kill_groups() -> None:
+    """Kill every group that is named on the input and has not ended when the input does."""
+    groups: set[int] = set()
+    for line in sys.stdin:
+        (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
+    for group in groups:
+        _tell_group(group, signal.SIGKILL)
+
+
 def _stop_when_told(group: int, grace: float, over: threading.Event) -> None:
     while os.read(0, 4096):
         pass
@@ -42,4 +56,4 @@ def _tell_group(group: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(float(sys.argv[1]), sys.argv[2:]) if sys.argv[1:] else kill_groups())

@@ -7,14 +7,17 @@ import contextlib
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from steelyard.errors import Mistake, SuiteError
 
 ALWAYS_PASSED = ("PATH", "HOME", "LANG")
 """Environment variables that every program gets, beside those that the suite names."""
+GUARD = Path(__file__).with_name("guard.py")
 _STDERR_TAIL = 2000
 _GRACE = 0.5
 """Seconds that pipes may stay open after the group was killed; a descendant that left the group may hold them."""
@@ -43,7 +46,37 @@ class Finished:
     too_large: bool = False
 
 
-async def run_program(program: Program, stdin: bytes | None) -> Finished:
+class Guard:
+    """A process of its own that kills what was started and has not ended when this process does, by `kill -9` too."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - this Python, on our own file
+            [sys.executable, "-I", "-S", str(GUARD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def started(self, group: int) -> None:
+        """A program leads this group now."""
+        self._write(f"+{group}\n")
+
+    def ended(self, group: int) -> None:
+        """Nothing of the group is left."""
+        self._write(f"-{group}\n")
+
+    def close(self) -> None:
+        """There is nothing left to guard."""
+        self._process.communicate()
+
+    def _write(self, line: str) -> None:
+        # Somebody may have killed it: the calls go on without.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(cast("IO[bytes]", self._process.stdin).fileno(), line.encode())
+
+
+async def run_program(program: Program, stdin: bytes | None, guard: Guard) -> Finished:
     """Runs it to its end; OSError when it cannot start.
 
     However this call ends, by cancelling too, the whole group is killed and the program reaped.
@@ -60,6 +93,8 @@ async def run_program(program: Program, stdin: bytes | None) -> Finished:
         env=program.env,
         start_new_session=True,
     )
+    group = transport.get_pid()
+    guard.started(group)
     try:
         if stdin is not None:
             pipe = cast("asyncio.WriteTransport", transport.get_pipe_transport(0))
@@ -71,6 +106,7 @@ async def run_program(program: Program, stdin: bytes | None) -> Finished:
             talk.kill()
             await talk.done
         transport.close()
+        guard.ended(group)
     code = transport.get_returncode()
     complaint = bytes(talk.complaint).decode("utf-8", "replace").strip()
     return Finished(-signal.SIGKILL if code is None else code, bytes(talk.output), complaint, talk.too_large)

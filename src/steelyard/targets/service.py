@@ -9,17 +9,15 @@ import secrets
 import shlex
 import socket
 import sys
-from pathlib import Path
 from typing import cast
 
 from steelyard.errors import UserMistake
 from steelyard.redact import SecretRedactor
 from steelyard.targets.base import Surroundings
-from steelyard.targets.process import ALWAYS_PASSED, find_program
+from steelyard.targets.process import ALWAYS_PASSED, GUARD, find_program
 from steelyard.targets.service_settings import PORT, PYTHON, StartSettings
 from steelyard.targets.settings import FromEnv
 
-_GUARD = Path(__file__).with_name("guard.py")
 _GRACE = 3.0
 """Seconds that the service gets to end after SIGTERM."""
 _TAIL = 8_000
@@ -61,7 +59,7 @@ class Service:
         arguments = [self._filled(text) for text in self._settings.command[1:]]
         self._transport, _ = await loop.subprocess_exec(
             lambda: watch,
-            *(sys.executable, "-I", "-S", str(_GUARD), str(_GRACE), self._program, *arguments),
+            *(sys.executable, "-I", "-S", str(GUARD), str(_GRACE), self._program, *arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
