@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from parts.command import invoke, steelyard
+from parts.github_runner import obeyed
 from parts.loopback import Loopback, chat_answer, error
 from parts.small_suite import write_suite
 from steelyard.cli.group import COMMANDS
@@ -265,3 +266,21 @@ def test_a_crash_is_never_taken_for_a_failed_gate(suite, tmp_path):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 3
     assert "RuntimeError: no" in done.stderr
+
+
+HOSTILE = "::stop-commands::x\\n::add-mask::y\\n##[error]z \\x1b[31m\\u202egnp"
+
+
+def test_no_answer_gives_a_command_to_a_terminal_or_a_ci_log_whatever_prints_it(tmp_path):
+    path = write_suite(tmp_path / "s", n=2, name="words")
+    (tmp_path / "s" / "system.py").write_text(f"def answer(case):\n    return {{'word': '{HOSTILE}', 'x': 1}}\n")
+    printed = ""
+    for command in ("run", path), ("report",), ("gate",), ("compare", "LAST~1", "LAST"):
+        shown = [steelyard(*command, *as_json, cwd=tmp_path) for as_json in ((), ("--json",))]
+        printed += "".join(done.stdout + done.stderr for done in shown)
+        if command == ("report",):
+            answer = json.loads(shown[1].stdout)["samples"][0]["answer"]
+            assert json.loads(answer)["word"].endswith("\x1b[31m\u202egnp")
+    assert "stop-commands" in printed
+    assert obeyed(printed) == []
+    assert not {*printed} & {*"\x1b\u202e"}

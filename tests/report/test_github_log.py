@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 from parts.github_runner import OUTPUT, obeyed
 from steelyard.cli.github_job import GithubJob
+from steelyard.cli.safe_output import SafeOutput
 from steelyard.report.annotations import Annotation, Level
 from steelyard.report.github_log import commands_off, harmless_json, harmless_log, output_lines
+from steelyard.report.safe_text import spelled_out
 
 DANGEROUS = st.lists(st.sampled_from([":", "::", "error", " ", "\t", "\r", "\n", "##[", "]", "::x::", "a"])).map(
     "".join
@@ -54,12 +57,17 @@ def test_commands_are_on_again_after_a_line_that_was_left_unfinished(capsys):
     assert [each.message for each in obeyed(capsys.readouterr().err)] == ["y"]
 
 
-def test_neither_stream_of_a_report_is_obeyed(capsys):
-    with GithubJob({}).harmless(as_json=False):
-        print("::error::x")
-        print("Not finished: ##[error]y", file=sys.stderr)
-    shown = capsys.readouterr()
-    assert (shown.out, shown.err) == (": :error::x\n", "Not finished: ## [error]y\n")
+@given(st.lists(DANGEROUS | st.text("\x1b\x00\u202e\u2028a:#[\n", max_size=5)))
+def test_nothing_that_a_command_prints_is_obeyed_in_whatever_pieces(pieces):
+    log = io.StringIO()
+    guarded = SafeOutput(log)
+    for piece in pieces:
+        guarded.write(piece)
+    shown = log.getvalue()
+    assert obeyed(shown) == []
+    assert not {*shown} & {*"\x1b\x00\u202e\u2028\r"}
+    # Nothing is lost: without the spaces that are put in, it is what was printed, spelled out.
+    assert shown.replace(" ", "") == spelled_out("".join(pieces)).replace(" ", "")
 
 
 @given(DANGEROUS, DANGEROUS)

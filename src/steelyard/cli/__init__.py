@@ -10,6 +10,7 @@ import traceback
 import click
 
 from steelyard.cli.group import steelyard
+from steelyard.cli.safe_output import safe_output
 from steelyard.errors import SteelyardError
 
 WRONG_USAGE = 2
@@ -19,6 +20,11 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line; deliberate errors become one clear message and their exit code."""
+    with safe_output():
+        _run()
+
+
+def _run() -> None:
     # Not click's own way of ending: its exit code for Ctrl-C and for a reader that has left is 1, which here means
     # that a gate failed.
     try:

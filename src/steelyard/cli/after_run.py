@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.safe_output import workflow_command
+
 if TYPE_CHECKING:
     from steelyard.alerting.channel import Place
     from steelyard.alerting.check import Checked
@@ -43,19 +45,19 @@ def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings | N
         from steelyard.report.safe_text import one_line
 
         told = one_line(f"{type(error).__name__}: {error}", 500)
-        _say(f"alerts could not be checked ({told}); try: steelyard alerts check {header.id}")
+        click.echo(f"alerts could not be checked ({told}); try: steelyard alerts check {header.id}", err=True)
         return
     tell_checked(checked, brief=True)
     if checked.unknown and not checked.not_kept:
         causes = "1 cause" if len(checked.unknown) == 1 else f"{len(checked.unknown):,} causes"
-        _say(f"alerts: nobody can tell of {causes}; steelyard alerts check {header.id} says why")
+        click.echo(f"alerts: nobody can tell of {causes}; steelyard alerts check {header.id} says why", err=True)
 
 
 def here() -> Place:
     """Where channels work: this process and its folder; lines for people go to standard error."""
     from steelyard.alerting.channel import Place
 
-    return Place(dict(os.environ), Path.cwd(), lambda line: click.echo(line, err=True))
+    return Place(dict(os.environ), Path.cwd(), workflow_command)
 
 
 def tell_checked(
@@ -67,19 +69,20 @@ def tell_checked(
     """
     if not only_trouble:
         for line in _changes(checked, brief=brief):
-            _say(line, err=err)
+            click.echo(line, err=err)
         if texts:
             for channel, message in checked.messages:
-                _say(f"\nwould be sent by {channel.label}:\n\n{message.subject}\n\n{message.text()}", err=err)
+                click.echo(f"\nwould be sent by {channel.label}:\n\n{message.subject}\n\n{message.text()}", err=err)
     for each in checked.delivered:
         if each.state == "failed":
             tries = f"{each.tries} {'try' if each.tries == 1 else 'tries'}"
-            _say(
+            click.echo(
                 f"alerts NOT DELIVERED by {each.channel} after {tries}: {_line(each.detail)}. They are kept, and sent"
-                " again after the next run"
+                " again after the next run",
+                err=True,
             )
         elif each.detail:
-            _say(f"alerts by {each.channel}: {_line(each.detail)}")
+            click.echo(f"alerts by {each.channel}: {_line(each.detail)}", err=True)
 
 
 def _changes(checked: Checked, *, brief: bool) -> list[str]:
@@ -94,14 +97,6 @@ def _changes(checked: Checked, *, brief: bool) -> list[str]:
         lines += [f"cannot tell: {_line(each.what)}" for each in checked.unknown]
         lines += [] if checked.notices or checked.still else ["nothing to tell"]
     return lines
-
-
-def _say(text: str, *, err: bool = True) -> None:
-    """Print it; in a job of GitHub nothing in it, such as a category's name, is a command to the runner."""
-    from steelyard.report.github import in_github
-    from steelyard.report.github_log import harmless_log
-
-    click.echo(harmless_log(text) if in_github(os.environ) else text, err=err)
 
 
 def _line(text: str) -> str:

@@ -78,8 +78,7 @@ def command(
                 done = _weigh_and_compare(closing, store_url, fail_on, **asked)
             code = done.exit_code(fail_on)
             files.write(done.report, done.comparison, done.baseline, done.suite, job, code)
-            with job.harmless(as_json=as_json) if job is not None else nullcontext():
-                done.show(code, files, as_json=as_json)
+            done.show(code, files, as_json=as_json)
         except SteelyardError as error:
             files.tell_mistake(error, job)
             raise

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from steelyard.cli.safe_output import workflow_command
+
 if TYPE_CHECKING:
     from steelyard.report.annotations import Annotation
 
 
 class GithubJob:
-    """A job, known by its environment; a file that it does not name is not written.
-
-    Workflow commands go to standard error, which the runner reads as well, so that standard output stays the report's.
-    """
+    """A job, known by its environment; a file that it does not name is not written."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.root = Path(env.get("GITHUB_WORKSPACE") or ".")
@@ -31,31 +29,17 @@ class GithubJob:
         from steelyard.report.github_log import commands_off
 
         off, on = commands_off()
-        click.echo(off, err=True)
+        workflow_command(off)
         try:
             yield
         finally:
             # On a line of its own, whatever the system under test left unfinished.
-            click.echo(f"\n{on}", err=True)
-
-    @contextlib.contextmanager
-    def harmless(self, *, as_json: bool) -> Iterator[None]:
-        """What is printed meanwhile holds no command: it may quote answers."""
-        from steelyard.report.github_log import harmless_json, harmless_log
-
-        printed, said = io.StringIO(), io.StringIO()
-        try:
-            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
-                yield
-        finally:
-            text = printed.getvalue()
-            click.echo(harmless_json(text) if as_json else harmless_log(text), nl=False)
-            click.echo(harmless_log(said.getvalue()), nl=False, err=True)
+            workflow_command(f"\n{on}")
 
     def annotate(self, annotations: Iterable[Annotation]) -> None:
         """Show annotations beside the lines of files."""
         for annotation in annotations:
-            click.echo(annotation.command, err=True)
+            workflow_command(annotation.command)
 
     def summarise(self, markdown: str) -> None:
         """Add Markdown to the summary of the step."""

@@ -25,9 +25,13 @@ _EVERY = 5.0
 
 
 def print_json(data: Any) -> None:
-    """Print plain data as JSON on standard output."""
+    """Print plain data as JSON on standard output, what a terminal or a CI log would obey escaped."""
+    from steelyard.report.github_log import harmless_json
+    from steelyard.report.safe_text import escaped_json
+
     with _reader_may_leave():
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+        text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+        click.echo(harmless_json(escaped_json(text)))
 
 
 def tell_written(*files: Path | None) -> None:

@@ -16,6 +16,8 @@ _NOT_FOR_EYES = re.compile(
     f"\ufeff\ufff9-\ufffb\ud800-\udfff\ufdd0-\ufdef\U000e0000-\U000e007f{_NONCHARACTERS}]"
 )
 
+_NOT_IN_A_LOG = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029]|{_NOT_FOR_EYES.pattern}")
+
 # A line end stands in no JSON string, so this finds lists and never a text that looks like one.
 _NUMBERS = re.compile(r"\[\n\s+-?\d[\d.eE+-]*(?:,\n\s+-?\d[\d.eE+-]*)*\n\s*\]")
 
@@ -29,6 +31,18 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _NOT_FOR_EYES.sub(lambda found: _spelled(found.group()), text)
+
+
+def spelled_out(text: str, keep: str = "\n\t") -> str:
+    """The text with every control, bidi and invisible character spelled out, line ends too, but for those to keep."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _NOT_IN_A_LOG.sub(lambda found: found[0] if found[0] in keep else _spelled(found[0]), text)
+
+
+def escaped_json(text: str) -> str:
+    """The same JSON with everything escaped that a terminal obeys, reorders or hides."""
+    return _NOT_IN_A_LOG.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def _spelled(sign: str) -> str:
