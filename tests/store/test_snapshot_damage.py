@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from parts.command import invoke
+from parts.small_suite import write_suite
 from steelyard.errors import SnapshotError
 from steelyard.store.open import open_store
 from steelyard.store.snapshot import read_snapshot
@@ -141,3 +143,24 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match="cannot be read: Is a directory"):
         read_snapshot(store, tmp_path)
     store.close()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        change("run.suite.components", "title"),
+        change("run.suite.bands", [{"at_least": 3}]),
+        change("run.suite.gates", ["pass_rate >>= 3"]),
+        change("run.suite.judge", {"dimensions": 3}),
+    ],
+    ids=["components", "bands", "gates", "judge"],
+)
+def test_a_forged_snapshot_fails_at_import_and_not_in_the_report(
+    tmp_path: Path, forged: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    path = tmp_path / "run.json"
+    invoke("run", write_suite(tmp_path / "s", n=3), "--store", tmp_path / "first.db", "--save", path)
+    path.write_text(json.dumps(sealed(forged(json.loads(path.read_text())))))
+    told = invoke("import", path, "--store", tmp_path / "s.db", code=2)
+    assert "Nothing was imported" in told
+    assert invoke("runs", "--store", tmp_path / "s.db").startswith("no runs")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import sqlite3
@@ -168,3 +169,72 @@ def test_the_file_is_kept_in_the_modes_that_the_docs_promise(tmp_path: Path) -> 
     assert connection.execute("PRAGMA synchronous").fetchone() == (1,)  # NORMAL
     assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
     store.close()
+
+
+def test_a_store_that_is_deleted_while_a_run_writes_is_an_error(tmp_path: Path) -> None:
+    place = tmp_path / "s.db"
+    store = open_store(str(place))
+    store.create_run(header())
+    place.unlink()
+    with pytest.raises(StoreError, match=r"s\.db was deleted or replaced while it was written to"):
+        store.add_samples("demo-1", *long_samples(0, 1))
+    # Another file of the same name is not the store either.
+    place.touch()
+    with pytest.raises(StoreError, match=r"s\.db was deleted or replaced while it was written to"):
+        store.add_samples("demo-1", *long_samples(1, 1))
+    store.close()
+
+
+def test_a_store_that_may_only_be_read_can_be_read(tmp_path: Path) -> None:
+    place = tmp_path / "s.db"
+    store = open_store(str(place))
+    store.create_run(header())
+    store.add_samples("demo-1", *long_samples(0, 3))
+    store.close()
+    place.chmod(0o444)
+    # Root may write everything; as nobody it may not. The folders above must be open to nobody, too.
+    folders = [tmp_path, *tmp_path.parents[:3]]
+    modes = [folder.stat().st_mode for folder in folders]
+    for folder in folders:
+        folder.chmod(0o555)
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+    try:
+        store = open_store(str(place), create=False)
+        assert len(list(store.samples("demo-1"))) == 3
+        with pytest.raises(StoreError, match=r"s\.db cannot be written: the file or its folder is read-only"):
+            store.create_run(header("demo-2"))
+        store.close()
+    finally:
+        os.seteuid(os.getuid())
+        for folder, mode in zip(folders, modes, strict=True):
+            folder.chmod(mode)
+
+
+def test_one_view_does_not_see_what_is_written_meanwhile(tmp_path: Path) -> None:
+    store, writer = open_store(str(tmp_path / "s.db")), open_store(str(tmp_path / "s.db"))
+    store.create_run(header())
+    writer.add_samples("demo-1", *long_samples(0, 2))
+    with store.one_view():
+        assert store.columns("demo-1").n == 2
+        writer.add_samples("demo-1", *long_samples(2, 3))
+        assert store.columns("demo-1").n == len(list(store.samples("demo-1"))) == 2
+    assert store.columns("demo-1").n == 5
+    for one in (store, writer):
+        one.close()
+
+
+@pytest.mark.parametrize("first", [1, 3, 5, 7])
+def test_a_damaged_store_is_never_called_intact(tmp_path: Path, first: int) -> None:
+    place = tmp_path / "s.db"
+    store = open_store(str(place))
+    store.create_run(header())
+    store.add_samples("demo-1", *long_samples(0, 100))
+    store.close()
+    damaged = bytearray(place.read_bytes())
+    for page in range(first, len(damaged) // 4096, 8):
+        damaged[4096 * page + 100 : 4096 * page + 1100] = b"\xff\x00\x17" * 333 + b"\xff"
+    place.write_bytes(damaged)
+    with pytest.raises(StoreError, match="is damaged") as caught:
+        read_all(place)
+    assert "intact" not in str(caught.value)

@@ -42,11 +42,12 @@ class FoundRuns:
 
     def _snapshot(self, file: Path) -> tuple[SqlStore, str]:
         from steelyard.errors import SnapshotError
+        from steelyard.report.build import build_report
         from steelyard.store.snapshot import read_snapshot
 
         store = self._own_store(file)
         try:
-            return store, read_snapshot(store, file)
+            return store, read_snapshot(store, file, lambda header: build_report(store, header))
         except SnapshotError as error:
             if "is not a Steelyard snapshot" not in str(error):
                 raise

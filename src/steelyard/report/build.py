@@ -36,6 +36,11 @@ _MOST_CODES = 50
 
 def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) -> Report:
     """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst."""
+    with store.one_view():
+        return _built(store, header, max_details)
+
+
+def _built(store: Store, header: RunHeader, max_details: int) -> Report:
     columns = store.columns(header.id)
     judged = bool(header.suite.get("judge"))
     summary = summarise_stored(store, header.id, header.suite, columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -220,6 +221,10 @@ class Store(Protocol):
     """One database of runs. Every method that writes is one transaction: all of it is kept, or none."""
 
     def close(self) -> None: ...
+
+    def one_view(self) -> AbstractContextManager[None]:
+        """Everything this thread reads meanwhile is the store as it was at one moment, also of a run that goes on."""
+        ...
 
     def create_run(self, header: RunHeader) -> None: ...
 

@@ -75,6 +75,13 @@ class Database(ABC):
     def prepare(self, session: Session) -> None:
         """Whatever comes before the first table, alone among all processes until the transaction ends."""
 
+    def damage(self) -> str:
+        """What is wrong with the database itself when it gave something that cannot be; "" when nothing is."""
+        return ""
+
+    def refuse_lost(self) -> None:  # noqa: B027 - a server's tables do not go away under a connection
+        """StoreError when what was just committed is not where the store is any more."""
+
     begin_writing = "BEGIN"
     begin_reading = "BEGIN"
 
@@ -83,10 +90,14 @@ class Database(ABC):
         """A transaction that is kept when the block ends and undone when it raises."""
         with self._transaction(self.begin_writing) as session:
             yield session
+        self.refuse_lost()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """One consistent view, whatever others write meanwhile."""
+        """One consistent view, whatever others write meanwhile; inside another transaction of this thread, that one."""
+        if (outer := getattr(self._mine, "session", None)) is not None:
+            yield outer
+            return
         with self._transaction(self.begin_reading) as session:
             yield session
 
@@ -96,16 +107,25 @@ class Database(ABC):
             connection = self._connection()
             session = self.session(connection)
             session.execute(begin)
+            self._mine.session = session
             try:
                 yield session
                 session.execute("COMMIT")
             except BaseException:
                 self._undo(connection, session)
                 raise
+            finally:
+                self._mine.session = None
         except StoreError:
             raise
         except Exception as error:
             explained = self.explained(error)
+            if (
+                explained is None
+                and isinstance(error, (ValueError, LookupError, TypeError))
+                and (told := self.damage())
+            ):
+                explained = StoreError(told)
             if explained is None:
                 raise
             raise explained from error

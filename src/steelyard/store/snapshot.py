@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from steelyard.errors import SnapshotError
+from steelyard.errors import SnapshotError, StoreError
 from steelyard.records import RunHeader
 from steelyard.store.database import Duplicate, Session
 from steelyard.store.ids import find_run
@@ -40,10 +40,11 @@ def write_snapshot(store: SqlStore, run_id: str, path: str | Path) -> None:
             file.write(f',\n"digest":"{digest.text()}"}}\n')
 
 
-def read_snapshot(store: SqlStore, path: str | Path) -> str:
+def read_snapshot(store: SqlStore, path: str | Path, use: Callable[[RunHeader], object] | None = None) -> str:
     """Bring the run of a snapshot into the store and give its id; all of it, or, with an error, nothing.
 
-    A run that is there already is left alone when it is the same, and refused when it differs.
+    A run that is there already is left alone when it is the same, and refused when it differs. `use` does with the run
+    what a user will do next: a file whose parts do not fit together is refused now, and not later.
     """
     with _reading_file(Path(path)) as file:
         reader = SnapshotReader(file, str(path))
@@ -54,6 +55,8 @@ def read_snapshot(store: SqlStore, path: str | Path) -> str:
             try:
                 with store.database.writing() as session:
                     keep_snapshot(session, reader, header)
+                    if use is not None:
+                        _refuse_unusable(use, header, str(path))
             except Duplicate as error:
                 raise SnapshotError(
                     f"{path}: a sample is there twice, or another process brought the run in meanwhile. "
@@ -64,6 +67,18 @@ def read_snapshot(store: SqlStore, path: str | Path) -> str:
                 f"{path}: {store.place} already holds a run {header.id} with other content. Nothing was imported"
             )
     return header.id
+
+
+def _refuse_unusable(use: Callable[[RunHeader], object], header: RunHeader, path: str) -> None:
+    try:
+        use(header)
+    except StoreError:
+        raise
+    except Exception as error:
+        raise SnapshotError(
+            f"{path}: its parts do not fit together, so that no report can be made of it"
+            f" ({type(error).__name__}: {str(error)[:200]}). Nothing was imported"
+        ) from error
 
 
 def _written(record: Any, digest: ContentDigest) -> str:

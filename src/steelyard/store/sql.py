@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import StoreError
@@ -73,6 +73,11 @@ class SqlStore:
 
     def close(self) -> None:
         self.database.close()
+
+    @contextmanager
+    def one_view(self) -> Iterator[None]:
+        with self.database.reading():
+            yield
 
     def create_run(self, header: RunHeader) -> None:
         try:

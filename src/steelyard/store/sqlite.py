@@ -7,12 +7,14 @@ is older.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from steelyard.errors import StoreError
 from steelyard.store.database import Database, Duplicate, Row, Session
@@ -72,6 +74,7 @@ class SqliteDatabase(Database):
         self.path = path
         self.place = str(path)
         self._patience = patience
+        self._file: tuple[int, int] | None = None
         if not create and not path.exists():
             raise StoreError(f"there is no store at {path} yet: `steelyard run` makes it")
         try:
@@ -81,7 +84,9 @@ class SqliteDatabase(Database):
 
     def connect(self) -> sqlite3.Connection:
         # Connections stay with their thread; only close() reaches over, when no thread is left using them.
-        connection = sqlite3.connect(self.path, timeout=self._patience, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            self._address(), timeout=self._patience, isolation_level=None, check_same_thread=False, uri=True
+        )
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -90,6 +95,41 @@ class SqliteDatabase(Database):
             connection.close()
             raise
         return connection
+
+    @property
+    def read_only(self) -> bool:
+        """True when the file, or the folder that its log must stand in, is not ours to write."""
+        mine = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+        return self.path.exists() and not all(
+            os.access(place, os.W_OK, **mine) for place in (self.path, self.path.parent)
+        )
+
+    def _address(self) -> str:
+        address = f"file:{quote(str(self.path.absolute()))}"
+        if not self.read_only:
+            return address
+        # Without a log beside it nobody writes it: SQLite then needs no file of its own to read it.
+        return f"{address}?mode=ro" + ("" if Path(f"{self.path}-wal").exists() else "&immutable=1")
+
+    def refuse_lost(self) -> None:
+        try:
+            now = self.path.stat()
+        except OSError:
+            now = None
+        if now is not None and self._file in (None, (now.st_dev, now.st_ino)):
+            self._file = (now.st_dev, now.st_ino)
+            return
+        raise StoreError(
+            f"{self.place} was deleted or replaced while it was written to: nothing that was written since is kept."
+            " Bring the file back, or run again"
+        )
+
+    def damage(self) -> str:
+        try:
+            problems = [str(row[0]) for row in self._connection().execute("PRAGMA quick_check(3)")]
+        except sqlite3.Error as error:
+            problems = [str(error)]
+        return "" if problems == ["ok"] else f"{self.place} {_DAMAGED} ({'; '.join(problems)[:300]})"
 
     def session(self, connection: sqlite3.Connection) -> Session:
         return SqliteSession(connection)
@@ -109,6 +149,8 @@ class SqliteDatabase(Database):
 
     def use_write_ahead_log(self) -> None:
         """Switch the file to write-ahead logging, which stays with the file."""
+        if self.read_only:
+            return
         # SQLite does not wait by itself when two processes switch a new file at the same moment.
         deadline = time.monotonic() + self._patience
         while True:
@@ -127,8 +169,13 @@ class SqliteDatabase(Database):
             kind = Duplicate if "UNIQUE" in str(error) else StoreError
             return kind(f"{self.place} refused to write: {error}. {_INTACT}")
         reason = _REASONS.get(_primary_code(error))
+        if _primary_code(error) in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_ERROR) and (damage := self.damage()):
+            return StoreError(damage)
+        if "decode" in str(error):
+            # Nothing but UTF-8 is ever written.
+            return StoreError(f"{self.place} {_DAMAGED} ({error})")
         if reason is None:
-            return StoreError(f"{self.place}: {error}. {_INTACT}")
+            return StoreError(f"{self.place}: {error}")
         return StoreError(f"{self.place} {reason.format(patience=self._patience)}")
 
 
@@ -137,6 +184,10 @@ def _primary_code(error: sqlite3.Error) -> int:
 
 
 _CHOOSE = "Choose another place with STEELYARD_STORE or --store"
+_DAMAGED = (
+    "is damaged and was left as it is. Move it away and import your snapshots (`steelyard import`), or try"
+    " `sqlite3 FILE .recover`"
+)
 _REASONS = {
     sqlite3.SQLITE_FULL: f"cannot grow: the disk is full. {_INTACT} Make room and go on with --resume",
     sqlite3.SQLITE_IOERR: f"cannot be read or written: the disk reports an error, or is full. {_INTACT}",
@@ -144,8 +195,7 @@ _REASONS = {
     sqlite3.SQLITE_CANTOPEN: f"cannot be opened: the folder is not there or not yours to write. {_CHOOSE}",
     sqlite3.SQLITE_PERM: f"cannot be opened: it is not yours to read or write. {_CHOOSE}",
     sqlite3.SQLITE_NOTADB: f"is not a Steelyard store: the file is no SQLite database. It was left as it is. {_CHOOSE}",
-    sqlite3.SQLITE_CORRUPT: "is damaged and was left as it is. Move it away and import your snapshots "
-    "(`steelyard import`), or try `sqlite3 FILE .recover`",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_BUSY: f"is locked by another process for longer than {{patience:g}} s. {_INTACT} Try again when "
     "that process is done",
     sqlite3.SQLITE_LOCKED: f"is locked by another reader in this process. {_INTACT}",
