@@ -9,8 +9,7 @@ from pathlib import Path
 
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import summarise_stored
-from steelyard.audit.judged import ANSWERED
-from steelyard.audit.probes import ProbeMaker
+from steelyard.audit.probes import ANSWERED, ProbeMaker
 from steelyard.engine.sample import Weighing
 from steelyard.records import Attempt, RunHeader, Verdict
 from steelyard.release.criteria import evaluate_criteria
