@@ -125,6 +125,33 @@ def test_a_minimum_n_that_no_run_can_reach_is_caught(tmp_path):
     ]
 
 
+def test_slices_that_can_never_reach_their_n_are_named_unless_they_are_skipped(tmp_path):
+    # oak 2, glass 1 and one without; three repeats of each.
+    cases = [
+        case | ({"category": name} if name else {})
+        for case, name in zip([*CASES, CASES[0] | {"id": "c3"}], ["oak", "oak", "glass", None], strict=True)
+    ]
+    told = "gate 'category.*.average >= 60 % with n >= 6' can never be decided in glass (n 3), (none) (n 3):"
+    told += " it asks for n >= 6; skip small behind it leaves such slices out"
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6") == [told]
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6 skip small") == []
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 3") == []
+    (never,) = gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 7 skip small")
+    assert never.endswith("can never be decided: it asks for n >= 7, and there are at most 6")
+
+
+def gates_of(folder, cases, gate):
+    return audit(write(folder, cases=cases, gates=[gate], repeats=3)).complaints
+
+
+def test_a_component_that_many_cases_say_nothing_of_can_be_too_small(tmp_path):
+    cases = [case | {"expected": case["expected"] | ({"low": None} if case["id"] != "c0" else {})} for case in CASES]
+    score = {"name": {"exact": {"expected": "expected.name"}}}
+    score["low"] = {"number": {"expected": "expected.low"}, "when_unknown": "skip"}
+    suite = write(tmp_path, cases=cases, score=score, answer=JSON, gates=["score.low.average >= 50 % with n >= 2"])
+    assert audit(suite).complaints[-1].endswith("it asks for n >= 2, and there are at most 1")
+
+
 def test_a_run_that_could_never_be_invalid_is_caught(tmp_path):
     result = audit(write(tmp_path, limits={"max_inconclusive": "100 %"}))
     assert any("max_inconclusive" in complaint for complaint in result.complaints)

@@ -145,6 +145,33 @@ class TestEverySlice:
         results = evaluate(["category.*.average >= 0.6 with n >= 2"], summary_of(made))
         assert [each.verdict for each in results] == [Verdict.PASS, Verdict.AMBIGUOUS]
 
+    SMALL = "category.*.average >= 0.6 with n >= 2 skip small"
+
+    def test_small_slices_are_left_out_and_named_where_the_gate_says_so(self) -> None:
+        made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
+        (result,) = evaluate([self.SMALL], summary_of(made))
+        assert (result.metric, result.verdict, result.left_out) == ("category.x.average", Verdict.PASS, "y (n 1)")
+
+    def test_a_gate_that_left_out_every_slice_decides_nothing(self) -> None:
+        made = [Made("a", 0.9, category="x"), Made("c", 0.1, category="y")]
+        (result,) = evaluate([self.SMALL], summary_of(made))
+        assert (result.metric, result.verdict, result.left_out) == ("category.*.average", Verdict.AMBIGUOUS, "")
+        assert result.reason == (
+            "every category is below the n 2 that this gate asks for, and nothing is left: x (n 1), y (n 1)"
+        )
+
+    @pytest.mark.parametrize(("score", "outcome"), [(None, "target_failed"), (0.0, "malformed")])
+    def test_a_slice_that_is_small_for_want_of_answers_is_not_left_out(self, score, outcome) -> None:
+        made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x")]
+        made += [Made("c", 0.9, category="y"), Made("d", score, outcome, category="y")]
+        results = evaluate([self.SMALL], summary_of(made))
+        assert [(each.metric, each.left_out) for each in results] == [
+            ("category.x.average", ""),
+            ("category.y.average", ""),
+        ]
+        # One of two never came, or counts as 0: 45 % is not 60 %.
+        assert results[1].verdict is (Verdict.AMBIGUOUS if score is None else Verdict.FAIL)
+
 
 class TestSumsWithMissingSamples:
     def made(self, found: int, missing: int, n: int = 20) -> list[Made]:

@@ -346,3 +346,19 @@ def summary_of():
     from steelyard.analysis.summary import summarise
 
     return lambda made: summarise(columns(made), suite())
+
+
+def test_small_slices_are_left_out_before_the_others_are_adjusted_for_one_another():
+    # 7 cases show a fall alone (p 0.016), and not as one of four slices: 3 of them have 2 cases each.
+    before, after = categories({"art": 0.2}, n=7)
+    more = [categories({name: 0.0}, n=2) for name in ("books", "glass", "toys")]
+    before, after = (
+        before + [one for made in more for one in made[0]],
+        after + [one for made in more for one in made[1]],
+    )
+    (result,) = held("category.*.average >= release - 3 points with n >= 3 skip small", before, after)
+    assert (result.metric, result.verdict) == ("category.art.average", FAIL)
+    assert result.left_out == "books (n 2), glass (n 2), toys (n 2)"
+    assert results_from(results_data([result])) == (result,)
+    nothing = only("category.*.average >= release - 3 points with n >= 8 skip small", before, after)
+    assert (nothing.verdict, "nothing is left: art (n 7), books (n 2)" in nothing.reason) == (AMBIGUOUS, True)

@@ -125,3 +125,15 @@ def test_a_star_gate_names_the_slice_that_failed() -> None:
 )
 def test_exit_codes(verdict: Verdict | None, code: int) -> None:
     assert exit_code(verdict) == code
+
+
+def test_slices_that_a_gate_left_out_are_named_whatever_the_verdict() -> None:
+    def made(score: float) -> list[Made]:
+        small = [Made("s", 0.0, category="rugs"), Made("t", 0.0, category="lamps")]
+        return small + [Made(f"c{i}", score, category="vases") for i in range(3)]
+
+    gate = "category.*.average >= 60 % with n >= 2 skip small"
+    said = f"{gate}: left out as small: lamps (n 1), rugs (n 1)"
+    assert decision(made(1.0), [gate]).reasons == ("the gate holds", said)
+    failed = decision(made(0.5), [gate])
+    assert (failed.verdict, failed.reasons[-1]) == (Verdict.FAIL, said)

@@ -61,12 +61,12 @@ class Against:
         """The figure that decides unless a gate says otherwise: the pass rate, else the average."""
         return self._figures.primary
 
-    def slices(self, factor: str) -> tuple[list[str], list[str]]:
-        """The groups of a factor that A has, and those that B has."""
+    def slices(self, factor: str) -> tuple[dict[str, int], dict[str, int]]:
+        """The groups of a factor that A has, and those that B has, each with how many samples it holds."""
         found = []
         for run in (self.a, self.b):
-            groups = cut(run.columns, run.suite, 0)
-            found.append(list(groups[factor].names) if factor in groups else [])
+            groups = cut(run.columns, run.suite, 0).get(factor)
+            found.append({} if groups is None else dict(zip(groups.names, map(int, groups.planned), strict=True)))
         return found[0], found[1]
 
     def changes(self, gate: Gate) -> dict[str, MetricChange]:

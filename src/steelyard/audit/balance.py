@@ -88,8 +88,8 @@ def audit(suite: SuiteModel) -> AuditResult:
     )
     result.injections.extend(try_injections(suite, cases))
     if result.injections and not result.injections[0].n:
-        told = "texts that talk to the judge were not tried, since no answer could be made that it would read"
-        result.not_read.append(f"{told}: {result.injections[0].reason}")
+        untried = "texts that talk to the judge were not tried, since no answer could be made that it would read"
+        result.not_read.append(f"{untried}: {result.injections[0].reason}")
     for injection in result.injections:
         result.complaints.extend(f"injection {injection.name}: {told}" for told in injection.broken)
     if suite.judge is not None and (told := unguarded(suite.judge)):

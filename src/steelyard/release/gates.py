@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.analysis.model import Estimate, Slice, Summary
@@ -51,16 +51,40 @@ class Scope:
 
 def results(gate: Gate, scope: Scope) -> list[GateResult]:
     """The results of one gate: one for each slice it speaks of, or a single undecided one when there is none."""
-    found: Sequence[Slice | None] = scope.slices(gate) or [None]
-    return [_result(gate, each, scope.summary, scope.max_inconclusive) for each in found]
+    found = scope.slices(gate)
+    small = small_slices(gate, {each.name: _reachable(gate, each, scope.summary) for each in found})
+    rest: Sequence[Slice | None] = [each for each in found if each.name not in small] or [None]
+    return [_result(gate, each, scope.summary, scope.max_inconclusive, named(small)) for each in rest]
 
 
-def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float) -> GateResult:
+def small_slices(gate: Gate, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Those slices, of these sizes, that a gate which skips small ones leaves out."""
+    return {name: n for name, n in sizes.items() if n < gate.min_n} if gate.skip_small else {}
+
+
+def named(small: Mapping[str, int]) -> str:
+    """Slices with their n: `vases (n 2), rugs (n 1)`."""
+    return ", ".join(f"{name} (n {n})" for name, n in small.items())
+
+
+def all_small(gate: Gate, left_out: str) -> str:
+    """Why a gate that left out every slice decides nothing."""
+    return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, and nothing is left: {left_out}"
+
+
+def _reachable(gate: Gate, found: Slice, summary: Summary) -> int:
+    """The n of a slice had every answer come and been read: one that is small for want of answers is not left out."""
+    unread = found.n_planned - found.outcomes.get("scored", 0)
+    return min(found.n_planned, measure(gate, found, summary).n + unread)
+
+
+def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float, left_out: str) -> GateResult:
     if found is None:
         name = f"{gate.factor}.{gate.slice}.{gate.metric}"
         value = Estimate(None, 0)
         what = f"any {gate.factor}" if gate.slice == EVERY else f"{gate.factor} {gate.slice!r}"
-        verdict, reason = Verdict.AMBIGUOUS, f"no sample of this run has {what}"
+        reason = all_small(gate, left_out) if left_out else f"no sample of this run has {what}"
+        verdict, left_out = Verdict.AMBIGUOUS, ""
     else:
         name = gate.metric if gate.factor is None else f"{gate.factor}.{found.name}.{gate.metric}"
         value = measure(gate, found, summary)
@@ -74,6 +98,7 @@ def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive:
         verdict=verdict,
         reason=reason,
         unit=gate.unit,
+        left_out=left_out,
     )
 
 

@@ -38,6 +38,8 @@ class GateResult:
     baseline: str = ""
     """Of a gate on a baseline, the run behind it: value is the paired difference from it, `value.n` counts cases, and
     the threshold is what it may be."""
+    left_out: str = ""
+    """Of a gate that skips small slices: those that it left out, each with its n."""
 
 
 @dataclass(frozen=True, slots=True)

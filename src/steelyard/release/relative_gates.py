@@ -8,7 +8,7 @@ another (Holm). `for sure` turns the burden of proof round: the gate passes only
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.analysis.against import Against
 from steelyard.analysis.compare_model import MetricChange
@@ -17,7 +17,7 @@ from steelyard.analysis.intervals import t_quantile, t_two_sided
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, holm, least_p
 from steelyard.records import Verdict
-from steelyard.release.gates import shown
+from steelyard.release.gates import all_small, named, shown, small_slices
 from steelyard.release.model import GateResult
 from steelyard.suite.gates import EVERY, Gate
 
@@ -44,13 +44,18 @@ def relative_results(gate: Gate, against: Against) -> list[GateResult]:
     if gate.factor is None:
         return _judged(gate, {gate.metric: changes[""]}, against)
     asked = _asked(gate, changes, against)
+    before, after = against.slices(gate.factor)
+    small = small_slices(gate, {name: max(before.get(name, 0), after.get(name, 0)) for name in asked})
+    if small and len(small) == len(asked):
+        return [undecided(gate, all_small(gate, named(small)), baseline=against.a.header.id)]
+    asked = {name: change for name, change in asked.items() if name not in small}
     found = {f"{gate.factor}.{name}.{gate.metric}": change for name, change in asked.items() if change is not None}
     missing = [
         undecided(gate, _why_missing(gate, name, against), f"{gate.factor}.{name}.{gate.metric}", against.a.header.id)
         for name, change in asked.items()
         if change is None
     ]
-    return _judged(gate, found, against) + missing
+    return [replace(each, left_out=named(small)) for each in _judged(gate, found, against) + missing]
 
 
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:

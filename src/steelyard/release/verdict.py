@@ -54,6 +54,10 @@ def decide(
     else:
         decided = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS))
         reasons = (*decided, *_worse_within_noise(found), *shown)
+    if not broken:
+        reasons += tuple(
+            dict.fromkeys(f"{each.gate}: left out as small: {each.left_out}" for each in found if each.left_out)
+        )
     by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
     return Decision(verdict, (*reasons, *doubts), found, by_variant)
 

@@ -146,6 +146,7 @@ def _gate(gate: GateResult) -> dict[str, Any]:
         "value": _estimate(gate.value),
         "verdict": gate.verdict.value,
         "reason": gate.reason,
+        "left_out": gate.left_out or None,
         "name": gate.name or None,
         "fails": gate.fails or None,
         "secondary": gate.secondary,

@@ -117,7 +117,8 @@ def gate_name(gate: GateResult) -> str:
     if gate.name:
         return f"{gate.name}: {gate.gate}"
     written, _, rest = gate.gate.partition(" ")
-    return f"{gate.metric} {rest}" if "*" in written and rest else gate.gate
+    # What it skips is said once, among the reasons.
+    return f"{gate.metric} {rest.removesuffix(' skip small')}" if "*" in written and rest else gate.gate
 
 
 def sample_name(line: SampleLine | Found, *, repeats: int = 1) -> str:
