@@ -8,8 +8,10 @@ from parts.columns import Made, columns, suite
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
 from steelyard.records import Verdict
-from steelyard.release.gates import evaluate
+from steelyard.release.criteria import evaluate_criteria
+from steelyard.release.gates import Scope, evaluate
 from steelyard.release.model import GateResult
+from steelyard.suite.model import Criterion
 
 
 def summary_of(made: list[Made], **changes: object) -> Summary:
@@ -151,6 +153,12 @@ class TestEverySlice:
         made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
         (result,) = evaluate([self.SMALL], summary_of(made))
         assert (result.metric, result.verdict, result.left_out) == ("category.x.average", Verdict.PASS, "y (n 1)")
+
+    def test_a_criterion_names_what_it_left_out(self) -> None:
+        made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
+        summary = summary_of(made)
+        (result,) = evaluate_criteria([Criterion("kinds", self.SMALL)], Scope(summary, summary.overall, 0.05))
+        assert (result.verdict, result.reason.endswith("; left out as small: y (n 1)")) == (Verdict.PASS, True)
 
     def test_a_gate_that_left_out_every_slice_decides_nothing(self) -> None:
         made = [Made("a", 0.9, category="x"), Made("c", 0.1, category="y")]
