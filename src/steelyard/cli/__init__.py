@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import traceback
 
 import click
 
@@ -38,8 +39,15 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _say("steelyard: the output could not be written: no space left")
         sys.exit(WRONG_USAGE)
-    except SystemExit:
-        raise
+    except SystemExit as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if frame.f_globals["__name__"].startswith("steelyard."):
+            raise
+        # With its exit code a verdict would be made up.
+        from steelyard.user_code import raised_in_words
+
+        _say(f"steelyard: code of the suite ended the process: {raised_in_words(error)}")
+        sys.exit(WRONG_USAGE)
     except BaseException as error:  # noqa: BLE001 - the last line of defence
         _crash(error)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -75,6 +75,7 @@ class Weigher:
         json_shape = "JSON that fits the suite's schema" if self._validator else "a JSON object or array"
         self._shape = json_shape if self._is_json else "a text"
         self.components = tuple((component, placed(component, suite)) for component in suite.components)
+        self._readers = [_reader(component, scorer) for component, scorer in self.components]
         self._pass_at = None if suite.passing is None else round(suite.passing.at_least, _PRECISION)
         self._bands = [(band.name, round(band.at_least, _PRECISION)) for band in suite.bands]
         self._severity = {kind.code: kind.severity for kind in suite.taxonomy}
@@ -137,8 +138,8 @@ class Weigher:
         metrics: dict[str, Mapping[str, Any]] = {}
         certainties: tuple[Certainty, ...] = ()
         earned = weight = 0.0
-        for component, scorer in self.components:
-            reading = _read(component, scorer, answered, case)
+        for (component, scorer), read in zip(self.components, self._readers, strict=True):
+            reading = read(answered, case)
             if reading.misshapen:
                 return self._malformed(text, case, [reading.misshapen], fits=True)
             checks += reading.checks
@@ -185,7 +186,7 @@ class Weigher:
         self, component: Component, scorer: Any, reading: Reading, findings: list[Finding]
     ) -> float:
         """The value as a share of its scale, and its findings added; ValueError for what the suite does not know."""
-        value = float(reading.value or 0.0)
+        value = reading.value or 0.0
         within = component.scale == _FRACTIONS and 0.0 <= value <= 1.0
         share = value if within else _share(value, component.scale)
         for mark in reading.marks:
@@ -318,16 +319,14 @@ class Weigher:
         return None
 
 
-def _read(component: Component, scorer: Any, answered: Answered, case: Case) -> Reading:
+def _reader(component: Component, scorer: Any) -> Callable[[Answered, Case], Reading]:
+    """What the scorer says of an answer; UserCodeError when it breaks."""
     who = f"the scorer of {component.name}"
     if isinstance(scorer, Expectations):
-        reading: Reading = checked_call(who, scorer.weigh, answered, case, returns=object)
-    else:
-        # Steelyard's own scorers keep to their types, which saves the time to look.
-        reading = checked_call(
-            who, scorer.read, answered.answer, case, returns=Reading if is_own(type(scorer)) else object
-        )
-    return reading
+        return lambda answered, case: checked_call(who, scorer.weigh, answered, case, returns=object)
+    # Steelyard's own scorers keep to their types, which saves the time to look.
+    returns = Reading if is_own(type(scorer)) else object
+    return lambda answered, case: checked_call(who, scorer.read, answered.answer, case, returns=returns)
 
 
 def placed(component: Component, suite: SuiteModel) -> Any:
