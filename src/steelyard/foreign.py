@@ -37,6 +37,7 @@ from steelyard.suite.located import Located
 from steelyard.suite.model import SuiteModel, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.survey import survey_cases
+from steelyard.user_code import UserCodeError, checked_call
 from steelyard.weighing import finish
 
 _CHUNK = 500
@@ -129,7 +130,12 @@ def document_of(suite: SuiteModel, store: Store, header: RunHeader) -> Any:
     form = format_of(suite)
     if header.suite_name != suite.name:
         raise UserMistake(f"run {header.id} weighed suite {header.suite_name}, not {suite.name}")
-    return form.write(header, store.samples(header.id))
+    try:
+        return checked_call(
+            f"the format of suite {suite.name}", form.write, header, store.samples(header.id), returns=Any
+        )
+    except UserCodeError as error:
+        raise UserMistake(f"run {header.id} cannot be written: {error}") from error
 
 
 def format_of(suite: SuiteModel) -> SnapshotFormat:
@@ -158,12 +164,14 @@ def _no_number(name: str) -> Any:
 
 def _read(form: SnapshotFormat, document: Any, suite: SuiteModel, path: Path) -> RecordedRun:
     try:
-        recorded = form.read(document)
-    except UserMistake as error:
-        raise SnapshotError(f"{path} is not a snapshot of suite {suite.name}: {error}. Nothing was imported") from error
-    except Exception as error:  # a suite's own code may break in any way
-        told = f"{type(error).__name__}: {error}"
-        raise SnapshotError(f"{path} cannot be read by suite {suite.name}: {told}. Nothing was imported") from error
+        recorded: RecordedRun = checked_call("its format", form.read, document, returns=RecordedRun)
+    except UserCodeError as error:
+        cause = error.__cause__
+        if isinstance(cause, UserMistake):
+            problem = f"is not a snapshot of suite {suite.name}: {cause}"
+        else:
+            problem = f"cannot be read by suite {suite.name}: {error}"
+        raise SnapshotError(f"{path} {problem}. Nothing was imported") from error
     if not recorded.samples:
         raise SnapshotError(f"{path} holds no samples. Nothing was imported")
     cases = {sample.case.id: sample.case for sample in recorded.samples}

@@ -32,7 +32,7 @@ from steelyard.engine.resume import (
     without_owner,
 )
 from steelyard.engine.run import Ending, Engine
-from steelyard.errors import UserMistake
+from steelyard.errors import UNFINISHED, UserMistake
 from steelyard.records import RunHeader, RunState
 from steelyard.release.baseline_gates import KEPT, Reference, held_against, kept
 from steelyard.release.verdict import decide
@@ -101,7 +101,8 @@ def run(
             " add answer: {format: json}, then rescore"
         )
     finished = ending.stopped is None
-    return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
+    with left_open(store, header):
+        return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +150,25 @@ class Begun:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """The run is in the store; a mistake of the user that ends it leaves it open for `--resume`."""
+        """The run is in the store; whatever ends it before its end leaves it open for `--resume`."""
         if self.resumed:
             self.store.update_run(self.header)
         else:
             self.store.create_run(self.header)
-        try:
+        with left_open(self.store, self.header):
             yield
-        except UserMistake:
-            self.store.update_run(without_owner(replace(self.header, state=RunState.INTERRUPTED)))
-            raise
+
+
+@contextlib.contextmanager
+def left_open(store: Store, header: RunHeader) -> Iterator[None]:
+    """Whatever is raised leaves the run open for `--resume`, and is noted to have ended it."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"{UNFINISHED}{header.id}")
+        with contextlib.suppress(Exception):  # a store in trouble must not hide what went wrong
+            store.update_run(without_owner(replace(header, state=RunState.INTERRUPTED)))
+        raise
 
 
 async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, begun: Begun) -> Ending:

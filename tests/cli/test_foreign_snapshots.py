@@ -162,7 +162,10 @@ def test_our_own_snapshot_of_an_imported_run_can_be_imported_elsewhere(run_in, t
         (b"\xff\xfe", "is not a snapshot: it is no JSON text"),
         ("[]", "is not a snapshot of suite numbers: it has no pages"),
         ('{"pages": []}', "holds no samples"),
-        ('{"pages": [{"day": "a"}], "broken": 1}', "cannot be read by suite numbers: KeyError: 'ink'"),
+        (
+            '{"pages": [{"day": "a"}], "broken": 1}',
+            "cannot be read by suite numbers: its format raised KeyError: 'ink' (forms.py:",
+        ),
         (
             '{"pages": [{"day": "a", "number": 1}, {"day": "a", "number": 2}]}',
             "two different cases have the id 'a'",

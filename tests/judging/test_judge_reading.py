@@ -192,7 +192,7 @@ def test_rules_and_evidence_bind_code_too():
         (answer(tone=6), "tone: 6 is not a whole number from 1 to 5"),
         (answer(tone=True), "tone: true is not a whole number"),
         ({"tone": 3, "plot_sense": 3, "harm_flag": False}, "is a required property"),
-        (None, "not an object"),
+        (None, "returned None .NoneType., not a dict"),
         ({}, "tone: it is missing"),
     ],
 )

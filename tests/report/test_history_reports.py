@@ -278,4 +278,16 @@ def test_the_page_holds_the_charts_and_fetches_nothing(page):
     assert page.count("<svg") == 3
     assert "2026-01-" in page.partition("<svg")[2].partition("</svg>")[0]
     assert "default-src &#39;none&#39;" in page
-    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    assert "target: http;" in page
+    assert "http:" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "https:" not in page
+
+
+def test_the_target_of_the_runs_is_shown(store):
+    store.create_run(made_run(0, target={"kind": "chat", "model": "m1"}))
+    assert "target: chat m1" in " ".join(printed(read_history(store, "chairs")).split())
+    store.create_run(made_run(1, target={"kind": "chat", "model": "m2"}))
+    table = runs(read_history(store, "chairs"))
+    assert (table.columns[-1].title, [row[-1] for row in table.rows]) == ("Target", ["chat m2", "chat m1"])
+    assert max(map(len, printed(read_history(store, "chairs")).splitlines())) <= 80
+    assert [run["target"] for run in history_to_json(read_history(store, "chairs"))["runs"]] == ["chat m1", "chat m2"]

@@ -30,6 +30,7 @@ _GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
     help="Follow this figure, as gates name it. May be given more than once. [default: average, pass_rate]",
 )
 @click.option("--by", type=click.Choice(_GROUPINGS), help="Follow it by slice, or how often each finding code occurs.")
+@click.option("--target", metavar="NAME", default="", help="Only runs of this target: its name, or a part of it.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown.")
@@ -40,6 +41,7 @@ def command(
     last: int | None,
     metrics: tuple[str, ...],
     by: str | None,
+    target: str,
     charts: Path | None,
     html: Path | None,
     markdown: Path | None,
@@ -58,7 +60,7 @@ def command(
 
     store = open_store(store_url, create=False)
     try:
-        history = read_history(store, _name(store, suite), Wanted(last, metrics, by or ""))
+        history = read_history(store, _name(store, suite), Wanted(last, metrics, by or "", target))
     finally:
         store.close()
     written = [*_files(history, html, markdown), *(_charts(history, charts) if charts is not None else ())]

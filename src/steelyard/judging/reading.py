@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from steelyard.errors import raised_in_words
 from steelyard.judging.binding import bind_under, rules_that_hold
 from steelyard.judging.complaints import Checked, ComplaintCheck, check_complaints
 from steelyard.judging.default_prompt import default_system
@@ -19,6 +18,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.judge_model import BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 from steelyard.suite.paths import compile_path
+from steelyard.user_code import UserCodeError, checked_call, place_in_words
 
 RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 """A judge that is code: from text, case without labels, and metrics to the fields of the response."""
@@ -162,14 +162,15 @@ class JudgeReader:
         if judge is None:
             raise ValueError(f"the judge {member} is code, and the code was not given")
         case = hidden(about.case, self._judge)
-        try:
-            answer = judge(about.text, case, about.metrics)
-        except Exception as error:  # a suite's own code may break in any way; the scale is broken then
-            raise ValueError(f"the judge {member!r} raised {raised_in_words(error)}") from error
-        parsed = self._parser.check(dict(answer) if isinstance(answer, Mapping) else answer, "strict")
+        answer = checked_call(
+            f"the judge {member!r}", judge, about.text, case, about.metrics, returns=Mapping[str, Any]
+        )
+        parsed = self._parser.check(answer, "strict")
         if parsed.value is None or parsed.rung != "strict":
             problems = "; ".join((*parsed.problems, *parsed.lacking))
-            raise ValueError(f"the judge {member!r} gave an answer that cannot be used: {problems}")
+            raise UserCodeError(
+                f"the judge {member!r} gave an answer that cannot be used: {problems}{place_in_words(judge)}"
+            )
         return self._ballot(member, 0, Mode.RULES, "rules", parsed.value, about, [])
 
     def _ballot(

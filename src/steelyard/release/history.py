@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from steelyard.release.baselines import baselines
 from steelyard.release.gates import measure
 from steelyard.release.history_marks import marks_between, named_change
 from steelyard.release.history_model import History, HistoryMark, HistoryRun, NamedChange, Trend
-from steelyard.release.sound_runs import answers_from, is_partial, is_reading, origin
+from steelyard.release.sound_runs import answers_from, arm_of, is_partial, is_reading, origin, target_name
 from steelyard.store.base import Store
 from steelyard.suite.gates import EVERY, FACTORS, METRICS, Gate, parse_gate
 from steelyard.suite.spelling import listed
@@ -39,11 +40,13 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked of a history: the newest `last` runs, which figures, and one of them by slice or code."""
+    """What is asked of a history: the newest `last` runs, which figures, one of them by slice or code, and of which
+    target, by its name in the table or a part of it."""
 
     last: int | None = None
     metrics: tuple[str, ...] = ()
     by: str = ""
+    target: str = ""
 
 
 def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History:  # noqa: B008 - frozen
@@ -52,6 +55,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     headers = store.runs(suite)
     if not headers:
         raise UserMistake(_no_runs(store, suite))
+    headers = _of_target(headers, wanted.target)
     shown = headers[: wanted.last] if wanted.last else headers
     factors = {factor for factor in (wanted.by, *(gate.factor for gate in asked.values())) if factor in FACTORS}
     reader = _Reader(store, headers, asked, {factor for factor in factors if factor})
@@ -83,6 +87,15 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     )
 
 
+def _of_target(headers: list[RunHeader], name: str) -> list[RunHeader]:
+    names = {header.id: target_name(header) for header in headers}
+    exact = [header for header in headers if not name or names[header.id] == name]
+    found = exact or [header for header in headers if name.casefold() in names[header.id].casefold()]
+    if not found:
+        raise UserMistake(f"no run with a target {name!r}; there are: {listed(sorted(set(names.values())))}")
+    return found
+
+
 def asked_metric(text: str) -> Gate:
     """The figure that a text names as gates do: `average`, `category.art.pass_rate`; UserMistake when it is none."""
     try:
@@ -109,6 +122,8 @@ class _Reader:
         self._by_id = {header.id: header for header in headers}
         # However often answers were weighed, they are one reading: the newest.
         self._newest = {origin(header, self._by_id): header.id for header in reversed(headers) if is_reading(header)}
+        arms = Counter(number for number, _ in set(map(arm_of, headers)))
+        self._apart = {number for number, n in arms.items() if n > 1}
         self.best_band = _highest_band(headers[0])
         self._locks: dict[str, list[str]] = {}
         for lock in baselines(store, headers[0].suite_name):
@@ -132,6 +147,7 @@ class _Reader:
             left_out=self._left_out(header),
             rescored_from=answers_from(header),
             baselines=tuple(self._locks.get(header.id, ())),
+            target=target_name(header),
         )
         return _Read(header, summary, run)
 
@@ -154,6 +170,9 @@ class _Reader:
             return f"suspect: {header.suspect[0]}"
         if is_partial(header):
             return "a part of the suite alone"
+        number, arm = arm_of(header)
+        if number in self._apart:
+            return f"arm {arm} of {number}, whose arms are two systems: --target NAME shows one"
         newest = self._newest[origin(header, self._by_id)]
         return "" if newest == header.id else f"weighed again as {newest}"
 

@@ -34,3 +34,23 @@ def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:
             return earlier
         header = by_id[earlier]
     return header.id
+
+
+def arm_of(header: RunHeader) -> tuple[str, str]:
+    """The A/B or experiment that a run is an arm of, and the arm's name; two empty texts when it is of none."""
+    plan = header.options.get("ab") or header.options.get("experiment") or {}
+    return str(plan.get("id") or plan.get("attempt") or ""), str(plan.get("arm") or "")
+
+
+def target_name(header: RunHeader) -> str:
+    """What was weighed, in a few words: the target's kind and model or place."""
+    target = header.target
+    kind = str(target.get("kind", ""))
+    settings = target.get("settings")
+    described = {**settings, **target} if isinstance(settings, dict) else target
+    for key in ("name", "model", "file", "address", "command", "function"):
+        value = described.get(key)
+        if value and value != kind:
+            words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            return f"{kind} {words}".strip()
+    return kind or "unknown target"

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.analysis.model import SampleLine
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.release.model import GateResult
+from steelyard.release.sound_runs import target_name as target_name
 from steelyard.report import figures
 from steelyard.report.judged_wording import aside_sentence, mode_sentence
 from steelyard.report.model import Report, SampleDetail
@@ -136,20 +137,6 @@ def when(moment: float | None) -> str:
     if not moment:
         return ""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def target_name(header: RunHeader) -> str:
-    """What was weighed, in a few words: the target's kind and model or place."""
-    target = header.target
-    kind = str(target.get("kind", ""))
-    settings = target.get("settings")
-    described = {**settings, **target} if isinstance(settings, dict) else target
-    for key in ("name", "model", "file", "address", "command", "function"):
-        value = described.get(key)
-        if value and value != kind:
-            words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-            return f"{kind} {words}".strip()
-    return kind or "unknown target"
 
 
 def signature_line(header: RunHeader) -> str:

@@ -17,6 +17,7 @@ from steelyard.suite.paths import MISSING, Getter, compile_path, split_path
 from steelyard.suite.problems import Place
 from steelyard.suite.record import Record, Report
 from steelyard.suite.spelling import meant
+from steelyard.user_code import UserCodeError, checked_call
 
 _ENOUGH = 100
 """So many records are looked at for names to suggest."""
@@ -85,12 +86,11 @@ class TruthCheck:
                 asked.met = asked.met or asked.get(case) is not MISSING
             try:
                 self._look(component, case, record, report)
-            except NotImplementedError:
-                component.knows_truth = False
-            except Exception as error:  # noqa: BLE001 - a scorer of a plug-in may raise anything
-                told = f"{type(error).__name__}: {error}"
-                report(record.mistake(f"case {case.id}: the scorer of {component.name} breaks on its truth: {told}"))
-
+            except UserCodeError as error:
+                if isinstance(error.__cause__, NotImplementedError):
+                    component.knows_truth = False
+                else:
+                    report(record.mistake(f"case {case.id}: {error}"))
         self._look_at_labels(case, record, report)
         if self._all_skip and self._nothing_to_weigh(case):
             report(
@@ -116,9 +116,14 @@ class TruthCheck:
             report(record.mistake(f"case {case.id}: {error}", split_path(self._judge.labels)[-1]))
 
     def _look(self, component: _Component, case: Case, record: Record, report: Report) -> None:
-        if component.check is not None and (wrong := component.check(case)):
+        who, scorer = f"the scorer of {component.name}", component.scorer
+        if component.check is not None and (wrong := checked_call(who, component.check, case, returns=str | None)):
             report(_mistake(record, wrong, component.fields))
-        elif component.knows_truth and not component.declared and component.scorer.truth(case) is None:
+        elif (
+            component.knows_truth
+            and not component.declared
+            and checked_call(who, scorer.truth, case, returns=object) is None
+        ):
             component.n_missing += 1
             component.first_missing = component.first_missing or f"{case.id} at {record.place}"
 
