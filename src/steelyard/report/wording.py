@@ -260,13 +260,16 @@ def _load(header: RunHeader) -> str:
 
 
 def times_have_a_part(report: Report) -> bool:
-    """True when times have a part of their own: of a suite that looks at repeats or times, and under an open load."""
+    """True when times have a part of their own: of a suite that looks at repeats or times, under an open load, and
+    where the client was the bottleneck."""
     summary = report.summary
     if summary.latency is None:
         return False
+    if summary.latency.bottleneck:
+        return True
     limits = report.header.suite.get("latency") or {}
-    asked = summary.checks is not None or summary.stability is not None or any(limits.values())
-    return asked or summary.latency.queued is not None
+    asked = summary.checks is not None or summary.stability is not None
+    return asked or bool(limits.get("below") or limits.get("above")) or summary.latency.queued is not None
 
 
 def not_shown(report: Report) -> str:

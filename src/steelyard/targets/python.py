@@ -7,8 +7,10 @@ import contextvars
 import inspect
 import json
 import threading
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -77,16 +79,18 @@ class PythonTarget:
             extra["folder"] = self._folder
         try:
             if self._asynchronous:
-                result = await self._function(ask.case, **extra)
+                result, took = await _awaited(self._function(ask.case, **extra))
             else:
-                result = await _in_thread(lambda: self._function(ask.case, **extra))
+                result, took = await _in_thread(lambda: _timed(lambda: self._function(ask.case, **extra)))
                 if inspect.isawaitable(result):
-                    result = await result
+                    result, waited = await _awaited(result)
+                    took += waited
         except TargetFailure:
             raise
         except (Exception, SystemExit) as error:  # whatever the system raises is its failure
             raise TargetFailure("raised", _told(error), retry=False) from error
-        return reply_from(result, self._place)
+        reply = reply_from(result, self._place)
+        return reply if reply.latency is not None else replace(reply, latency=took)
 
     def identity(self) -> dict[str, Any]:
         """Kind, function, a hash of the file it is written in, and the `model` that its module may name."""
@@ -120,6 +124,17 @@ def reply_from(result: Any, place: str) -> Reply:
     except (TypeError, ValueError, RecursionError) as error:
         message = f"{place} returned a {type(result).__name__} that is neither text nor JSON data: {error}"
         raise TargetFailure("bad_answer", message, retry=False) from None
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result and the seconds it took here, where the function runs: without waiting for a thread or the loop."""
+    began = time.perf_counter()
+    return call(), time.perf_counter() - began
+
+
+async def _awaited(result: Awaitable[Any]) -> tuple[Any, float]:
+    began = time.perf_counter()
+    return await result, time.perf_counter() - began
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:
