@@ -54,7 +54,7 @@ def rejected(tests):
 
 class TestOneRunASide:
     def test_the_same_system_under_correlated_load_is_never_better_or_worse(self):
-        # Tested case by case, 40 to 60 of 100 of these were "beyond noise".
+        # Tested case by case, 32 of 40 of these were better or worse in one of the four figures.
         rng = np.random.default_rng(14)
         for _ in range(20):
             a, b = correlated(rng, 2)
