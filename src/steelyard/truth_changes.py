@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from steelyard.analysis.sound_runs import is_partial
 from steelyard.errors import SteelyardError, UserMistake
 from steelyard.records import RunHeader, RunState
-from steelyard.release.sound_runs import is_partial
 from steelyard.store.base import Store
 from steelyard.suite.case import digest
 from steelyard.suite.chosen_judge import judged_as_then

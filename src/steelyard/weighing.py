@@ -185,7 +185,8 @@ def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
 def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
     """What is kept of how it went beside the samples: what warm-up and load came to, and that the system was gone."""
     told = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
-    kept: dict[str, Any] = {"load": load | {name: n for name, n in told.items() if n}}
+    lag = {} if ending.loop_lag is None else {"loop_lag": round(ending.loop_lag, 6)}
+    kept: dict[str, Any] = {"load": load | {name: n for name, n in told.items() if n} | lag}
     return kept if ending.broken is None else kept | {"broken": ending.broken}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from parts.columns import Made, suite
-from parts.compared import compared
+from parts.compared import ONE_AB, compared
 from steelyard.analysis.compare import compare
 from steelyard.analysis.compare_model import MetricChange, Moved, Part, Standing, Why
 from steelyard.analysis.compared_figures import verdict_of
@@ -114,9 +114,10 @@ def test_another_judge_hinders_the_verdict_unless_it_is_asked_for_anyway():
 
 
 def test_a_hindered_verdict_says_nothing_against_the_clock():
-    a = compared([Made(f"c{i}", 0.5, latency=1.0 + i / 100) for i in range(20)])
-    b = compared([Made(f"c{i}", 0.5, latency=2.0 + i / 90) for i in range(20)], signature={"scorers": "s2"})
-    assert metric(compare(a, b), "latency.mean").verdict is Moved.WORSE
+    a = compared([Made(f"c{i}", 0.5, latency=1.0 + i / 100) for i in range(20)], options=ONE_AB)
+    b = [Made(f"c{i}", 0.5, latency=2.0 + i / 90) for i in range(20)]
+    found = compare(a, compared(b, signature={"scorers": "s2"}, options=ONE_AB))
+    assert metric(found, "latency.mean").verdict is Moved.WORSE
 
 
 @pytest.mark.parametrize("part", ["scorers", "rules", "judge"])
@@ -453,7 +454,7 @@ def test_the_same_scores_are_not_all_that_there_is():
 
 def test_being_slower_is_no_other_quality():
     a, b = ([Made(f"c{k}", 1.0, latency=seconds + k / 100) for k in range(20)] for seconds in (1.0, 3.0))
-    found = compare(compared(a), compared(b, id="made-2"))
+    found = compare(compared(a, options=ONE_AB), compared(b, id="made-2", options=ONE_AB))
     assert next(each for each in found.metrics if each.name == "latency.mean").verdict is Moved.WORSE
     assert found.headline.sentence.endswith(", the same in every pair")
 

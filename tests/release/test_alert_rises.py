@@ -70,6 +70,18 @@ def test_a_rise_among_runs_that_lie_far_apart_is_noise():
     assert found.state is State.GONE
 
 
+@pytest.mark.parametrize("rule", ["latency_rise", {"regression": {"metric": "latency.p95"}}])
+def test_two_earlier_runs_do_not_tell_how_far_runs_lie_apart(rule):
+    assert reading(rule, run(1, 1.0), run(2, 1.0), run(3, 2.0), min_runs=2).state is State.UNKNOWN
+
+
+@pytest.mark.parametrize("rule", ["latency_rise", {"regression": {"metric": "latency.p95"}}])
+def test_a_rise_of_less_than_5_ms_does_not_matter(rule):
+    runs = [run(k, 0.004 + k / 100_000) for k in (1, 2, 3, 4)]
+    assert reading(rule, *runs, run(5, 0.0085)).state is State.GONE
+    assert reading(rule, *runs, run(5, 0.0095)).state is State.THERE
+
+
 def test_a_fall_is_none():
     found = reading("latency_rise", run(1, 1.0), run(2, 1.01), run(3, 0.99), run(4, 1.0), run(5, 0.2))
     assert found.state is State.GONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parts.histories import DAY, JAN_1, made_run
+from parts.histories import DAY, JAN_1, made_run, summary
 from parts.small_suite import write_suite
 from steelyard import weighing
 from steelyard.errors import UserMistake
@@ -119,6 +119,18 @@ def test_a_change_of_level_is_put_down_to_what_changed_in_the_same_run(history):
         "average fell on 2026-01-09 from 85.0 % to 75.0 % (mean of 8 runs before, 8 after"
     )
     assert change.sentence.endswith("when the model (m1 -> m2) changed")
+
+
+@pytest.mark.parametrize(("slower", "named"), [(0.002, 0), (0.02, 1)])
+def test_a_level_of_latency_that_changed_by_less_than_matters_is_not_named(history, slower, named):
+    def run(number, seconds):
+        told = summary(0.85)
+        told["overall"]["latency"] = {"p50": {"value": seconds, "n": 50}}
+        return made_run(number, summary=told)
+
+    runs = [run(k, 0.1 + k % 2 / 10_000 + (slower if k >= 8 else 0.0)) for k in range(16)]
+    (trend,) = history(runs, metrics=("latency.p50",)).trends
+    assert len(trend.changes) == named
 
 
 def test_a_change_of_level_with_nothing_else_changed_says_so(history):

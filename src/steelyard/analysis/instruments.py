@@ -188,7 +188,7 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     before, after = (", ".join(name or NONE for name in run.suite.get("variants") or ()) for run in (a, b))
     if before != after:
         yield InstrumentChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
-    yield from _loads(a, b)
+    yield from loads(a, b)
     before, after = (run.header.version for run in (a, b))
     if before != after:
         told = f"made with different versions of Steelyard: {before or 'unknown'} and {after or 'unknown'}"
@@ -199,7 +199,7 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
             yield InstrumentChange("state", Part.NOTED, told)
 
 
-def _loads(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def loads(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     """Says when calls were made in another way; runs of before loads were kept, and recorded answers, have none."""
     loads = [run.header.options.get("load") or {} for run in (a, b)]
     if not all(loads) or all(loads[0].get(key) == loads[1].get(key) for key in _OF_A_LOAD):

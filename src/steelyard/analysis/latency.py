@@ -21,6 +21,8 @@ from steelyard.analysis.pieces import Array
 from steelyard.analysis.table import Table
 from steelyard.suite.latency import time_in_words
 
+_LATE, _LATE_SHARE = 0.005, 0.1
+"""An event loop that is later than this, and than this share of the median, makes the client the bottleneck."""
 _TOO_FAST = "looks short-circuited or cached"
 _TOO_SLOW = "looks like loading or a queue"
 
@@ -58,6 +60,16 @@ def _whole(overall: Slice) -> Spread:
     found = overall.latency
     values = {name: found[name].value for name in ("mean", "min", "max", "p50", "p95", "p99")}
     return Spread(found["p50"].n, **values)
+
+
+def bottleneck(median: float | None, loop_lag: float | None) -> str:
+    """That the client was the slow one, when its event loop was late by much of the median; "" otherwise."""
+    if loop_lag is None or median is None or loop_lag < max(_LATE, _LATE_SHARE * median):
+        return ""
+    return (
+        f"the client was the bottleneck: its event loop was {time_in_words(loop_lag, 2)} late on average, so times may"
+        " be too long; ask fewer at a time, or from a machine with less to do"
+    )
 
 
 def spread_of(values: Array) -> Spread:

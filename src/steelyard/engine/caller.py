@@ -148,9 +148,12 @@ class _Stopwatch:
         return True
 
     def seconds(self, told: float | None = None) -> float:
-        """How long the last try took, or was told to take; from when the call was due, if it was."""
-        took = time.perf_counter() - self._sent if told is None else told
-        return took if self._due is None else took + max(0.0, self._sent - self._due)
+        """How long the last try took, or was told to take; from when the call was due, if it was: then waiting inside
+        this process counts."""
+        took = time.perf_counter() - self._sent
+        if self._due is None:
+            return took if told is None else told
+        return max(took, told or 0.0) + max(0.0, self._sent - self._due)
 
 
 class Caller(Patience):

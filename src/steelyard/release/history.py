@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from steelyard.analysis.by_run import smallest_that_matters
 from steelyard.analysis.change_points import METHOD, Series, find_change_points
 from steelyard.analysis.model import Estimate, Summary
+from steelyard.analysis.sound_runs import answers_from, arm_of, is_partial, is_reading, origin, target_name
 from steelyard.analysis.stored import summarise_stored
 from steelyard.analysis.stored_summary import stored_summary
 from steelyard.errors import UserMistake
@@ -17,7 +19,6 @@ from steelyard.release.baselines import baselines
 from steelyard.release.gates import measure
 from steelyard.release.history_marks import marks_between, named_change
 from steelyard.release.history_model import History, HistoryMark, HistoryRun, NamedChange, Trend
-from steelyard.release.sound_runs import answers_from, arm_of, is_partial, is_reading, origin, target_name
 from steelyard.store.base import Store
 from steelyard.suite.gates import EVERY, FACTORS, METRICS, Gate, parse_gate
 from steelyard.suite.spelling import listed
@@ -272,6 +273,9 @@ def _named_changes(
     for point in find_change_points(series):
         known = places[point.series]
         at, previous = known[point.at], known[point.at - 1]
+        unit, by = by_metric[point.series].unit, abs(point.after - point.before)
+        if unit in ("s", "cost") and by <= smallest_that_matters(runs[at].header.suite, unit, point.before):
+            continue
         here = [mark for mark in marks if previous < mark.at <= at]
         run = runs[at].run
         found[point.series].append(named_change(point, by_metric[point.series], here, at, run))

@@ -27,6 +27,7 @@ SIGNS = {
     Moved.CHANGED.value: "◆",
     Moved.CANNOT_TELL.value: "?",
     Moved.SAME.value: "=",
+    Moved.NOT_TESTED.value: "–",
 }
 """So that nothing is told by colour alone."""
 MEANINGS = {Part.SCALE: "hinders a verdict", Part.SUBJECT: "is compared", Part.NOTED: "noted"}

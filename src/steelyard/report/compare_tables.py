@@ -59,7 +59,8 @@ def beside(comparison: Comparison, limit: int) -> Table:
 def spending(comparison: Comparison, limit: int) -> Table:
     """Latency, tokens and cost, a sample each."""
     changes = [change for change in comparison.metrics if change.group in _SPENT]
-    return _figures("Latency and cost, a sample", changes, limit, adjusted=_WITH_FIGURES)
+    reasons = [f"latency and cost: {each.test}" for each in changes if each.verdict is Moved.NOT_TESTED]
+    return _figures("Latency and cost, a sample", changes, limit, "; ".join(dict.fromkeys(reasons)), _WITH_FIGURES)
 
 
 def _figures(
@@ -83,7 +84,7 @@ def _what_moved_first(changes: list[MetricChange], limit: int) -> list[MetricCha
     return [*changes[:2], *beyond_noise, *(one for one in others if one.verdict not in moved)]
 
 
-_ORDER = (Moved.WORSE, Moved.BETTER, Moved.CHANGED, Moved.CANNOT_TELL, Moved.SAME)
+_ORDER = (Moved.WORSE, Moved.BETTER, Moved.CHANGED, Moved.CANNOT_TELL, Moved.NOT_TESTED, Moved.SAME)
 _COLUMNS = (
     Column("A"),
     Column("B"),

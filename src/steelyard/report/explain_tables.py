@@ -46,11 +46,12 @@ def facts(found: Explanation) -> Facts:
 def pair_facts(found: PairExplanation) -> Facts:
     """The same of a comparison."""
     change = found.change
+    over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {compare_figures.base(change)}"
     return [
         ("formula", found.formula),
         ("with A", inputs(found.a)),
         ("with B", inputs(found.b)),
-        ("n", f"{change.a.n:,} {found.of} of {change.difference.n:,} cases; {change.a.n_missing:,} missing"),
+        ("n", f"{change.a.n:,} {found.of} of {over}; {change.a.n_missing:,} missing"),
         ("counts", found.how),
         ("difference", f"{compare_figures.difference(change)} {compare_figures.interval(change)}"),
         ("p", _tested(change)),

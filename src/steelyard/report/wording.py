@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
+from steelyard.analysis.sound_runs import target_name as target_name
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.release.model import GateResult
-from steelyard.release.sound_runs import target_name as target_name
 from steelyard.report import figures
 from steelyard.report.judged_wording import aside_sentence, mode_sentence
 from steelyard.report.model import Report, SampleDetail
@@ -248,13 +248,16 @@ def _load(header: RunHeader) -> str:
 
 
 def times_have_a_part(report: Report) -> bool:
-    """True when times have a part of their own: of a suite that looks at repeats or times, and under an open load."""
+    """True when times have a part of their own: of a suite that looks at repeats or times, under an open load, and
+    where the client was the bottleneck."""
     summary = report.summary
     if summary.latency is None:
         return False
+    if summary.latency.bottleneck:
+        return True
     limits = report.header.suite.get("latency") or {}
-    asked = summary.checks is not None or summary.stability is not None or any(limits.values())
-    return asked or summary.latency.queued is not None
+    asked = summary.checks is not None or summary.stability is not None
+    return asked or bool(limits.get("below") or limits.get("above")) or summary.latency.queued is not None
 
 
 def not_shown(report: Report) -> str:

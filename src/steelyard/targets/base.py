@@ -43,7 +43,8 @@ class Reply:
     cost: float | None = None
     model: str | None = None
     latency: float | None = None
-    """Seconds, when the target knows better than the engine's clock (recorded answers do)."""
+    """Seconds of the system's own work, when the target knows better than the engine's clock, which also counts waits
+    inside this process."""
     first_byte: float | None = None
     """Seconds from sending the question to the first byte of the answer's body; None when the target cannot tell."""
     cut_off: bool = False

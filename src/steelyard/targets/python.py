@@ -7,7 +7,9 @@ import contextvars
 import inspect
 import json
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, WithJsonSchema, field_serializer, field_validator
@@ -76,14 +78,16 @@ class PythonTarget:
             extra["folder"] = self._folder
         try:
             if self._asynchronous:
-                result = await self._function(ask.case, **extra)
+                result, took = await _awaited(self._function(ask.case, **extra))
             else:
-                result = await _in_thread(lambda: self._function(ask.case, **extra))
+                result, took = await _in_thread(lambda: _timed(lambda: self._function(ask.case, **extra)))
                 if inspect.isawaitable(result):
-                    result = await result
+                    result, waited = await _awaited(result)
+                    took += waited
         except BaseException as error:  # noqa: BLE001 - whatever the system raises is its failure
             raise failure_of(error, self._function) from None
-        return reply_from(result, self._function)
+        reply = reply_from(result, self._function)
+        return reply if reply.latency is not None else replace(reply, latency=took)
 
     def identity(self) -> dict[str, Any]:
         """Kind, function, a hash of the file it is written in, and the `model` that its module may name."""
@@ -125,6 +129,17 @@ def _number(value: Any) -> float | int:
     if found is None:
         raise TypeError(f"it holds {in_one_line(value)} ({type(value).__name__})")
     return found
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result and the seconds it took here, where the function runs: without waiting for a thread or the loop."""
+    began = time.perf_counter()
+    return call(), time.perf_counter() - began
+
+
+async def _awaited(result: Awaitable[Any]) -> tuple[Any, float]:
+    began = time.perf_counter()
+    return await result, time.perf_counter() - began
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:

@@ -1,8 +1,11 @@
-"""Which runs are readings of their whole suite, and whose answers they hold."""
+"""Which runs are readings of their whole suite, whose answers they hold, and which are runs of the same system."""
 
 from __future__ import annotations
 
 from steelyard.records import RunHeader, RunState, Verdict
+
+_LOAD = ("rate", "concurrency", "requests_per_second")
+_SELECTION = ("only", "limit")
 
 
 def is_reading(header: RunHeader) -> bool:
@@ -54,3 +57,15 @@ def target_name(header: RunHeader) -> str:
             words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
             return f"{kind} {words}".strip()
     return kind or "unknown target"
+
+
+def same_load(one: RunHeader, other: RunHeader) -> bool:
+    """Whether two runs asked as often and as much at once, without which latencies cannot be compared."""
+    loads = [each.options.get("load") or {} for each in (one, other)]
+    return all(loads[0].get(name) == loads[1].get(name) for name in _LOAD)
+
+
+def same_system(one: RunHeader, other: RunHeader) -> bool:
+    """Whether two runs asked the same system the same questions in the same way: same signature, load and samples."""
+    asked = [[each.signature, each.n_planned, *map(each.options.get, _SELECTION)] for each in (one, other)]
+    return asked[0] == asked[1] and same_load(one, other)
