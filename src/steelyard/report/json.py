@@ -149,6 +149,7 @@ def _gate(gate: GateResult) -> dict[str, Any]:
         "name": gate.name or None,
         "fails": gate.fails or None,
         "secondary": gate.secondary,
+        "left_out": gate.left_out,
         "about": gate.about,
     }
 
