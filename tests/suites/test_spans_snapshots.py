@@ -163,24 +163,26 @@ def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path)
         {"promptId": "five", **bare, "judgeResult": {"scores": scores, "totalScore": 19}},
         {"promptId": "total", **bare, "judgeResult": {"totalScore": 18}},
         {"promptId": "score", "score": 13, "spanCount": 20},
-        summary={"avgScore": 16.67, "avgSpanCount": 27.33, "errorCount": 0},
+        {"promptId": "stripped", "spans": [], "spanCount": 18, "judgeResult": judged((2, 2, 2, 2, 2)), "error": None},
+        summary={"avgScore": 15, "avgSpanCount": 25, "errorCount": 0},
     )
     found = brought_in(document, suite, store, tmp_path)
     samples = samples_of(found, store)
-    # Of a total of 25 with a lowest of 5: 14, 13 and 8 of 20.
+    # Of a total of 25 with a lowest of 5: 14, 13, 8 and 5 of 20.
     assert [(one.outcome, one.score, one.passed) for one in samples] == [
         (Outcome.SCORED, 0.7, True),
         (Outcome.SCORED, 0.65, True),
         (Outcome.SCORED, 0.4, False),
+        (Outcome.SCORED, 0.25, False),
     ]
     assert {one.name: one.value for one in samples[0].scores} == {name: float(n) for name, n in scores.items()}
-    assert [one.mode for one in samples] == [Mode.BASIC] * 3
+    assert [one.mode for one in samples] == [Mode.BASIC] * 4
     assert (found.differences, found.lacking[0]) == (
         (),
-        "3 of 3 records hold no answer: the scores of their judge stand as they are",
+        "4 of 4 records hold no answer: the scores of their judge stand as they are",
     )
     average = found.header.summary["overall"]["average"]
-    assert (average["value"], average["n"]) == (pytest.approx(0.5833, abs=1e-4), 3)
+    assert (average["value"], average["n"]) == (pytest.approx(0.5), 4)
     build_report(store, found.header)
     export_foreign(suite, store, found.header, tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text()) == document

@@ -73,8 +73,8 @@ def _has_truth(component: Component, case: Case) -> bool:
 
 
 def _codes(component: Component) -> set[str]:
-    given = getattr(component.scorer, "fault_codes", dict)()
-    return {component.code or component.name.upper(), *given}
+    named = getattr(component.scorer, "fault_codes", None)
+    return {component.code or component.name.upper(), *(named() if named else ())}
 
 
 class TruthCheck:

@@ -84,6 +84,12 @@ def _samples(results: Sequence[dict[str, Any]]) -> list[RecordedSample]:
     return samples
 
 
+def _holds_spans(result: Mapping[str, Any]) -> bool:
+    """Whether the spans were kept; a list that is empty though some were counted does not hold them."""
+    spans = result.get("spans")
+    return isinstance(spans, list) and bool(spans or not result.get("spanCount"))
+
+
 def _name(result: Mapping[str, Any], at: int) -> str:
     return str(result.get("promptId") or f"prompt-{at + 1}")
 
@@ -91,7 +97,7 @@ def _name(result: Mapping[str, Any], at: int) -> str:
 def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
     judged, latency, error = _judged(result), result.get("latencyMs"), result.get("error")
     why_failed = _judge_failure(judged)
-    answered = error is None and isinstance(result.get("spans"), list)
+    answered = error is None and _holds_spans(result)
     # Of a record without the five scores, its total is all there is.
     total = None if why_failed or error is not None or judged.get("scores") else total_of(judged)
     answer = {name: result[name] for name in _ANSWERED if name in result}
@@ -169,9 +175,11 @@ def _reply(sample: Sample) -> dict[str, Any] | None:
     nearest = min(ballots, key=lambda one: sum(abs(one.bound[name] - judgement.bound[name]) for name in one.bound))
     scores = dict(judgement.bound)
     # Of a basic reading nothing else was checked.
-    said = {} if judgement.mode == "basic" else dict(nearest.reply)
-    given = said.get("categoryScores") if isinstance(said.get("categoryScores"), dict) else {}
-    said["categoryScores"] = {name: _scored(given.get(name)) for name in categories()}
+    believed = ("notes",) if judgement.mode == "basic" else nearest.reply
+    said = {name: nearest.reply[name] for name in believed if name in nearest.reply}
+    given = said.get("categoryScores")
+    of = given if isinstance(given, dict) else {}
+    said["categoryScores"] = {name: _scored(of.get(name)) for name in categories()}
     return {**said, "scores": scores, "totalScore": sum(scores.values())}
 
 
@@ -196,7 +204,7 @@ def evaluated(result: Mapping[str, Any]) -> Evaluated:
         latency=latency if isinstance(latency, (int, float)) else None,
         meta=result["meta"] if isinstance(result.get("meta"), dict) else {},
         sections=sections if isinstance(sections, dict) else metadata(prompt, listed)["sections"],
-        span_count=count if not isinstance(spans, list) and isinstance(count, int) else None,
+        span_count=count if isinstance(count, int) and not _holds_spans(result) else None,
     )
 
 

@@ -104,15 +104,13 @@ def records(one: Evaluated, name: str) -> list[Mapping[str, Any]]:
     found = reply.get(name, reply.get(_FIRST_NAMES.get(name, "")))
     listed = found if isinstance(found, list) else []
     written = [{"text": record} if isinstance(record, str) else record for record in listed]
-    pointed: set[int] = set()
-    kept: list[Mapping[str, Any]] = []
-    for record in written:
-        index = record.get("spanIndex") if isinstance(record, Mapping) else None
-        is_index = isinstance(index, int) and not isinstance(index, bool)
-        if isinstance(record, Mapping) and not (is_index and index in pointed):
-            kept.append({"text": "", **record})
-            pointed |= {index} if is_index else set()
-    return kept
+    named = [{"text": "", **record} for record in written if isinstance(record, Mapping)]
+    first: dict[Any, Mapping[str, Any]] = {}
+    for at, record in enumerate(named):
+        index = record.get("spanIndex")
+        # Those that point to no span are each on their own.
+        first.setdefault(index if type(index) is int else (at,), record)
+    return list(first.values())
 
 
 def total_of(reply: Mapping[str, Any]) -> float | None:
