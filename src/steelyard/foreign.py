@@ -89,8 +89,8 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         yield f"{checked} of {len(samples)} records hold no answer: what they say came of its checks stands as it is"
     scored = sum(_is_scored(sample) for sample in samples)
     if scored:
-        yield f"{scored} of {len(samples)} records hold no answer: the scores of their judge stand as they are"
-    silent = sum(sample.answer is None for sample in samples) - checked - scored
+        yield f"{scored} of {len(samples)} records hold a score and not what it was given for: it stands as it is"
+    silent = sum(sample.answer is None and not _is_scored(sample) for sample in samples) - checked
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
     unjudged = [one for one in samples if one.answer is not None and one.reply is None]
@@ -113,8 +113,9 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
 
 
 def _is_scored(one: RecordedSample) -> bool:
-    """Whether no answer was kept, but what its judge gave it."""
-    return one.answer is None and one.checks is None and not one.failure and one.reply is not None
+    """Whether the answer, or its scores one by one, were not kept, but what its judge gave it was."""
+    partial = one.answer is None or one.score is not None
+    return partial and one.checks is None and not one.failure and one.reply is not None
 
 
 def _known(store: Store, run_id: str) -> RunHeader | None:
@@ -271,7 +272,7 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tup
         if one.checks is not None and one.answer is None:
             sample = checked_sample(suite, one, seen[one.case.id], created_at)
         elif reader is not None and _is_scored(one):
-            judgement = reader.recorded_alone(one.reply or {}, has_total=one.score is not None)
+            judgement = reader.recorded_alone(one.reply or {}, only_total=one.score is not None)
             sample = scored_sample(weigher, judgement, one, seen[one.case.id], created_at)
         else:
             sample = _sample(weigher, reader, one, seen[one.case.id], created_at)

@@ -50,7 +50,7 @@ def scored_sample(
         case_id=one.case.id,
         variant="",
         repeat=repeat,
-        attempt=Attempt(latency=one.latency or 0.0, started_at=created_at),
+        attempt=Attempt(text=one.answer, latency=one.latency or 0.0, started_at=created_at),
         outcome=weighed.outcome,
         score=weighed.score if weighed.outcome.conclusive else None,
         passed=weighed.passed,

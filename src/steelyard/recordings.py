@@ -17,7 +17,7 @@ class RecordedSample:
     case: Case
     answer: str | None = None
     """The answer as the suite reads it; None when there was none, and `failure` says why, or when only what its judge
-    said of it was kept: then that stands as it is."""
+    said of it was kept: then that stands as it is, a basic reading."""
     failure: str = ""
     latency: float | None = None
     """Seconds; None when the recording does not say."""

@@ -161,10 +161,10 @@ def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path)
     bare = {"input": "fox", "spanCount": 31, "error": None}
     document = snapshot(
         {"promptId": "five", **bare, "judgeResult": {"scores": scores, "totalScore": 19}},
-        {"promptId": "total", **bare, "judgeResult": {"totalScore": 18}},
+        {"promptId": "total", **bare, "judgeResult": {"totalScore": 18}, "spans": SPANS, "spanCount": 31},
         {"promptId": "score", "score": 13, "spanCount": 20},
         {"promptId": "stripped", "spans": [], "spanCount": 18, "judgeResult": judged((2, 2, 2, 2, 2)), "error": None},
-        summary={"avgScore": 15, "avgSpanCount": 25, "errorCount": 0},
+        summary={"avgScore": 15, "avgSpanCount": 18.75, "errorCount": 0},
     )
     found = brought_in(document, suite, store, tmp_path)
     samples = samples_of(found, store)
@@ -179,7 +179,7 @@ def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path)
     assert [one.mode for one in samples] == [Mode.BASIC] * 4
     assert (found.differences, found.lacking[0]) == (
         (),
-        "4 of 4 records hold no answer: the scores of their judge stand as they are",
+        "4 of 4 records hold a score and not what it was given for: it stands as it is",
     )
     average = found.header.summary["overall"]["average"]
     assert (average["value"], average["n"]) == (pytest.approx(0.5), 4)

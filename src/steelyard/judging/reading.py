@@ -110,22 +110,19 @@ class JudgeReader:
                 ballot = replace(ballot, told="; ".join(parsed.lacking)[:_LONGEST_TOLD])
         return self._come_to([ballot], metrics, ())
 
-    def recorded_alone(self, reply: Mapping[str, Any], *, has_total: bool) -> Judgement:
-        """What a recorded reply comes to when what it judged was not kept: no rule or check can look at it.
-
-        With a total alone it is a judgement without dimensions.
-        """
-        member, told = self._judge.members[0].name, "what it judged was not recorded"
-        if has_total:
-            told = f"only a total was recorded, and {told}"
-            ballot = Ballot(member, 0, Mode.BASIC, "recorded", reply=reply, told=told)
+    def recorded_alone(self, reply: Mapping[str, Any], *, only_total: bool) -> Judgement:
+        """What a recorded reply comes to that no rule or check can look at: what it judged was not kept, or there is
+        no more than a total, which makes a judgement without dimensions."""
+        member = self._judge.members[0].name
+        if only_total:
+            ballot = Ballot(member, 0, Mode.BASIC, "recorded", reply=reply, told="only a total was recorded")
             return Judgement(Mode.BASIC, (ballot,))
         parsed = self._parser.check(dict(reply), "recorded")
         if parsed.value is None:
-            told = "; ".join(parsed.problems)[:_LONGEST_TOLD]
-            return Judgement(None, (Ballot(member, 0, None, "failed", told=told),), told=told)
-        raw = self._scores(parsed.value)
-        ballot = Ballot(member, 0, Mode.BASIC, "recorded", raw=raw, bound=raw, reply=parsed.value, told=told)
+            ballot = Ballot(member, 0, None, "failed", told="; ".join(parsed.problems)[:_LONGEST_TOLD])
+        else:
+            raw, reason = self._scores(parsed.value), "what it judged was not recorded"
+            ballot = Ballot(member, 0, Mode.BASIC, "recorded", raw=raw, bound=raw, reply=parsed.value, told=reason)
         return self._come_to([ballot], {}, ())
 
     def _scores(self, reply: Mapping[str, Any]) -> dict[str, float | bool]:

@@ -39,8 +39,8 @@ def aside_sentence(report: Report) -> str:
     judged = [each.judgement for each in report.details if each.judgement]
     if described_judge(report.header).get("mode") == Mode.BASIC:
         problem = next((ballot.told for each in judged for ballot in each.ballots if ballot.told), "")
-        told = f": {clipped(problem, _LONGEST_PROBLEM)}" if problem else ""
-        return f"basic: of the judge's answers no more than the scores could be read{told}"
+        detail = f": {clipped(problem, _LONGEST_PROBLEM)}" if problem else ""
+        return f"basic: of the judge's answers no more than the scores could be read{detail}"
     why = [each.aside_why for each in judged if each.aside]
     if not why:
         return ""

@@ -242,8 +242,8 @@ class MatchSpans(Scorer):
         spans = self.placed(items, self.expected, text)
         wrong = {span.index: span.why for span in spans.lost}
         wrong |= {span.index: span.misplaced or self._wrong_role(span.role) for span in spans.placed}
-        told = [f"{self.expected.place_of(index)}: {why}" for index, why in sorted(wrong.items()) if why]
-        return "; ".join(told) or self._told_twice(spans)
+        problems = [f"{self.expected.place_of(index)}: {why}" for index, why in sorted(wrong.items()) if why]
+        return "; ".join(problems) or self._told_twice(spans)
 
     def _wrong_role(self, role: str) -> str:
         if self.expected.role is not None and not role:

@@ -37,7 +37,8 @@ def wrong_totals(named: Iterable[tuple[str, Evaluated]]) -> Iterator[str]:
     """Every record whose total is not what its scores add up to."""
     for name, one in named:
         reply = one.reply or {}
-        if (stored := reply.get("totalScore")) is not None and stored != (total := total_of(reply)):
+        stored, total = reply.get("totalScore"), total_of(reply)
+        if stored is not None and not _same("totalScore", stored, total):
             yield f"{name}: totalScore {stored}, its scores add up to {_told(total)}"
 
 

@@ -176,11 +176,11 @@ def _reply(sample: Sample) -> dict[str, Any] | None:
     scores = dict(judgement.bound)
     # Of a basic reading nothing else was checked.
     believed = ("notes",) if judgement.mode == "basic" else nearest.reply
-    said = {name: nearest.reply[name] for name in believed if name in nearest.reply}
-    given = said.get("categoryScores")
-    of = given if isinstance(given, dict) else {}
-    said["categoryScores"] = {name: _scored(of.get(name)) for name in categories()}
-    return {**said, "scores": scores, "totalScore": sum(scores.values())}
+    reply = {name: nearest.reply[name] for name in believed if name in nearest.reply}
+    given = reply.get("categoryScores")
+    by_category = given if isinstance(given, dict) else {}
+    reply["categoryScores"] = {name: _scored(by_category.get(name)) for name in categories()}
+    return {**reply, "scores": scores, "totalScore": sum(scores.values())}
 
 
 def _scored(category: Any) -> dict[str, float | None]:
