@@ -19,9 +19,9 @@ from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UserMistake
 from steelyard.importing import find_callable, place_of
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
-from steelyard.recorded_checks import checked_sample
+from steelyard.recorded_checks import checked_sample, scored_sample
 from steelyard.recordings import RecordedRun, RecordedSample, SnapshotFormat
-from steelyard.records import Attempt, Failure, Mode, RunHeader, RunState, Sample
+from steelyard.records import Attempt, Failure, RunHeader, RunState, Sample
 from steelyard.report.safe_text import clipped
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
@@ -37,6 +37,7 @@ from steelyard.suite.located import Located
 from steelyard.suite.model import SuiteModel, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.survey import survey_cases
+from steelyard.suite.truths import without_truth
 from steelyard.user_code import UserCodeError, checked_call
 from steelyard.weighing import finish
 
@@ -74,7 +75,6 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     if known is not None and known.state is RunState.ENDED:
         return Imported(known, measured.differences, measured.notes, is_new=False, lacking=lacking)
     samples, cases = _weighed(suite, measured, header.created_at)
-    header = _in_main_mode(header, samples)
     if known is None:
         store.create_run(header)
     return Imported(
@@ -88,7 +88,10 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
     checked = sum(sample.answer is None and sample.checks is not None for sample in samples)
     if checked:
         yield f"{checked} of {len(samples)} records hold no answer: what they say came of its checks stands as it is"
-    silent = sum(sample.answer is None for sample in samples) - checked
+    scored = sum(_is_scored(sample) for sample in samples)
+    if scored:
+        yield f"{scored} of {len(samples)} records hold a score and not what it was given for: it stands as it is"
+    silent = sum(sample.answer is None and not _is_scored(sample) for sample in samples) - checked
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
     unjudged = [one for one in samples if one.answer is not None and one.reply is None]
@@ -98,7 +101,7 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
         n_of = f"{len(unjudged)} of {len(samples)}"
         yield f"{n_of} records hold no reading of the judge: judge_failed, in no figure ({why})"
-    older = sum(one.only_scores and one.reply is not None for one in samples)
+    older = sum(one.only_scores and one.reply is not None and not _is_scored(one) for one in samples)
     if older:
         n_of = f"{older} of {len(samples)}"
         yield f"{n_of} records lack what the judge is asked for now: of its answers only the scores are read"
@@ -108,6 +111,12 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
     if recorded.created_at is None:
         moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         yield f"it does not say when it was written: dated by its file, {moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _is_scored(one: RecordedSample) -> bool:
+    """Whether the answer, or its scores one by one, were not kept, but what its judge gave it was."""
+    partial = one.answer is None or one.score is not None
+    return partial and one.checks is None and not one.failure and one.reply is not None
 
 
 def _known(store: Store, run_id: str) -> RunHeader | None:
@@ -244,7 +253,9 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signed,
         target=target,
-        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n} | kept_with_a_run(suite, signed),
+        suite=describe(suite)
+        | {"n_cases": suite.survey.n, "n_planned": n, "without_truth": without_truth(suite, suite.cases)}
+        | kept_with_a_run(suite, signed),
         options=RunOptions().as_data() | {"imported": imported, "kept": kept},
         n_planned=n,
         version=__version__,
@@ -268,6 +279,9 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tup
     for position, one in enumerate(recorded.samples):
         if one.checks is not None and one.answer is None:
             sample = checked_sample(suite, one, seen[one.case.id], created_at)
+        elif reader is not None and _is_scored(one):
+            judgement = reader.recorded_alone(one.reply or {}, only_total=one.score is not None)
+            sample = scored_sample(weigher, judgement, one, seen[one.case.id], created_at)
         else:
             sample = _sample(weigher, reader, one, seen[one.case.id], created_at)
         sample.position = position
@@ -290,15 +304,6 @@ def _sample(
             )
         )
     return weighing.sample
-
-
-def _in_main_mode(header: RunHeader, samples: Sequence[Sample]) -> RunHeader:
-    """The header of a run in which no reading is more than its scores: those are then what its figures stand on."""
-    modes = {sample.mode for sample in samples} - {None}
-    if header.suite["judge"] is None or modes != {Mode.BASIC}:
-        return header
-    judge = header.suite["judge"] | {"mode": Mode.BASIC.value}
-    return replace(header, suite=header.suite | {"judge": judge})
 
 
 def _kept(store: Store, header: RunHeader, samples: Sequence[Sample], cases: Sequence[Case]) -> RunHeader:

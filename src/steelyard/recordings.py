@@ -16,7 +16,8 @@ class RecordedSample:
 
     case: Case
     answer: str | None = None
-    """The answer as the suite reads it; None when there was none, and `failure` says why."""
+    """The answer as the suite reads it; None when there was none, and `failure` says why, or when only what its judge
+    said of it was kept: then that stands as it is, a basic reading."""
     failure: str = ""
     latency: float | None = None
     """Seconds; None when the recording does not say."""
@@ -25,6 +26,8 @@ class RecordedSample:
     judge_failure: str = ""
     only_scores: bool = False
     """True when nothing but the scores of the reply can be read."""
+    score: float | None = None
+    """The score of all dimensions together, from 0 to 1, where `reply` does not hold them one by one."""
     kept: Any = None
     """Whatever else was recorded, as plain data: it comes back when the run is written again."""
     checks: tuple[Check, ...] | None = None

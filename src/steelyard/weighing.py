@@ -29,11 +29,12 @@ from steelyard.engine.resume import (
     find_unfinished,
     insist_on_same_instrument,
     load_after_resume,
+    selection_of,
     without_owner,
 )
 from steelyard.engine.run import Ending, Engine
 from steelyard.errors import UNFINISHED, UserMistake
-from steelyard.records import RunHeader, RunState
+from steelyard.records import Mode, RunHeader, RunState
 from steelyard.release.baseline_gates import KEPT, Reference, held_against, kept
 from steelyard.release.verdict import decide
 from steelyard.scoring.weigh import Weigher
@@ -47,6 +48,7 @@ from steelyard.suite.ledger import kept_with_a_run
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.model import Limits, SuiteModel
 from steelyard.suite.signature import signature
+from steelyard.suite.truths import without_truth
 from steelyard.targets.base import Surroundings, Target
 from steelyard.targets.open import open_target
 
@@ -210,6 +212,7 @@ def rescore(
     limits = suite.limits if max_inconclusive is None else replace(suite.limits, max_inconclusive=max_inconclusive)
     signed = _rescored_signature(suite, earlier)
     described = _description(suite, limits, earlier.suite["variants"], earlier.suite["repeats"], earlier.n_planned)
+    described["without_truth"] = without_truth(suite, selection_of(earlier).of(suite.cases))
     header = replace(
         earlier,
         id=new_run_id(suite.name, now),
@@ -261,6 +264,10 @@ def finish(
 ) -> RunHeader:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     summary = summarise_stored(store, header.id, header.suite)
+    if finished and set(summary.modes) == {Mode.BASIC} and header.suite["judge"]["mode"] == Mode.MODEL:
+        # No answer of the judge gave more than its scores: those are then what the figures stand on, and called so.
+        header = replace(header, suite=header.suite | {"judge": header.suite["judge"] | {"mode": Mode.BASIC.value}})
+        summary = summarise_stored(store, header.id, header.suite)
     typical = summary.overall.latency.get("p50")
     hints = () if summary.latency is None else summary.latency.hints
     suspect = (*health.complaints(typical.value if typical else None, _usual_latency(store, header)), *hints)
@@ -341,7 +348,9 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
         created_at=now,
         signature=signed,
         target=identity,
-        suite=_description(suite, limits, variants, plan.repeats, plan.n) | kept_with_a_run(suite, signed),
+        suite=_description(suite, limits, variants, plan.repeats, plan.n)
+        | {"without_truth": without_truth(suite, plan.cases())}
+        | kept_with_a_run(suite, signed),
         options=options.as_data() | {"owner": myself(), "load": load_of(limits)},
         n_planned=plan.n,
         version=__version__,

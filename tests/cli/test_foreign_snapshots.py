@@ -108,6 +108,17 @@ def test_what_the_records_do_not_hold_is_said(run_in, tmp_path):
     assert whole["lacking"] == []
 
 
+def test_what_a_judge_gave_stands_where_the_answer_was_not_kept(run_in, tmp_path):
+    pages = [PAGES[0], {"day": "wed", "clarity": 2}, {"day": "thu", "clarity": 9}]
+    told = run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
+    assert "Note: 2 of 3 records hold a score and not what it was given for: it stands as it is.\n" in told
+    report = json.loads(run_in("report", "LAST", "--json"))
+    outcomes = {one["case"]: (one["outcome"], one["score"]) for one in report["samples"]}
+    # Clarity 2 on 1 to 5; it is no reading of the same kind as one that rules and checks could look at.
+    assert (outcomes["wed"], outcomes["thu"]) == (("scored", 0.25), ("judge_failed", None))
+    assert (report["overall"]["average"]["value"], report["overall"]["set_aside"]) == (1, 1)
+
+
 def test_a_file_without_a_date_is_dated_by_itself_and_says_so(run_in, tmp_path):
     path = diary(tmp_path / "d.json", moment=None)
     os.utime(path, (1_700_000_000, 1_700_000_000))  # 2023-11-14 22:13:20 UTC

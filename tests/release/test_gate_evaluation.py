@@ -152,18 +152,18 @@ class TestEverySlice:
     def test_small_slices_are_left_out_and_named_where_the_gate_says_so(self) -> None:
         made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
         (result,) = evaluate([self.SMALL], summary_of(made))
-        assert (result.metric, result.verdict, result.left_out) == ("category.x.average", Verdict.PASS, "y (n 1)")
+        assert (result.metric, result.verdict, result.skipped) == ("category.x.average", Verdict.PASS, "y (n 1)")
 
     def test_a_criterion_names_what_it_left_out(self) -> None:
         made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
         summary = summary_of(made)
         (result,) = evaluate_criteria([Criterion("kinds", self.SMALL)], Scope(summary, summary.overall, 0.05))
-        assert (result.verdict, result.reason.endswith("; left out as small: y (n 1)")) == (Verdict.PASS, True)
+        assert (result.verdict, result.reason.endswith("; skipped as small: y (n 1)")) == (Verdict.PASS, True)
 
     def test_a_gate_that_left_out_every_slice_decides_nothing(self) -> None:
         made = [Made("a", 0.9, category="x"), Made("c", 0.1, category="y")]
         (result,) = evaluate([self.SMALL], summary_of(made))
-        assert (result.metric, result.verdict, result.left_out) == ("category.*.average", Verdict.AMBIGUOUS, "")
+        assert (result.metric, result.verdict, result.skipped) == ("category.*.average", Verdict.AMBIGUOUS, "")
         assert result.reason == (
             "every category is below the n 2 that this gate asks for, and nothing is left: x (n 1), y (n 1)"
         )

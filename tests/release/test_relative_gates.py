@@ -357,7 +357,7 @@ def test_small_slices_are_left_out_before_the_others_are_adjusted_for_one_anothe
     )
     (result,) = held("category.*.average >= release - 3 points with n >= 3 skip small", before, after)
     assert (result.metric, result.verdict) == ("category.art.average", FAIL)
-    assert result.left_out == "books (n 2), glass (n 2), toys (n 2)"
+    assert result.skipped == "books (n 2), glass (n 2), toys (n 2)"
     assert results_from(results_data([result])) == (result,)
     nothing = only("category.*.average >= release - 3 points with n >= 8 skip small", before, after)
     assert (nothing.verdict, "nothing is left: art (n 7), books (n 2)" in nothing.reason) == (AMBIGUOUS, True)

@@ -58,7 +58,7 @@ def command(
     gone = header.options.get("broken")
     decision = decide(summary, header.suite, state=header.state, suspect=header.suspect, gone=gone, relative=relative)
     report = Report(header, summary, decision)
-    if all(each.secondary for each in decision.gates):
+    if all(each.secondary and not each.left_out for each in decision.gates):
         lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
         raise UserMistake(
             f"run {header.id} has {lacks}, so nothing can be decided: declare `gates` in the suite, or give --gate or"

@@ -106,7 +106,28 @@ class JudgeReader:
             # It need not fit the schema of today: whoever reads the recording says whether it is more than scores.
             mode = Mode.BASIC if only_scores else Mode.MODEL
             ballot = self._ballot(member, 0, mode, "recorded", parsed.value, about, [])
+            if only_scores:
+                ballot = replace(ballot, told="; ".join(parsed.lacking)[:_LONGEST_TOLD])
         return self._come_to([ballot], metrics, ())
+
+    def recorded_alone(self, reply: Mapping[str, Any], *, only_total: bool) -> Judgement:
+        """What a recorded reply comes to that no rule or check can look at: what it judged was not kept, or there is
+        no more than a total, which makes a judgement without dimensions."""
+        member = self._judge.members[0].name
+        if only_total:
+            ballot = Ballot(member, 0, Mode.BASIC, "recorded", reply=reply, told="only a total was recorded")
+            return Judgement(Mode.BASIC, (ballot,))
+        parsed = self._parser.check(dict(reply), "recorded")
+        if parsed.value is None:
+            ballot = Ballot(member, 0, None, "failed", told="; ".join(parsed.problems)[:_LONGEST_TOLD])
+        else:
+            raw, reason = self._scores(parsed.value), "what it judged was not recorded"
+            ballot = Ballot(member, 0, Mode.BASIC, "recorded", raw=raw, bound=raw, reply=parsed.value, told=reason)
+        return self._come_to([ballot], {}, ())
+
+    def _scores(self, reply: Mapping[str, Any]) -> dict[str, float | bool]:
+        said = reply[self._judge.scores_in] if self._judge.scores_in else reply
+        return {name: said[name] for name in self._judge.rubric.names}
 
     def _come_to(self, ballots: list[Ballot], metrics: Mapping[str, Any], calls: Sequence[JudgeCall]) -> Judgement:
         come_to = combine(self._judge, ballots)
@@ -183,8 +204,7 @@ class JudgeReader:
         about: _About,
         before: list[Remark],
     ) -> Ballot:
-        said = reply[self._judge.scores_in] if self._judge.scores_in else reply
-        raw: dict[str, float | bool] = {name: said[name] for name in self._judge.rubric.names}
+        raw = self._scores(reply)
         remarks, unproven = self._proof(reply, raw, about)
         bound = bind_under(self._judge, raw, about.rules, unproven)
         checked, wrong = self._checked(reply, mode, about)

@@ -131,7 +131,7 @@ def _of_slices(gate: Gate, scope: Scope, *, decisive: Verdict) -> _Answer:
     alike = sum(each.verdict is one.verdict for each in found)
     reason = one.reason if gate.factor is None else f"{one.metric}: {one.reason}"
     more = f"; {alike - 1} more alike" if alike > 1 else ""
-    more += f"; left out as small: {one.left_out}" if one.left_out else ""
+    more += f"; skipped as small: {one.skipped}" if one.skipped else ""
     return _Answer(one.verdict, reason + more, one.metric, one.value, gate.operator, gate.threshold, gate.unit)
 
 

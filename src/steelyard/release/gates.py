@@ -67,9 +67,9 @@ def named(small: Mapping[str, int]) -> str:
     return ", ".join(f"{name} (n {n})" for name, n in small.items())
 
 
-def all_small(gate: Gate, left_out: str) -> str:
+def all_small(gate: Gate, skipped: str) -> str:
     """Why a gate that left out every slice decides nothing."""
-    return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, and nothing is left: {left_out}"
+    return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, and nothing is left: {skipped}"
 
 
 def _reachable(gate: Gate, found: Slice, summary: Summary) -> int:
@@ -78,13 +78,13 @@ def _reachable(gate: Gate, found: Slice, summary: Summary) -> int:
     return min(found.n_planned, measure(gate, found, summary).n + unread)
 
 
-def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float, left_out: str) -> GateResult:
+def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float, skipped: str) -> GateResult:
     if found is None:
         name = f"{gate.factor}.{gate.slice}.{gate.metric}"
         value = Estimate(None, 0)
         what = f"any {gate.factor}" if gate.slice == EVERY else f"{gate.factor} {gate.slice!r}"
-        reason = all_small(gate, left_out) if left_out else f"no sample of this run has {what}"
-        verdict, left_out = Verdict.AMBIGUOUS, ""
+        reason = all_small(gate, skipped) if skipped else f"no sample of this run has {what}"
+        verdict, skipped = Verdict.AMBIGUOUS, ""
     else:
         name = gate.metric if gate.factor is None else f"{gate.factor}.{found.name}.{gate.metric}"
         value = measure(gate, found, summary)
@@ -98,7 +98,7 @@ def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive:
         verdict=verdict,
         reason=reason,
         unit=gate.unit,
-        left_out=left_out,
+        skipped=skipped,
     )
 
 

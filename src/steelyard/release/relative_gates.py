@@ -61,7 +61,7 @@ def relative_results(gate: Gate, against: Against) -> list[GateResult]:
         for name, change in asked.items()
         if change is None
     ]
-    return [replace(each, left_out=named(small)) for each in _judged(gate, found, against) + missing]
+    return [replace(each, skipped=named(small)) for each in _judged(gate, found, against) + missing]
 
 
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.model import Slice, Summary
@@ -15,6 +16,7 @@ from steelyard.suite.gates import COMPARE, parse_gate
 from steelyard.suite.model import Criterion
 
 _MOST_FAILURES = 3
+_NOTHING_LEFT = "every gate that decides was left out: nothing is left that could fail"
 _EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INVALID: 3, Verdict.AMBIGUOUS: 4}
 
 
@@ -35,11 +37,15 @@ def decide(
     """
     allowed = float(suite.get("max_inconclusive", 0.05))
     criteria = declared_criteria(suite)
-    found = (
-        *evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed),
-        *relative,
-        *_unheld(suite.get("gates") or (), relative),
-        *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
+    unknown: Sequence[str] = suite.get("without_truth") or ()
+    found = _left_out(
+        unknown,
+        (
+            *evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed),
+            *relative,
+            *_unheld(suite.get("gates") or (), relative),
+            *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
+        ),
     )
     broken = (*((gone,) if gone else ()), *_why_invalid(summary.overall, allowed, RunState(state)))
     doubts = tuple(f"suspect: {reason}" for reason in suspect)
@@ -52,14 +58,31 @@ def decide(
     elif verdict is Verdict.PASS:
         reasons = (_all_hold(found), *_worse_within_noise(found), *shown)
     else:
+        shown = (_NOTHING_LEFT, *shown) if all(each.secondary for each in found) else shown
         decided = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS))
         reasons = (*decided, *_worse_within_noise(found), *shown)
     if not broken:
         reasons += tuple(
-            dict.fromkeys(f"{each.gate}: left out as small: {each.left_out}" for each in found if each.left_out)
+            dict.fromkeys(f"{each.gate}: skipped as small: {each.skipped}" for each in found if each.skipped)
         )
-    by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
+    by_variant = _by_variant(
+        criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone), unknown=unknown
+    )
     return Decision(verdict, (*reasons, *doubts), found, by_variant)
+
+
+def _left_out(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple[GateResult, ...]:
+    """The results, those on figures that no case has a truth for marked as left out of the verdict."""
+    if not unknown:
+        return tuple(found)
+    marked = []
+    for each in found:
+        figure = next((name for name in unknown if f".{name}." in f".{each.metric}."), None)
+        if figure is not None:
+            reason = f"left out: no case of this run has a truth for {figure.partition('.')[2]}"
+            each = replace(each, verdict=Verdict.AMBIGUOUS, secondary=True, left_out=True, reason=reason)
+        marked.append(each)
+    return tuple(marked)
 
 
 def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateResult]:
@@ -80,14 +103,22 @@ def exit_code(verdict: Verdict | None) -> int:
 def _verdict(found: Sequence[GateResult], *, doubtful: bool) -> Verdict | None:
     verdicts = {each.verdict for each in found if not each.secondary}
     if not verdicts:
-        return None
+        # Nothing passes because everything that could have failed was left out.
+        return Verdict.AMBIGUOUS if any(each.left_out for each in found) else None
     if Verdict.FAIL in verdicts:
         return Verdict.FAIL
     return Verdict.AMBIGUOUS if doubtful or Verdict.AMBIGUOUS in verdicts else Verdict.PASS
 
 
 def _by_variant(
-    criteria: Sequence[Criterion], summary: Summary, allowed: float, state: RunState, *, doubtful: bool, gone: bool
+    criteria: Sequence[Criterion],
+    summary: Summary,
+    allowed: float,
+    state: RunState,
+    *,
+    doubtful: bool,
+    gone: bool,
+    unknown: Sequence[str],
 ) -> tuple[VariantDecision, ...]:
     """What the criteria come to for each variant alone; left out when no criterion can decide for every one."""
     variants = summary.slices.get("variant", [])
@@ -97,7 +128,7 @@ def _by_variant(
     lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
     decisions = []
     for part in variants:
-        found = tuple(evaluate_criteria(criteria, Scope(summary, part, allowed)))
+        found = _left_out(unknown, evaluate_criteria(criteria, Scope(summary, part, allowed)))
         verdict = _verdict(found, doubtful=doubtful)
         if verdict is None:
             return ()
@@ -159,11 +190,11 @@ def _all_hold(found: Sequence[GateResult]) -> str:
     deciding = [each for each in found if not each.secondary]
     criteria = sum(bool(each.name) for each in deciding)
     gates = len(deciding) - criteria
+    decide = " that decide" if len(deciding) < len(found) else ""
     if len(deciding) == 1:
-        return "the criterion holds" if criteria else "the gate holds"
+        return f"the {'criterion' if criteria else 'gate'}{decide + 's' if decide else ''} holds"
     counted = [f"{gates} {'gate' if gates == 1 else 'gates'}"] if gates else []
     counted += [f"{criteria} {'criterion' if criteria == 1 else 'criteria'}"] if criteria else []
-    decide = " that decide" if len(deciding) < len(found) else ""
     return f"all {' and '.join(counted)}{decide} hold" if len(counted) == 1 else f"{' and '.join(counted)}{decide} hold"
 
 

@@ -146,10 +146,11 @@ def _gate(gate: GateResult) -> dict[str, Any]:
         "value": _estimate(gate.value),
         "verdict": gate.verdict.value,
         "reason": gate.reason,
-        "left_out": gate.left_out or None,
+        "skipped": gate.skipped or None,
         "name": gate.name or None,
         "fails": gate.fails or None,
         "secondary": gate.secondary,
+        "left_out": gate.left_out,
         "about": gate.about,
     }
 

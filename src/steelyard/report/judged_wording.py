@@ -10,12 +10,14 @@ from steelyard.analysis.model import Estimate
 from steelyard.records import Mode, RunHeader
 from steelyard.report import figures
 from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report
+from steelyard.report.safe_text import clipped
 
 _MEND_ASIDE = (
     "give the judge more max_tokens or ask_again, or take one that keeps to the response's schema,"
     " then steelyard rescore --judge-again"
 )
 
+_LONGEST_PROBLEM = 300
 _FEWEST = 10
 """Fewer texts than this show no habit."""
 _MUCH_BROKEN, _MUCH_MADE_UP, _MUCH_DISAGREEMENT = 0.10, 0.05, 0.20
@@ -33,8 +35,13 @@ def mode_sentence(report: Report) -> str:
 
 
 def aside_sentence(report: Report) -> str:
-    """Why samples are set aside, by the first of them, and what to do; "" when none is."""
-    why = [each.judgement.aside_why for each in report.details if each.judgement and each.judgement.aside]
+    """Why samples are set aside, or all are basic, by the first of them, and what to do; "" when none is."""
+    judged = [each.judgement for each in report.details if each.judgement]
+    if described_judge(report.header).get("mode") == Mode.BASIC:
+        problem = next((ballot.told for each in judged for ballot in each.ballots if ballot.told), "")
+        detail = f": {clipped(problem, _LONGEST_PROBLEM)}" if problem else ""
+        return f"basic: of the judge's answers no more than the scores could be read{detail}"
+    why = [each.aside_why for each in judged if each.aside]
     if not why:
         return ""
     return f"set aside: {why[0]}; {_MEND_ASIDE if Mode.BASIC in report.summary.modes else 'judge all of them alike'}"

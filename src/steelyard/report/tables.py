@@ -61,7 +61,7 @@ def gates(report: Report) -> Table:
             figures.beside_threshold(gate.value.value, gate.threshold, gate.unit),
             figures.bare_base(gate.value),
             figures.interval(gate.value, gate.unit),
-            gate.verdict.value,
+            gate.word,
         )
         for gate in report.decision.gates
         if not gate.name

@@ -51,7 +51,9 @@ def verdict_meaning(report: Report) -> str:
     if report.decision.verdict is Verdict.AMBIGUOUS and any(each.name for each in deciding):
         return "neither pass nor fail"
     kinds = {"criterion" if each.name else "gate" for each in deciding} or {"gate"}
-    return VERDICT_MEANINGS[report.decision.verdict].format(gate=" and ".join(sorted(kinds, reverse=True)))
+    meaning = VERDICT_MEANINGS[report.decision.verdict].format(gate=" and ".join(sorted(kinds, reverse=True)))
+    left_out = sum(each.left_out for each in report.decision.gates)
+    return f"{meaning}, {left_out} left out" if left_out and report.decision.verdict is Verdict.PASS else meaning
 
 
 def reasons(report: Report) -> list[str]:

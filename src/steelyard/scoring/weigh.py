@@ -241,6 +241,12 @@ class Weigher:
             to_judge=None,
         )
 
+    def by_judge_alone(self, judgement: Judgement, score: float | None = None) -> Weighed:
+        """What an answer that was not kept came to by its judge; `score` where that gave no scores by dimension."""
+        if score is None:
+            return self.judged(Weighed(Outcome.SCORED, 0.0, None, None, (), (), None), judgement)
+        return Weighed(Outcome.SCORED, score, self._passed(score), self._band(score), (), (), None)
+
     def _complaint(self, finding: Finding) -> Finding:
         """What the judge names, as severe as the suite says unless the judge says otherwise."""
         if finding.code not in self._order:
