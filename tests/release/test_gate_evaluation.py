@@ -173,7 +173,7 @@ class TestEverySlice:
         made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x")]
         made += [Made("c", 0.9, category="y"), Made("d", score, outcome, category="y")]
         results = evaluate([self.SMALL], summary_of(made))
-        assert [(each.metric, each.left_out) for each in results] == [
+        assert [(each.metric, each.skipped) for each in results] == [
             ("category.x.average", ""),
             ("category.y.average", ""),
         ]
