@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.records import Verdict
 from steelyard.release.model import GateResult
-from steelyard.suite.gates import COMPARE, EVERY, Gate, parse_gate
+from steelyard.suite.gates import COMPARE, EVERY, READABLE, Gate, parse_gate
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 45 / 50 and 0.9."""
@@ -89,7 +89,10 @@ def measure(gate: Gate, found: Slice, summary: Summary) -> Estimate:
     if head == "band":
         return found.bands.get(gate.subject, nothing)
     if gate.measure:
-        ratio = found.measures.get(gate.subject, {}).get(gate.measure)
+        ratios = found.measures.get(gate.subject, {})
+        # In a run without malformed answers both are one.
+        name = gate.measure + READABLE if gate.readable and found.outcomes.get("malformed") else gate.measure
+        ratio = ratios.get(name)
         return nothing if ratio is None else ratio.estimate
     if gate.unit == "points":
         return found.components.get(gate.subject, nothing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from steelyard.records import Box, Mark
 from steelyard.scoring.all_found import read_all_found
@@ -20,6 +21,7 @@ COUNTS = (
     *("groupable", "grouped", "pairs", "pairs_agreed"),
 )
 """What is counted in every comparison; groups only where the truth has them."""
+_LONGEST_QUOTE = 80
 _NO_GROUPS = Agreement((), "label", {}, (), 0, 0)
 
 
@@ -45,7 +47,7 @@ class _Comparison:
         """By label when every label of the answer is a true one, unless the suite says otherwise."""
         if self.rules.grouping != "auto":
             return self.rules.grouping
-        if self.got.items.derived or self.truth.items.derived:
+        if self.got.items.derived or self.truth.items.derived or not any(self.got.items.groups):
             return "mapping"
         known = all_known(frozenset(self.got.items.groups), frozenset(self.truth.items.groups))
         return "label" if known else "mapping"
@@ -95,6 +97,8 @@ class _Comparison:
             "pairs": agreed.pairs,
             "pairs_agreed": agreed.pairs_agreed,
         }
+        if self.got.items.n_boxes:
+            counts |= {"boxes": self.got.items.n_boxes, "boxes_unread": len(self.got.items.unread)}
         marks = tuple(self._marks(set(wrong))) if any(self.truth.items.boxes) or any(self.got.items.boxes) else ()
         return Reading(n_correct / whole, None, None, self._note(n_correct), tuple(faults), counts, marks)
 
@@ -121,14 +125,16 @@ class _Comparison:
                 told = f"{100 * alike:.0f} % alike"
             if wrong_group:
                 codes[codes_of.wrong_group] = gain
-                where = self._where(true.groups[at], said.groups[by])
+                where = self._where(true.groups[at], by)
                 told = f"{told}; {where}" if told else where
             box = said.boxes[by] or true.boxes[at]
             yield Fault(codes, true.groups[at] or "", true.texts[at], said.texts[by], told, box)
 
-    def _where(self, true: str | None, said: str | None) -> str:
+    def _where(self, true: str | None, by: int) -> str:
+        said, unread = self.got.items.groups[by], self.got.items.unread
         if said is None:
-            return f"no group given, belongs to {true}"
+            why = f"its box cannot be read: {_quoted(unread[by])};" if by in unread else "no group given,"
+            return f"{why} belongs to {true}"
         meant = self.agreement.mapping.get(said)
         taken = "" if meant is None or meant == said else f" (taken for {meant})"
         return f"in {said}{taken}, belongs to {true}"
@@ -160,6 +166,15 @@ class _Comparison:
         told = f"{n_correct} of {len(self.truth.items.texts)} right"
         if self.rules.has_groups and self.matching.expected:
             found = self.agreement
-            told = f"{told}; {groups_in_words(found.how, found.mapping, found.unmapped, set(self.truth.items.groups))}"
-        blank = self.got.items.blank
-        return f"{told}; {blank} without a text left out" if blank else told
+            how = found.how if any(self.got.items.groups) else "mapping"
+            told = f"{told}; {groups_in_words(how, found.mapping, found.unmapped, set(self.truth.items.groups))}"
+        items = self.got.items
+        if items.unread:
+            example = _quoted(next(iter(items.unread.values())))
+            told = f"{told}; {len(items.unread)} of {items.n_boxes} boxes cannot be read, such as {example}"
+        return f"{told}; {items.blank} without a text left out" if items.blank else told
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
