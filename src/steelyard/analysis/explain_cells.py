@@ -182,8 +182,16 @@ class CellFigure:
         found = Counter(states[name] for states in cell.states if name in states)
         passed, failed = found[CheckState.PASSED], found[CheckState.FAILED]
         if rule is Hold.MAJORITY:
-            return True if 2 * passed > planned else False if 2 * failed >= planned else None
+            return _most(passed, failed, planned)
         return False if failed else True if passed == planned else None
+
+    def _together(self, cell: Cell) -> bool | None:
+        """Whether all that is to pass in most repeats passes in the same ones; None where that cannot be told."""
+        names = [name for name in cell.names if self._rule(name) is Hold.MAJORITY]
+        states = [[found.get(name) for name in names] for found in cell.states]
+        clean = sum(all(state is CheckState.PASSED for state in each) for each in states)
+        failed = sum(CheckState.FAILED in each for each in states)
+        return _most(clean, failed, max(len(cell.states), self._repeats)) if names else True
 
     def _rule(self, name: str) -> Hold:
         expect = self._suite.get("expect") or {}
@@ -198,6 +206,9 @@ class CellFigure:
             return _Told(0.0, 1, said=f"broken: {', '.join(broken)}")
         if open_ or not holding:
             return _Told(0.0, 1, 1, _UNDECIDED if open_ else _BLIND, f"undecided: {', '.join(open_) or 'no check'}")
+        if (together := self._together(cell)) is not True:
+            said = f"{cell.clean} of {cell.decided} repeats clean, each check in most of them"
+            return _Told(0.0, 1, int(together is None), _UNDECIDED, said)
         return _Told(1.0, 1, said=f"{len(holding)} checks hold")
 
     def _checks(self, cell: Cell) -> _Told:
@@ -240,6 +251,10 @@ class CellFigure:
             return _Told(why="nothing to compare in two repeats", in_it=False)
         said = f"{alike:g} of {of} over {len(cell.items)} repeats"
         return _Told(alike / of, 1, said=said)
+
+
+def _most(passed: int, failed: int, planned: int) -> bool | None:
+    return True if 2 * passed > planned else False if 2 * failed >= planned else None
 
 
 def _states(checks: Sequence[Check]) -> dict[str, CheckState]:

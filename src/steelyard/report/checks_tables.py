@@ -20,6 +20,11 @@ _HOLD = {
     "first": "when it passes in the first repeat",
 }
 
+_APART = {
+    False: ("broken", "each passes in most answers, but most answers do not pass all of them"),
+    None: ("cannot tell", "each passes in most answers; whether most pass all of them cannot be told"),
+}
+
 
 def headline(report: Report) -> str:
     """`Cases held 12 of 18, 1 cannot tell; checks 40 of 45`; "" for a suite without expectations."""
@@ -66,6 +71,11 @@ def broken(report: Report, limit: int) -> Table:
         for cell in found.cells
         for check in cell.checks
         if check.holds is holds
+    ]
+    rows += [
+        (cell_name(cell.case_id, cell.variant), "all at once", f"{cell.clean} of {cell.decided}", *_APART[cell.holds])
+        for cell in found.cells
+        if cell.checks and not cell.holds and all(check.holds for check in cell.checks)
     ]
     rows += [
         (cell_name(cell.case_id, cell.variant), "", "", "cannot tell", "nothing came of it")
