@@ -89,14 +89,14 @@ def test_boxes_of_named_edges_become_groups_and_one_that_cannot_be_read_is_named
     reading = scorer().read({"parts": parts}, case())
     assert (reading.counts["grouped"], reading.counts["boxes"], reading.counts["boxes_unread"]) == (4, 5, 1)
     assert [fault.evidence for fault in reading.faults] == [
-        "its box cannot be read: {'from': 0.2, 'to': 0.4}; belongs to right"
+        'its box cannot be read: {"from": 0.2, "to": 0.4}; belongs to right'
     ]
-    assert reading.note.endswith("1 of 5 boxes cannot be read, such as {'from': 0.2, 'to': 0.4}")
+    assert reading.note.endswith('1 of 5 boxes cannot be read, such as {"from": 0.2, "to": 0.4}')
     # None can be read: nothing is compared by label.
     for one in parts:
         one["at"] = "somewhere"
     reading = scorer(grouping="label").read({"parts": parts}, case())
-    assert reading.note == "0 of 5 right; no groups given; 5 of 5 boxes cannot be read, such as 'somewhere'"
+    assert reading.note == '0 of 5 right; no groups given; 5 of 5 boxes cannot be read, such as "somewhere"'
 
 
 def test_boxes_without_groups_become_groups():

@@ -243,8 +243,8 @@ def test_boxes_with_named_edges_are_read_and_others_are_named(weigher):
     answer = [{"text": card["text"], "box": {"corner": 1}} for card in cards]
     weighed = weigh_one.weigh(json.dumps({"cards": answer}), cases["01-easy"])
     assert [finding.code for finding in weighed.findings] == ["SPATIAL"] * 8
-    assert weighed.findings[0].evidence == "its box cannot be read: {'corner': 1}; belongs to left"
-    assert weighed.scores[0].note.endswith("no groups given; 8 of 8 boxes cannot be read, such as {'corner': 1}")
+    assert weighed.findings[0].evidence == 'its box cannot be read: {"corner": 1}; belongs to left'
+    assert weighed.scores[0].note.endswith('no groups given; 8 of 8 boxes cannot be read, such as {"corner": 1}')
 
 
 def test_a_fragment_below_half_is_partial_when_no_other_card_holds_it(weigher):

@@ -160,10 +160,16 @@ def _could_hold(gate: Gate, value: Estimate, *, holds: bool) -> bool:
     return _holds(best, gate.operator, gate.threshold) is not holds
 
 
+def needed_repeats(gate: Gate) -> int:
+    """How many repeats of a case a figure stands on at least."""
+    if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal():
+        return int(gate.subject)
+    return 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
+
+
 def _more_repeats(gate: Gate, summary: Summary) -> str:
     """What to do when a figure over repeats asks for more of them than the run has."""
-    asked = 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
-    asked = int(gate.subject) if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal() else asked
+    asked = needed_repeats(gate)
     return (
         f"; it asks for {asked} repeats and this run has {summary.repeats}: run with -n {asked}"
         if summary.repeats < asked

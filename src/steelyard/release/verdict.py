@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.stability_model import BANDS
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.release.criteria import declared_criteria, evaluate_criteria
-from steelyard.release.gates import Scope, evaluate
+from steelyard.release.gates import Scope, evaluate, needed_repeats
 from steelyard.release.model import Decision, GateResult, VariantDecision
 from steelyard.release.relative_gates import undecided
 from steelyard.suite.gates import COMPARE, parse_gate
 from steelyard.suite.model import Criterion
 
 _MOST_FAILURES = 3
+_MOST_LOW = 8
 _EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INVALID: 3, Verdict.AMBIGUOUS: 4}
 
 
@@ -36,7 +39,7 @@ def decide(
     allowed = float(suite.get("max_inconclusive", 0.05))
     criteria = declared_criteria(suite)
     found = (
-        *evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed),
+        *_without_repeats(evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed), summary, suite),
         *relative,
         *_unheld(suite.get("gates") or (), relative),
         *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
@@ -55,7 +58,24 @@ def decide(
         decided = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS))
         reasons = (*decided, *_worse_within_noise(found), *shown)
     by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
-    return Decision(verdict, (*reasons, *doubts), found, by_variant)
+    return Decision(verdict, (*reasons, *_remarks(summary), *doubts), found, by_variant)
+
+
+def _without_repeats(found: list[GateResult], summary: Summary, suite: dict[str, Any]) -> list[GateResult]:
+    """The same, gates that need more repeats than a run with fewer than usual has left out; not if all would be."""
+    short = [needed_repeats(parse_gate(each.gate)) > summary.repeats for each in found]
+    if all(short) or summary.repeats >= int(suite.get("usual_repeats") or 0):
+        return found
+    return [replace(each, secondary=each.secondary or less) for each, less in zip(found, short, strict=True)]
+
+
+def _remarks(summary: Summary) -> Iterator[str]:
+    """What decides nothing and should be seen beside a verdict: repeats that differ, calls that took too long."""
+    if summary.stability is not None and (low := summary.stability.unstable):
+        more = f", and {len(low) - _MOST_LOW} more" if len(low) > _MOST_LOW else ""
+        yield f"stability {BANDS['unstable']}: {', '.join(low[:_MOST_LOW])}{more}"
+    if summary.latency is not None and summary.latency.slow:
+        yield summary.latency.slow
 
 
 def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateResult]:
@@ -170,6 +190,6 @@ def _reasons(found: Sequence[GateResult], *verdicts: Verdict, secondary: bool = 
 def _said(result: GateResult) -> str:
     if not result.name:
         where = "" if result.metric in result.gate else f" ({result.metric})"
-        return f"{result.gate}{where}: {result.reason}"
+        return f"{'left out: ' if result.secondary else ''}{result.gate}{where}: {result.reason}"
     about = f"; {result.about.strip().rstrip('.')}" if result.about and result.verdict is Verdict.AMBIGUOUS else ""
     return f"{'secondary: ' if result.secondary else ''}{result.name}: {result.reason}{about}"

@@ -19,7 +19,6 @@ _MOST_CODES = 50
 _BY_VARIANT = "Measures by variant"
 NO_WEIGHT = "-"
 """In the place of a gain, for what weighs nothing."""
-_OF_READABLE = "; over answers that could be read"
 _NOTHING = Proportion(Estimate(None, 0), 0, 0)
 
 
@@ -224,7 +223,7 @@ def measure_about(header: RunHeader, name: str) -> str:
     for component in declared if isinstance(declared, list | tuple) else ():
         known = {**component.get("measures", {}), **component.get("means", {})} if isinstance(component, dict) else {}
         for measure, told in known.items():
-            whole = name.removesuffix(READABLE)
-            if whole in (measure, f"{component.get('name')}.{measure}") and isinstance(told, dict):
-                return str(told.get("about") or "") + (_OF_READABLE if whole != name else "")
+            known_as = (measure, f"{component.get('name')}.{measure}")
+            if name.removesuffix(READABLE) in known_as and isinstance(told, dict):
+                return str(told.get("about") or "")
     return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from steelyard.records import Box, Mark
 from steelyard.scoring.all_found import read_all_found
@@ -15,13 +14,13 @@ from steelyard.scoring.matching import Matching, copies, match_sides
 from steelyard.scoring.rules import Rules
 from steelyard.scoring.sides import Side
 from steelyard.scoring.similar import is_fragment
+from steelyard.suite.spelling import shown
 
 COUNTS = (
     *("visible", "reported", "matched", "read", "correct", "extra"),
     *("groupable", "grouped", "pairs", "pairs_agreed"),
 )
 """What is counted in every comparison; groups only where the truth has them."""
-_LONGEST_QUOTE = 80
 _NO_GROUPS = Agreement((), "label", {}, (), 0, 0)
 
 
@@ -133,7 +132,7 @@ class _Comparison:
     def _where(self, true: str | None, by: int) -> str:
         said, unread = self.got.items.groups[by], self.got.items.unread
         if said is None:
-            why = f"its box cannot be read: {_quoted(unread[by])};" if by in unread else "no group given,"
+            why = f"its box cannot be read: {shown(unread[by])};" if by in unread else "no group given,"
             return f"{why} belongs to {true}"
         meant = self.agreement.mapping.get(said)
         taken = "" if meant is None or meant == said else f" (taken for {meant})"
@@ -170,11 +169,6 @@ class _Comparison:
             told = f"{told}; {groups_in_words(how, found.mapping, found.unmapped, set(self.truth.items.groups))}"
         items = self.got.items
         if items.unread:
-            example = _quoted(next(iter(items.unread.values())))
+            example = shown(next(iter(items.unread.values())))
             told = f"{told}; {len(items.unread)} of {items.n_boxes} boxes cannot be read, such as {example}"
         return f"{told}; {items.blank} without a text left out" if items.blank else told
-
-
-def _quoted(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"

@@ -8,15 +8,7 @@ from itertools import repeat
 
 from steelyard.scoring.folding import has_key, key_of
 from steelyard.scoring.sides import Side
-from steelyard.scoring.similar import (
-    FRAGMENT_SHARE,
-    ROUNDING,
-    Allowed,
-    Pair,
-    lone_fragments,
-    similar_pairs,
-    similarities,
-)
+from steelyard.scoring.similar import FRAGMENT_SHARE, ROUNDING, Allowed, Pair, similar_pairs, similarities
 
 _NOWHERE = -1
 
@@ -74,15 +66,12 @@ def match_sides(truth: Side, got: Side, allowed: Allowed) -> Matching:
     return matching
 
 
-def _and_similar(equal: _Equal, n_got: int, allowed: Allowed, expected: Callable[[], Sequence[str]]) -> Matching:
-    """The whole matching, the similar texts among those that are left paired too; `expected` gives all folded texts."""
+def _and_similar(equal: _Equal, n_got: int, allowed: Allowed, every: Callable[[], Sequence[str]]) -> Matching:
+    """The whole matching, the similar texts among those that are left paired too; `every` gives all expected ones."""
     found, left, offered, wanted, there = equal
     alike: dict[int, float] = {}
     if left and offered:
-        pairs = similar_pairs(wanted, there, allowed)
-        if len(pairs) < min(len(left), len(offered)):
-            pairs += lone_fragments(wanted, there, pairs, expected())
-        for row, column, similarity in pairs:
+        for row, column, similarity in similar_pairs(wanted, there, allowed, every):
             at = left[row]
             found[at], alike[at] = offered[column], similarity
     paired: Sequence[int] = range(len(found))

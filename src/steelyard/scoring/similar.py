@@ -63,21 +63,27 @@ class Allowed:
         return len(got) >= self.fragment_share * len(expected) - ROUNDING and is_fragment(got, expected)
 
 
-def similar_pairs(wanted: Sequence[str], there: Sequence[str], allowed: Allowed) -> list[Pair]:
-    """The pairs with the greatest sum of similarities among the allowed ones: both indexes and the similarity."""
+def similar_pairs(
+    wanted: Sequence[str], there: Sequence[str], allowed: Allowed, every: Callable[[], Sequence[str]]
+) -> list[Pair]:
+    """The pairs with the greatest sum of similarities among the allowed ones: both indexes and the similarity.
+
+    Of what is left, those of a fragment that one text alone of `every` expected one holds.
+    """
     few = len(wanted) * len(there) <= _FEW
     cells = _lone_cells_of_few(wanted, there, allowed) if few else None
     if cells is None:
         matrix = _similarities(wanted, there, allowed.cutoff)
         _forbid(matrix, wanted, there, allowed)
         cells = _lone_cells(matrix)
-    return _best_cells(matrix, wanted, there) if cells is None else cells
+    pairs = _best_cells(matrix, wanted, there) if cells is None else cells
+    return pairs + (_lone_fragments(wanted, there, pairs, every()) if len(pairs) < min(len(wanted), len(there)) else [])
 
 
-def lone_fragments(
+def _lone_fragments(
     wanted: Sequence[str], there: Sequence[str], paired: Sequence[Pair], every: Sequence[str]
 ) -> list[Pair]:
-    """Of what is not paired, true fragments of one text alone among `every` expected one; the longest first."""
+    """Of what is not paired, the fragments of one text alone, the longest first."""
     rows, columns = {row for row, _, _ in paired}, {column for _, column, _ in paired}
     free = {row: text for row, text in enumerate(wanted) if row not in rows}
     whole = "\n".join(every)
