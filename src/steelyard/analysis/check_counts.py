@@ -74,11 +74,8 @@ def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGrou
     clean, failing = _repeats(sample, state, n_checks[cells.of_sample])
     most = rules == _RULES.index(Hold.MAJORITY)
     mine, n_most = most[name], np.bincount(cell[most[named]], minlength=cells.n)
-    both = [
-        np.bincount(cells.of_sample[each], minlength=cells.n)
-        for each in _repeats(sample[mine], state[mine], n_most[cells.of_sample])
-    ]
-    together = np.where(n_most > 0, _most(*both, cells.planned_repeats), HELD)
+    together = _repeats(sample[mine], state[mine], n_most[cells.of_sample])
+    good, bad = (np.bincount(cells.of_sample[each], minlength=cells.n) for each in together)
     return Counted(
         names=checks.names,
         base=base,
@@ -91,7 +88,7 @@ def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGrou
         not_run=planned - passed - failed,
         holds=holds,
         n_checks=n_checks,
-        together=together,
+        together=np.where(n_most > 0, _most(good, bad, cells.planned_repeats), HELD),
         clean=np.bincount(cells.of_sample[clean], minlength=cells.n),
         decided=np.bincount(cells.of_sample[clean | failing], minlength=cells.n),
     )
