@@ -77,7 +77,7 @@ def _counts(figures: ChecksFigures, name: str, file: str) -> Chart:
         f"{title} of every answer against the expected range, for {which}",
         width=520,
         height=height(),
-        layer=[_bands(bands, rows, x), _answers(marks, rows, x), _missing(rows, checks)],
+        layer=[_bands(bands, rows, x), _answers(marks, rows, x), *_missing(rows, checks)],
     )
 
 
@@ -112,12 +112,11 @@ def _answers(values: list[dict[str, Any]], rows: Sequence[str], x: dict[str, Any
     }
 
 
-def _missing(rows: Sequence[str], checks: Sequence[CheckOfCell]) -> dict[str, Any]:
-    return {
-        "data": {"values": [{"row": row} for row, check in zip(rows, checks, strict=True) if not check.values]},
-        "mark": {"type": "text", "align": "left", "text": "no figure", "fontSize": 11},
-        "encoding": {"y": rows_axis(rows), "x": {"value": 4}},
-    }
+def _missing(rows: Sequence[str], checks: Sequence[CheckOfCell]) -> list[dict[str, Any]]:
+    values = [{"row": row} for row, check in zip(rows, checks, strict=True) if not check.values]
+    mark = {"type": "text", "align": "left", "text": "no figure", "fontSize": 11}
+    encoding = {"y": rows_axis(rows), "x": {"value": 4}}
+    return [{"data": {"values": values}, "mark": mark, "encoding": encoding}] if values else []
 
 
 def _some(sizes: Sequence[int]) -> list[int]:
