@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import steelyard.suites
+from parts.command import invoke
 from parts.review_service import TOKEN, review_service
 from steelyard import Run
 from steelyard.store.open import open_store
@@ -153,11 +154,12 @@ def test_charts_are_drawn_from_old_and_own_files_and_stale_ones_removed(run, som
     assert "it has no list of results" in capsys.readouterr().err
 
 
-def test_one_run_of_each_case_is_a_smoke_test_that_can_pass(run, some_cases):
+def test_one_run_of_each_case_is_a_smoke_test_that_can_pass(run, some_cases, tmp_path):
     code, out, results = run(some_cases(2, 7), "-n", "1", switches=Switches(latency=0.12))
     assert (code, results["verdict"]) == (0, "PASS")
     assert "left out: stability.span >= 60 %: n/a: nothing to stand on; it asks for 2" in out
     assert out.count("left out: stability.") == 3
+    assert " PASS  every gate that decides holds" in invoke("report", "LAST", "--store", tmp_path / "s.db")
 
 
 def test_the_run_is_kept_as_any_other(run, some_cases, tmp_path):
@@ -193,7 +195,7 @@ def test_what_is_wrong_is_told_without_a_traceback(run, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         runner.main(["-n", "0"])
     assert ended.value.code == 2
-    assert "argument -n: 0 is not a whole number from 1 on; -n 1 is the smoke test" in capsys.readouterr().err
+    assert "argument -n: 0 is no number of times: write 1 or more" in capsys.readouterr().err
 
 
 def test_the_defaults_are_those_of_the_seed():

@@ -50,7 +50,9 @@ def verdict_meaning(report: Report) -> str:
     if report.decision.verdict is Verdict.AMBIGUOUS and any(each.name for each in deciding):
         return "neither pass nor fail"
     kinds = {"criterion" if each.name else "gate" for each in deciding} or {"gate"}
-    return VERDICT_MEANINGS[report.decision.verdict].format(gate=" and ".join(sorted(kinds, reverse=True)))
+    left_out = any(each.secondary and not each.name for each in report.decision.gates)
+    gate = " and ".join(sorted(kinds, reverse=True)) + (" that decides" if left_out else "")
+    return VERDICT_MEANINGS[report.decision.verdict].format(gate=gate)
 
 
 def reasons(report: Report) -> list[str]:

@@ -87,7 +87,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _at_least_one(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on; -n 1 is the smoke test")
+        raise argparse.ArgumentTypeError(f"{text} is no number of times: write 1 or more")
     return int(text)
 
 
