@@ -78,7 +78,11 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     if known is None:
         store.create_run(header)
     return Imported(
-        _kept(store, header, samples, cases), measured.differences, measured.notes, is_new=True, lacking=lacking
+        _kept(store, header, samples, Health(measured.suspect), cases),
+        measured.differences,
+        measured.notes,
+        is_new=True,
+        lacking=lacking,
     )
 
 
@@ -306,10 +310,11 @@ def _sample(
     return weighing.sample
 
 
-def _kept(store: Store, header: RunHeader, samples: Sequence[Sample], cases: Sequence[Case]) -> RunHeader:
+def _kept(
+    store: Store, header: RunHeader, samples: Sequence[Sample], health: Health, cases: Sequence[Case]
+) -> RunHeader:
     """The header of the run once all of it is in the store; what an import that was killed has left is gone on with."""
     there = store.done(header.id, [case.id for case in cases])
-    health = Health()
     for at in range(0, len(samples), _CHUNK):
         piece = [
             (sample, case)

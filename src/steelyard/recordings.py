@@ -51,9 +51,12 @@ class RecordedRun:
     """Where its own summary does not fit its records, a sentence each."""
     notes: tuple[str, ...] = ()
     """What it says and nobody can compute again, a line each."""
-    stated: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    stated: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
     """By case, figures that it states and does not hold the calls or answers of: `latency` in seconds (mean, p95, n,
-    timeouts, failures) and `stability` as shares by name. They are drawn as stated, and decide nothing."""
+    timeouts, failures), `stability` as shares by name, None for what it could not say, and `check.<name>`, the
+    figure of a check in each repeat. They are drawn as stated, and decide nothing."""
+    suspect: tuple[str, ...] = ()
+    """Why it looks as if the system had not been there at all, a sentence each: such a run never passes."""
 
 
 class SnapshotFormat(Protocol):

@@ -363,6 +363,7 @@ def _description(
     """The suite as it is used in this run: what was asked for on the command line included."""
     return describe(suite) | {
         "repeats": repeats,
+        "usual_repeats": suite.repeats,
         "variants": variants,
         "max_inconclusive": limits.max_inconclusive,
         "n_cases": suite.survey.n,

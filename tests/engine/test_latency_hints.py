@@ -70,6 +70,14 @@ def test_a_run_that_looks_like_a_queue_does_not_pass(weighed):
     assert header.verdict is Verdict.AMBIGUOUS
 
 
+def test_every_call_above_the_limit_is_named_although_the_median_is_not(weighed, store):
+    header = weighed(["slow", "fast", "fast"], {"above": "100 ms"})
+    assert (header.suspect, header.verdict) == ((), Verdict.PASS)
+    told = header.summary["latency"]["slow"]
+    assert told.startswith("1 of 3 answered calls took over 100 ms, which looks like loading or a queue: c0 1")
+    assert told in build_report(store, header).decision.reasons
+
+
 def test_errors_that_cases_ask_for_do_not_make_a_run_suspect(weighed):
     header = weighed(["refused", "refused", "refused", "slow"], {"below": "100 ms"})
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)

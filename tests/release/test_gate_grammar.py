@@ -98,6 +98,8 @@ class TestParsing:
     def test_a_measure_has_a_component_and_average_is_none(self) -> None:
         gate = parse_gate("category.x.score.items.text >= 80 %")
         assert (gate.pattern, gate.subject, gate.measure) == ("score.<component>.<measure>", "items", "text")
+        readable = parse_gate("score.items.text.readable >= 80 %")
+        assert (readable.metric, readable.measure, readable.readable) == ("score.items.text.readable", "text", True)
         average = parse_gate("score.items.average >= 80 %")
         assert (average.pattern, average.subject, average.measure) == ("score.<component>.average", "items", "")
         assert parse_gate("findings.A.samples == 0").subject == parse_gate("findings.A.rate < 1 %").subject == "A"

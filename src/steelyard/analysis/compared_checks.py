@@ -184,7 +184,7 @@ class _Side:
     def state(self) -> Array:
         """By cell: held, broken, or -1 where nobody can tell."""
         count = self.counted
-        return cells_hold(*(count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1)))
+        return cells_hold(count, *(count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1)))
 
     @property
     def looks_at_the_first(self) -> bool:

@@ -61,5 +61,7 @@ class LatencyFigures:
     cells: tuple[CellLatency, ...] = ()
     """The first `checks_model.MOST_CELLS` in the order of the cases."""
     n_cells: int = 0
+    slow: str = ""
+    """Which calls took longer than the suite's `latency: {above}`, in words."""
     hints: tuple[str, ...] = field(default=())
     """What looks wrong about the medians, in words; it makes the run suspect."""

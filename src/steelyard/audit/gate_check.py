@@ -31,6 +31,7 @@ _QUALITY = (
     "median",
     "score.<component>.average",
     "score.<component>.<measure>",
+    "score.<component>.<measure>.readable",
     "scored_rate",
     "cases.held",
     "checks.held",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.records import Verdict
 from steelyard.release.model import GateResult
-from steelyard.suite.gates import COMPARE, EVERY, Gate, parse_gate
+from steelyard.suite.gates import COMPARE, EVERY, READABLE, Gate, parse_gate
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 45 / 50 and 0.9."""
@@ -114,7 +114,10 @@ def measure(gate: Gate, found: Slice, summary: Summary) -> Estimate:
     if head == "band":
         return found.bands.get(gate.subject, nothing)
     if gate.measure:
-        ratio = found.measures.get(gate.subject, {}).get(gate.measure)
+        ratios = found.measures.get(gate.subject, {})
+        # In a run without malformed answers both are one.
+        name = gate.measure + READABLE if gate.readable and found.outcomes.get("malformed") else gate.measure
+        ratio = ratios.get(name)
         return nothing if ratio is None else ratio.estimate
     if gate.unit == "points":
         return found.components.get(gate.subject, nothing)
@@ -182,10 +185,16 @@ def _could_hold(gate: Gate, value: Estimate, *, holds: bool) -> bool:
     return _holds(best, gate.operator, gate.threshold) is not holds
 
 
+def needed_repeats(gate: Gate) -> int:
+    """How many repeats of a case a figure stands on at least."""
+    if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal():
+        return int(gate.subject)
+    return 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
+
+
 def _more_repeats(gate: Gate, summary: Summary) -> str:
     """What to do when a figure over repeats asks for more of them than the run has."""
-    asked = 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
-    asked = int(gate.subject) if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal() else asked
+    asked = needed_repeats(gate)
     return (
         f"; it asks for {asked} repeats and this run has {summary.repeats}: run with -n {asked}"
         if summary.repeats < asked

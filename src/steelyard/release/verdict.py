@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.stability_model import BANDS
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.release.criteria import declared_criteria, evaluate_criteria
-from steelyard.release.gates import Scope, evaluate
+from steelyard.release.gates import Scope, evaluate, needed_repeats
 from steelyard.release.model import Decision, GateResult, VariantDecision
 from steelyard.release.relative_gates import undecided
 from steelyard.suite.gates import COMPARE, parse_gate
@@ -17,6 +18,7 @@ from steelyard.suite.model import Criterion
 
 _MOST_FAILURES = 3
 _NOTHING_LEFT = "every gate that decides was left out: nothing is left that could fail"
+_MOST_LOW = 8
 _EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INVALID: 3, Verdict.AMBIGUOUS: 4}
 
 
@@ -38,12 +40,13 @@ def decide(
     allowed = float(suite.get("max_inconclusive", 0.05))
     criteria = declared_criteria(suite)
     unknown: Sequence[str] = suite.get("without_truth") or ()
-    found = _left_out(
+    gates = suite.get("gates") or ()
+    found = _without_truth(
         unknown,
         (
-            *evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed),
+            *_without_repeats(evaluate(gates, summary, max_inconclusive=allowed), summary, suite),
             *relative,
-            *_unheld(suite.get("gates") or (), relative),
+            *_unheld(gates, relative),
             *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
         ),
     )
@@ -68,10 +71,27 @@ def decide(
     by_variant = _by_variant(
         criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone), unknown=unknown
     )
-    return Decision(verdict, (*reasons, *doubts), found, by_variant)
+    return Decision(verdict, (*reasons, *_remarks(summary), *doubts), found, by_variant)
 
 
-def _left_out(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple[GateResult, ...]:
+def _without_repeats(found: list[GateResult], summary: Summary, suite: dict[str, Any]) -> list[GateResult]:
+    """The same, gates that need more repeats than a run with fewer than usual has left out; not if all would be."""
+    short = [needed_repeats(parse_gate(each.gate)) > summary.repeats for each in found]
+    if all(short) or summary.repeats >= int(suite.get("usual_repeats") or 0):
+        return found
+    return [_left_out(each, each.reason) if less else each for each, less in zip(found, short, strict=True)]
+
+
+def _remarks(summary: Summary) -> Iterator[str]:
+    """What decides nothing and should be seen beside a verdict: repeats that differ, calls that took too long."""
+    if summary.stability is not None and (low := summary.stability.unstable):
+        more = f", and {len(low) - _MOST_LOW} more" if len(low) > _MOST_LOW else ""
+        yield f"stability {BANDS['unstable']}: {', '.join(low[:_MOST_LOW])}{more}"
+    if summary.latency is not None and summary.latency.slow:
+        yield summary.latency.slow
+
+
+def _without_truth(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple[GateResult, ...]:
     """The results, those on figures that no case has a truth for marked as left out of the verdict."""
     if not unknown:
         return tuple(found)
@@ -79,10 +99,14 @@ def _left_out(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple[Gate
     for each in found:
         figure = next((name for name in unknown if f".{name}." in f".{each.metric}."), None)
         if figure is not None:
-            reason = f"left out: no case of this run has a truth for {figure.partition('.')[2]}"
-            each = replace(each, verdict=Verdict.AMBIGUOUS, secondary=True, left_out=True, reason=reason)
+            each = _left_out(each, f"no case of this run has a truth for {figure.partition('.')[2]}")
         marked.append(each)
     return tuple(marked)
+
+
+def _left_out(result: GateResult, reason: str) -> GateResult:
+    """The result of a gate that can say nothing about this run by its nature: shown with the reason, and not counted."""
+    return replace(result, verdict=Verdict.AMBIGUOUS, secondary=True, left_out=True, reason=f"left out: {reason}")
 
 
 def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateResult]:
@@ -128,7 +152,7 @@ def _by_variant(
     lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
     decisions = []
     for part in variants:
-        found = _left_out(unknown, evaluate_criteria(criteria, Scope(summary, part, allowed)))
+        found = _without_truth(unknown, evaluate_criteria(criteria, Scope(summary, part, allowed)))
         verdict = _verdict(found, doubtful=doubtful)
         if verdict is None:
             return ()

@@ -19,6 +19,7 @@ from steelyard.release.model import GateResult
 from steelyard.report import error_tables
 from steelyard.report.model import Report
 from steelyard.report.sample_figures import sample_figures
+from steelyard.suite.gates import READABLE
 from steelyard.suite.repeats import parse_repeats
 
 Named = tuple[tuple[str, ...], str]
@@ -127,7 +128,8 @@ def _of_slice(part: Slice) -> Iterator[Named]:
                 yield names, f"{place}.{name}"
     for name, measures in part.measures.items():
         for measure in measures:
-            yield ("score", name, measure), f"measures.{name}.{measure}"
+            whole, readable, _ = measure.partition(READABLE)
+            yield ("score", name, whole, *([READABLE[1:]] if readable else [])), f"measures.{name}.{measure}"
 
 
 _BY_NAME: tuple[tuple[str, Callable[[Slice], Iterable[str]], Callable[[str], list[tuple[str, ...]]]], ...] = (

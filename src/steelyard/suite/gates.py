@@ -63,6 +63,7 @@ METRICS: dict[str, Metric] = {
         Metric("score.<component>.average", "score", "mean of one component, as a fraction of its scale"),
         Metric("score.<component>.points", "points", "mean of one component, on its own scale"),
         Metric("score.<component>.<measure>", "share", "ratio of two counts of a component, each summed over samples"),
+        Metric("score.<component>.<measure>.readable", "share", "the same, malformed answers left out"),
         Metric("findings.total", "count", "number of findings of any code"),
         Metric("findings.<code>", "count", "number of findings of that code"),
         Metric("findings.<code>.rate", "share", "conclusive samples with at least one finding of that code"),
@@ -115,11 +116,18 @@ class Gate:
     """Of a gate on every slice: those that could not reach `min_n` are left out."""
 
     @property
+    def readable(self) -> bool:
+        """Whether malformed answers are left out of the measure."""
+        return self.pattern.endswith(READABLE)
+
+    @property
     def stands_on(self) -> tuple[str | None, str | None, str]:
         """Slice and metric: two gates with the same compare the same figure."""
         return self.factor, self.slice, self.metric
 
 
+READABLE = ".readable"
+"""Ends the name of a measure over the answers that could be read."""
 _PIECE = re.compile(
     r""""(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<operator>>=|<=|==|!=|>|<)|(?P<dot>\.)|(?P<other>.)""",
     re.DOTALL,

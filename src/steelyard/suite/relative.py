@@ -21,6 +21,7 @@ _RIGHT = re.compile(
 )
 UNCOMPARED = (
     *("scored_rate", "check.<check>.held", "pass_all.<k>", "flaky_rate"),
+    "score.<component>.<measure>.readable",
     *("latency.p99", "latency.min", "latency.max"),
 )
 """Metrics that have no paired difference between two runs."""
