@@ -100,7 +100,7 @@ def test_with_fewer_repeats_than_the_suite_asks_for_gates_that_need_them_are_lef
     gates = ["cases.held >= 50 %", "pass_all.3 >= 10 %"]
     decision = decide(summary, {"gates": gates, "usual_repeats": 3})
     assert (decision.verdict, [each.secondary for each in decision.gates]) == (PASS, [False, True])
-    assert decision.reasons[0] == "the gate holds"
+    assert decision.reasons[0] == "the gate that decides holds"
     assert decision.reasons[1].startswith("pass_all.3 >= 10 %: left out: n/a: nothing to stand on; it asks for 3")
     # A suite that never asks often enough for its own gates, and one with no other gate, are told so.
     assert decide(summary, {"gates": gates, "usual_repeats": 1}).verdict is AMBIGUOUS

@@ -1,8 +1,7 @@
-import re
-
 """The seed's command line as a thin front of a run: its table, its results file, its charts, its exit codes."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -161,7 +160,7 @@ def test_one_run_of_each_case_is_a_smoke_test_that_can_pass(run, some_cases, tmp
     assert (code, results["verdict"]) == (0, "PASS")
     assert "stability.span >= 60 %: left out: n/a: nothing to stand on; it asks for 2" in out
     assert len(re.findall(r"stability\.\w+ >= \d+ %: left out", out)) == 3
-    assert " PASS  every gate that decides holds" in invoke("report", "LAST", "--store", tmp_path / "s.db")
+    assert " PASS  every gate holds, 3 left out" in invoke("report", "LAST", "--store", tmp_path / "s.db")
 
 
 def test_the_run_is_kept_as_any_other(run, some_cases, tmp_path):

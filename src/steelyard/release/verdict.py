@@ -105,7 +105,7 @@ def _without_truth(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple
 
 
 def _left_out(result: GateResult, reason: str) -> GateResult:
-    """The result of a gate that can say nothing about this run by its nature: shown with the reason, and not counted."""
+    """The result of a gate that can say nothing about such a run: shown with the reason, and not counted."""
     return replace(result, verdict=Verdict.AMBIGUOUS, secondary=True, left_out=True, reason=f"left out: {reason}")
 
 
