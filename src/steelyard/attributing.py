@@ -16,6 +16,7 @@ import numpy as np
 
 from steelyard.analysis.attribution import attribute_traced
 from steelyard.analysis.attribution_model import Attribution, Cause, Reweighed, Wanted
+from steelyard.analysis.attribution_steps import other_scorers
 from steelyard.analysis.attribution_terms import Traces
 from steelyard.analysis.compared_cases import CommonCases
 from steelyard.analysis.compared_run import ComparedRun
@@ -26,7 +27,6 @@ from steelyard.instrument_at_hand import AtHand, at_hand
 from steelyard.records import Mode, Sample
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
-from steelyard.suite.ledger import WEIGHED_BY
 
 if TYPE_CHECKING:
     from steelyard.judging.estimate import CostEstimate
@@ -89,7 +89,7 @@ class _Again:
     def __init__(self, a: StoredRun, b: StoredRun, suite: str | None, purchase: Purchase | None) -> None:
         self._a, self._b, self._suite, self._purchase = a, b, suite, purchase
         self._digests: tuple[Array, Array] | None = None
-        self._other = {part: signed(a.run, part) != signed(b.run, part) for part in (*WEIGHED_BY, "judge")}
+        self._other_judge = signed(a.run, "judge") != signed(b.run, "judge")
 
     def identical(self, first: Array, second: Array) -> Array:
         """Marks the pairs whose answers are the same to the byte."""
@@ -102,24 +102,24 @@ class _Again:
 
     def reweigh(self, wanted: Wanted) -> Reweighed:
         """A's answers on B's balance; nothing where both are the same and nothing is bought."""
-        other_scorers = any(self._other[part] for part in WEIGHED_BY)
-        if not (other_scorers or self._other["judge"] or wanted.other_truth.any() or self._purchase):
+        scorers = other_scorers(self._a.run, self._b.run)
+        if not (scorers or self._other_judge or wanted.other_truth.any() or self._purchase):
             return Reweighed()
         hand = at_hand(self._b.run.header, self._suite)
         if hand.suite is None:
             return self._without_suite(hand)
-        balance = OtherBalance(hand.suite, self._a.run.suite.get("judge"), same_judge=not self._other["judge"])
+        balance = OtherBalance(hand.suite, self._a.run.suite.get("judge"), same_judge=not self._other_judge)
         if wrong := self._not_as_it_was(hand, wanted):
             return self._without_suite(replace(hand, suite=None, why=wrong))
         found = _Weighed(len(wanted.first))
-        rows = np.arange(len(wanted.first)) if other_scorers else np.flatnonzero(wanted.other_truth)
+        rows = np.arange(len(wanted.first)) if scorers else np.flatnonzero(wanted.other_truth)
         if balance.why_no_words:
             rows = rows[:0]
-        by_code = balance.asks_no_model and (self._other["judge"] or bool(balance.why_no_words))
+        by_code = balance.asks_no_model and (self._other_judge or bool(balance.why_no_words))
         if by_code and not hand.is_judge:
             by_code = False
         self._weigh(wanted, found, balance, rows, everything=by_code)
-        return self._told(wanted, found, balance, hand, by_code=by_code, other_scorers=other_scorers)
+        return self._told(wanted, found, balance, hand, by_code=by_code, scorers_differ=scorers)
 
     def _told(
         self,
@@ -129,7 +129,7 @@ class _Again:
         hand: AtHand,
         *,
         by_code: bool,
-        other_scorers: bool,
+        scorers_differ: bool,
     ) -> Reweighed:
         values_a = _recorded(self._a.run, wanted)
         untold = {}
@@ -138,7 +138,7 @@ class _Again:
         if balance.why_no_words:
             untold = dict.fromkeys((Cause.SCORERS, Cause.TRUTH), balance.why_no_words)
             scorers = truth = None
-        elif not other_scorers:
+        elif not scorers_differ:
             scorers, truth = values_a, np.where(wanted.other_truth, found.truth, values_a)
         told = Reweighed(scorers, truth, untold=untold, ledger=hand.ledger)
         if by_code:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.analysis.attribution_sums import Units, readings
-from steelyard.analysis.compared_cases import TRUTH, CommonCases
+from steelyard.analysis.compared_cases import TRUTH, UNKNOWN_TRUTH, CommonCases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import signed
 from steelyard.analysis.pairing import pair
@@ -28,7 +28,9 @@ class SharedPairs:
         self.other_truth = state[read] == TRUTH
         self.unreadable = 0
         """Pairs left out because B's suite has no reading of A's answer."""
-        self.truth_unknown = not cases.known and signed(a, "truth") != signed(b, "truth")
+        self.truth_unknown = bool((state == UNKNOWN_TRUTH).any()) or (
+            not cases.known and signed(a, "truth") != signed(b, "truth")
+        )
 
     @property
     def case(self) -> Array:

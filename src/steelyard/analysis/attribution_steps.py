@@ -36,9 +36,11 @@ class Steps:
         """Causes with what A's answers were worth before and after."""
         self.last = self.values_a
         pending: list[Cause] = []
+        # A truth that is not known has not been scored by.
+        truth = None if pairs.truth_unknown else again.truth
         for cause, changed, weighed in (
-            (Cause.SCORERS, _other_scorers(pairs.a, pairs.b), again.scorers),
-            (Cause.TRUTH, bool(pairs.other_truth.any()) or pairs.truth_unknown, again.truth),
+            (Cause.SCORERS, other_scorers(pairs.a, pairs.b), again.scorers),
+            (Cause.TRUTH, bool(pairs.other_truth.any()) or pairs.truth_unknown, truth),
             (Cause.JUDGE, signed(pairs.a, "judge") != signed(pairs.b, "judge"), again.judge if again.by_code else None),
         ):
             if changed:
@@ -121,7 +123,7 @@ class Steps:
         return TruthEdits(len(starts), len(moved), tuple(listed), len(why), settled(without))
 
 
-def _other_scorers(a: ComparedRun, b: ComparedRun) -> bool:
+def other_scorers(a: ComparedRun, b: ComparedRun) -> bool:
     """Whether what is made of an answer may be another; a schema that no answer fails in makes no difference."""
     differs = [part for part in ("scorers", "rules", "schema") if signed(a, part) != signed(b, part)]
     if differs == ["schema"]:

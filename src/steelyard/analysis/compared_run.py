@@ -53,6 +53,11 @@ class ComparedRun:
         return judge.get("mode") if judge else None
 
     @property
+    def imported(self) -> bool:
+        """True when another tool wrote it: what its file does not hold is unknown."""
+        return bool(self.header.options.get("imported"))
+
+    @property
     def only_scores(self) -> bool:
         """True when nothing but the scores of its judge's answers is known, as of an old snapshot of another tool."""
         return self.mode == Mode.BASIC
