@@ -107,11 +107,12 @@ def test_what_both_sides_drop_may_come_to_more_than_all_points():
     assert cases.change.low <= cases.change.value <= cases.change.high
 
 
-def test_another_question_under_the_same_id_is_another_case():
+def test_another_question_under_the_same_id_has_a_part_of_its_own():
     b = run([1.0, 0.5], cases={"c00": Case("c00", "another question", "c00")})
     found = split(run([0.0, 0.5]), b)
     # A: 0.25, common 0.5; B: 0.75, common 0.5.
-    assert by_cause(found) == {(Cause.CASES,): pytest.approx(0.5), (Cause.SYSTEM,): 0.0}
+    assert by_cause(found) == {(Cause.QUESTIONS,): pytest.approx(0.5), (Cause.SYSTEM,): 0.0}
+    assert "+50.0 changed questions" in found.sentence
 
 
 def test_failed_calls_have_their_own_part_and_are_no_change_of_the_system():
@@ -324,6 +325,30 @@ def test_runs_that_share_nothing_have_one_part():
     assert found.joined == ("the two runs have no case in common: nothing can be told apart",)
     only_failed = split(run([0.2, None]), run([None, 0.9]))
     assert by_cause(only_failed) == {(Cause.AVAILABILITY, Cause.SYSTEM): pytest.approx(0.7)}
+
+
+def test_without_pairs_every_known_difference_is_in_the_one_part():
+    b = run(
+        [Made("c00", 0.9), Made("c01", None, "target_failed"), Made("c02", 0.9)],
+        cases={"c00": Case("c00", "another question", "c00"), "c01": Case("c01", "c01", "relabelled")},
+        signature={"judge": "j2", "scorers": "s2"},
+    )
+    found = split(run([Made("c00", 0.2), Made("c01", 0.2)], signature={"judge": "j1"}), b)
+    causes = (
+        Cause.CASES,
+        Cause.QUESTIONS,
+        Cause.AVAILABILITY,
+        Cause.SCORERS,
+        Cause.TRUTH,
+        Cause.JUDGE,
+        Cause.SYSTEM,
+    )
+    assert by_cause(found) == {causes: pytest.approx(0.7)}
+    names = "other cases, changed questions, missing readings, scorers, truth edits, judge and system together"
+    assert found.sentence == f"+70.0 points, all of it {names} (cannot tell)"
+    stands_on = "without a counterpart: 0 of A, 1 of B; asked another question: 1 of A, 1 of B"
+    assert found.portions[0].told == f"{stands_on}; read on one side only: 1 of A, 0 of B"
+    assert found.joined == ("no sample of the same question has a reading in both runs: nothing can be told apart",)
 
 
 def test_a_run_without_any_reading_has_no_change_to_explain():

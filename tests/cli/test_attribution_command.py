@@ -165,7 +165,7 @@ def test_all_at_once_in_every_view(bench, tmp_path):
     for name in ("c.md", "c.html"):
         text = (tmp_path / name).read_text()
         # The method is there to its end, where the order of the split stands.
-        order = "cases, availability, scorers, truth, judge, system"
+        order = "cases, questions, availability, scorers, truth, judge, system"
         for told in ("+23.3 truth edits", "Why the pass rate moved", "Truth edits", "missing readings", order):
             assert told in text, (name, told)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.analysis.attribution_sums import Units, readings
+from steelyard.analysis.compare_model import Why
 from steelyard.analysis.compared_cases import TRUTH, UNKNOWN_TRUTH, CommonCases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import signed
@@ -21,16 +22,20 @@ class SharedPairs:
         self.units = Units(a, b, cases)
         self.by_pass = a.passes and b.passes
         self.values_a, self.values_b = (readings(run, by_pass=self.by_pass) for run in (a, b))
-        self.asked = pair(a, b, cases, anyway=True).asked
+        pairing = pair(a, b, cases, anyway=True)
+        self.asked = pairing.asked
+        """Positions of the samples that both have, with the same question; `met` also with another one."""
+        others = pairing.aside.get(Why.CHANGED_QUESTION, ([], []))
+        self.met = [np.concatenate(sides).astype(int) for sides in zip(self.asked, others, strict=True)]
         state = cases.state[a.columns.case[self.asked[0]]] if len(self.asked[0]) else np.empty(0, dtype=np.int8)
         read = ~np.isnan(self.values_a[self.asked[0]]) & ~np.isnan(self.values_b[self.asked[1]])
         self.first, self.second = self.asked[0][read], self.asked[1][read]
         self.other_truth = state[read] == TRUTH
         self.unreadable = 0
         """Pairs left out because B's suite has no reading of A's answer."""
-        self.truth_unknown = bool((state == UNKNOWN_TRUTH).any()) or (
-            not cases.known and signed(a, "truth") != signed(b, "truth")
-        )
+        # Where nothing was read on both sides, nothing can be scored by another truth either.
+        unknown = state == UNKNOWN_TRUTH if read.any() else np.isin(state, (TRUTH, UNKNOWN_TRUTH))
+        self.truth_unknown = bool(unknown.any()) or (not cases.known and signed(a, "truth") != signed(b, "truth"))
 
     @property
     def case(self) -> Array:

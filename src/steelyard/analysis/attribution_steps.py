@@ -38,12 +38,13 @@ class Steps:
         pending: list[Cause] = []
         # A truth that is not known has not been scored by.
         truth = None if pairs.truth_unknown else again.truth
-        for cause, changed, weighed in (
-            (Cause.SCORERS, other_scorers(pairs.a, pairs.b), again.scorers),
-            (Cause.TRUTH, bool(pairs.other_truth.any()) or pairs.truth_unknown, truth),
-            (Cause.JUDGE, signed(pairs.a, "judge") != signed(pairs.b, "judge"), again.judge if again.by_code else None),
+        others = other_instruments(pairs)
+        for cause, weighed in (
+            (Cause.SCORERS, again.scorers),
+            (Cause.TRUTH, truth),
+            (Cause.JUDGE, again.judge if again.by_code else None),
         ):
-            if changed:
+            if cause in others:
                 pending.append(cause)
             if pending and weighed is not None:
                 self.steps.append((tuple(pending), self.last, weighed))
@@ -121,6 +122,16 @@ class Steps:
         ]
         without = float(sums[[name not in why for name in ids]].sum()) / len(pairs.case)
         return TruthEdits(len(starts), len(moved), tuple(listed), len(why), settled(without))
+
+
+def other_instruments(pairs: SharedPairs) -> tuple[Cause, ...]:
+    """What differs, or may differ, in how the answers of the two runs were scored."""
+    found = (
+        (Cause.SCORERS, other_scorers(pairs.a, pairs.b)),
+        (Cause.TRUTH, bool(pairs.other_truth.any()) or pairs.truth_unknown),
+        (Cause.JUDGE, signed(pairs.a, "judge") != signed(pairs.b, "judge")),
+    )
+    return tuple(cause for cause, differs in found if differs)
 
 
 def other_scorers(a: ComparedRun, b: ComparedRun) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from steelyard.analysis.attribution_model import Attribution, Cause, Portion
 
 METHOD = (
-    "from A's number to B's in this order: cases, availability, scorers, truth, judge, system; 95 % intervals: Student"
-    " t over what each case adds (exact portions: how far they would lie elsewhere with other cases like these); what"
-    " is left: as for the figures"
+    "from A's number to B's in this order: cases, questions, availability, scorers, truth, judge, system; 95 %"
+    " intervals: Student t over what each case adds (exact portions: how far they would lie elsewhere with other cases"
+    " like these); what is left: as for the figures"
 )
 _NAMES = {
     Cause.CASES: "other cases",
+    Cause.QUESTIONS: "changed questions",
     Cause.AVAILABILITY: "missing readings",
     Cause.SCORERS: "scorers and weights",
     Cause.TRUTH: "truth edits",

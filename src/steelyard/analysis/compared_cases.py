@@ -130,7 +130,7 @@ def _same(before: Any, after: Any, a: ComparedRun, b: ComparedRun) -> bool | Non
 
 
 def _is_part(held: Any, whole: Any) -> bool:
-    """Whether everything that is held is in the whole as well, or none of it is: fields may be missing, none differs."""
+    """Whether all that is held is in the whole as well, or none of it is: fields may be missing, none differs."""
     if isinstance(held, dict) and isinstance(whole, dict):
         shared = held.keys() & whole.keys()
         return (not shared or held.keys() == shared) and all(_is_part(held[name], whole[name]) for name in shared)
