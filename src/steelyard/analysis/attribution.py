@@ -1,4 +1,4 @@
-"""Why the headline number moved from A to B: cases, questions, availability, scorers, truth, judge, and what is left, the system.
+"""Why the headline number moved from A to B, by `Cause`; what is left when all others are taken off is the system.
 
 The change is cut by walking from A's number to B's in the order of `Cause`, one change at a time, so that the portions
 sum to the whole whatever they are. What cannot be told apart is one portion.

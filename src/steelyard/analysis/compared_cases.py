@@ -55,7 +55,7 @@ def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
     if known:
         changed = _changed(a, b, of_b)
         for code, before, after in _both(a, b, changed):
-            state[code] = _state(before, after, a, b)
+            state[code] = SAME if before.id in a.rescored.truths else _state(before, after, a, b)
             if state[code] == SAME and _same(_groups(before), _groups(after), a, b) is False:
                 regrouped.append(code)
     return CommonCases(

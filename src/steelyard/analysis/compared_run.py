@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.table import Table
-from steelyard.records import Item, Mode, RunHeader
+from steelyard.records import Item, Mode, RunHeader, Sample
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
+from steelyard.suite.case import Case
 
 _MODELS = (Mode.MODEL, Mode.BASIC)
 """Kinds of judges that may read the same answer otherwise another time; code does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """What recorded answers, rescored, show to be the same in two runs although it has changed."""
+
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Parts of A's signature of which only code changed, with B's hash."""
+    n: int = 0
+    """Answers that have the scores they had."""
+    side: str = ""
+    """Whose answers they are."""
+    truths: frozenset[str] = frozenset()
+    """Cases whose truth changed, and no score of A or B with it."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +45,10 @@ class ComparedRun:
     """Gives what its repeats are compared by, as `Store.items` does."""
     digests: Callable[[], Array] | None = None
     """Gives a number for each answer, as `Store.answer_digests` does, where a model judged them."""
+    samples: Callable[..., Iterable[tuple[Sample, Case]]] | None = None
+    """Gives its samples with their cases, as `Store.samples` does."""
+    rescored: Rescored = Rescored()
+    """Of run A: what is the same in B."""
 
     @property
     def suite(self) -> dict[str, Any]:
@@ -63,10 +82,15 @@ class ComparedRun:
         return self.mode == Mode.BASIC
 
 
+Rescore = Callable[[ComparedRun, ComparedRun], ComparedRun]
+"""Gives run A with what rescoring shows to be the same in B."""
+
+
 def read_run(store: Store, name: str) -> ComparedRun:
     """A run of the store, ready to be compared."""
     header = store.run(name)
     name = header.id
     items = partial(store.items, name) if header.suite.get("stability") else None
-    run = ComparedRun(header, store.columns(name), store.contents(name), store.checks(name), items)
+    samples = partial(store.samples, name)
+    run = ComparedRun(header, store.columns(name), store.contents(name), store.checks(name), items, samples=samples)
     return replace(run, digests=partial(store.answer_digests, name)) if run.mode in _MODELS else run

@@ -43,6 +43,7 @@ def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, a
     found = [
         *_suites(a, b),
         *_scales(a, b),
+        *_rescored(a),
         *_readings(a, b),
         *_cases(a, b, cases),
         *_changed_cases(a, b, cases, anyway=anyway),
@@ -81,6 +82,19 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
         yield InstrumentChange(part, means, told, *_judges(part, a, b, before, after))
 
 
+def _rescored(a: ComparedRun) -> Iterator[InstrumentChange]:
+    """What changed and is the same all the same."""
+    found = a.rescored
+    if found.parts:
+        told = f"the code of {' and '.join(found.parts)} changed, and rescored by it all {found.n:,} answers of"
+        told += f" {found.side} have the scores they had: the same instrument"
+        yield InstrumentChange("code", Part.NOTED, told)
+    if found.truths:
+        ids = tuple(sorted(found.truths))
+        told = f"the truth of {_n_cases(len(ids))} changed, and no score of A or B with it: {_listed(ids, len(ids))}"
+        yield InstrumentChange("truth", Part.NOTED, told, cases=ids[:MOST_LISTED], n_cases=len(ids))
+
+
 def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     """Says when of one side nothing but the scores of the judge's answers is known."""
     if a.only_scores == b.only_scores or Mode.RULES in (a.mode, b.mode):
@@ -93,6 +107,8 @@ def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
 def signed(run: ComparedRun, part: str) -> str | None:
     """The hash of a part of the instrument; "" for what the suite has none of, None when the run does not say."""
     signature = run.header.signature
+    if part in run.rescored.parts:
+        return run.rescored.parts[part]
     if run.imported and part in _NOT_IN_FILES:
         return None
     if part in signature:

@@ -69,9 +69,11 @@ class AttributionOptions:
         """The comparison of two found runs, with why the headline number moved unless that is left out."""
         from steelyard.analysis.compare import compare
         from steelyard.analysis.compared_run import read_run
+        from steelyard.same_instrument import rescored
 
         if self.left_out:
-            return compare(read_run(*a), read_run(*b), anyway=anyway)
+            first, second = read_run(*a), read_run(*b)
+            return compare(rescored(first, second, self.suite), second, anyway=anyway)
         comparison, found, _ = self.traced(a, b, store_url, closing, anyway=anyway)
         return replace(comparison, attribution=found)
 
@@ -83,8 +85,10 @@ class AttributionOptions:
         from steelyard.analysis.compared_cases import common_cases
         from steelyard.analysis.compared_run import read_run
         from steelyard.attributing import StoredRun, traced_attribution_of
+        from steelyard.same_instrument import rescored
 
         first, second = read_run(*a), read_run(*b)
+        first = rescored(first, second, self.suite)
         cases = common_cases(first, second)
         comparison = compare(first, second, anyway=anyway, cases=cases)
         found, traces = traced_attribution_of(
