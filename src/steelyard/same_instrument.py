@@ -18,9 +18,10 @@ from steelyard.analysis.compared_cases import TRUTH, UNKNOWN_TRUTH, common_cases
 from steelyard.analysis.compared_run import ComparedRun, Rescored
 from steelyard.analysis.instruments import signed
 from steelyard.engine.again import OtherBalance
-from steelyard.instrument_at_hand import AtHand, at_hand
+from steelyard.instrument_at_hand import at_hand
 from steelyard.records import Mode, Sample
 from steelyard.suite.case import Case
+from steelyard.suite.model import SuiteModel
 
 _CHECKED = 20
 """Samples of a run that its suite must score as it did before it is believed to be that suite."""
@@ -41,12 +42,14 @@ def rescored(a: ComparedRun, b: ComparedRun, suite: str | None = None) -> Compar
         return a
     for by, place in ((b, suite), (a, None)):
         hand = at_hand(by.header, place)
-        if hand.suite is not None and _scores_as_it_did(by, hand):
+        if hand.suite is not None and not scored_otherwise(by, hand.suite):
             answers, side = (a, "A") if by is b else (b, "B")
-            parts, n = _same_parts(answers, hand, code)
+            parts, n = _same_parts(
+                answers, hand.suite, code if hand.is_judge else [each for each in code if each != "judge"]
+            )
             known = replace(a, rescored=Rescored({part: signed(b, part) or "" for part in parts}, n, side))
             if edited and not _another_scale(known, b):
-                return replace(known, rescored=replace(known.rescored, truths=_same_truths(a, b, hand, edited)))
+                return replace(known, rescored=replace(known.rescored, truths=_same_truths(a, b, hand.suite, edited)))
             return known
     return a
 
@@ -82,35 +85,31 @@ def _edited(a: ComparedRun, b: ComparedRun) -> list[str]:
     return [a.columns.case_ids[code] for state in (TRUTH, UNKNOWN_TRUTH) for code in cases.of_state(state).tolist()]
 
 
-def _scores_as_it_did(run: ComparedRun, hand: AtHand) -> bool:
-    balance = _balance(run, hand)
-    first = islice(_answers(run), _CHECKED)
-    return not balance.why_no_words and all(_alike(sample, balance.weigh(sample, case)) for sample, case in first)
+def scored_otherwise(run: ComparedRun, suite: SuiteModel) -> str:
+    """The first case whose answer the suite does not score as the run has it, whatever its signature says; ""
+    when there is none, or nobody can tell."""
+    balance = OtherBalance(suite, run.suite.get("judge"), same_judge=True)
+    first = () if balance.why_no_words else islice(_answers(run), _CHECKED)
+    return next((case.id for sample, case in first if not _alike(sample, balance.weigh(sample, case))), "")
 
 
-def _balance(run: ComparedRun, hand: AtHand, *, same_judge: bool = True) -> OtherBalance:
-    if hand.suite is None:
-        raise ValueError(hand.why)
-    return OtherBalance(hand.suite, run.suite.get("judge"), same_judge=same_judge)
-
-
-def _same_parts(run: ComparedRun, hand: AtHand, code: list[str]) -> tuple[list[str], int]:
+def _same_parts(run: ComparedRun, suite: SuiteModel, code: list[str]) -> tuple[list[str], int]:
     """Which of the parts whose code changed give every answer of the run the scores it had, and how many they are."""
-    balance = _balance(run, hand, same_judge="judge" not in code)
-    by_code = balance.asks_no_model and hand.is_judge and run.mode == Mode.RULES
-    code = [part for part in code if part != "judge" or by_code]
+    balance = OtherBalance(suite, run.suite.get("judge"), same_judge="judge" not in code)
+    if not balance.asks_no_model or run.mode != Mode.RULES:
+        code = [part for part in code if part != "judge"]
     if not code or balance.why_no_words:
         return [], 0
     n = _all_alike(_answers(run), balance.judge if "judge" in code else balance.weigh)
     return (code, n) if n else ([], 0)
 
 
-def _same_truths(a: ComparedRun, b: ComparedRun, hand: AtHand, ids: list[str]) -> frozenset[str]:
+def _same_truths(a: ComparedRun, b: ComparedRun, suite: SuiteModel, ids: list[str]) -> frozenset[str]:
     """The cases by whose other truth no answer of either run is worth anything else; none where a model judged, which
     may have read the truth."""
     same = set(ids)
     for run, other in ((a, b), (b, a)):
-        balance = _balance(run, hand)
+        balance = OtherBalance(suite, run.suite.get("judge"), same_judge=True)
         if balance.why_no_words or not balance.asks_no_model or run.mode not in (None, Mode.RULES):
             return frozenset()
         for start in range(0, len(ids), _PAGE):

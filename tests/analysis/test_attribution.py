@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.attribution import attribute, attribute_traced
+from steelyard.analysis.attribution import attribute
 from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion, Reweighed
 from steelyard.analysis.attribution_terms import explain_portion
 from steelyard.analysis.attribution_wording import sentence
@@ -52,7 +52,7 @@ def split(a, b, again=None, same=()):
     def identical(first, second):
         return np.isin(np.arange(len(first)), list(same))
 
-    return attribute(a, b, common_cases(a, b), None if again is None else lambda _: again, identical)
+    return attribute(a, b, common_cases(a, b), None if again is None else lambda _: again, identical)[0]
 
 
 def by_cause(found):
@@ -398,7 +398,7 @@ def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
         return Reweighed(*arrays, by_code=again[3])
 
     a, b = runs
-    found, traces = attribute_traced(
+    found, traces = attribute(
         a,
         b,
         common_cases(a, b),

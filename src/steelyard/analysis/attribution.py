@@ -42,23 +42,12 @@ def attribute(
     cases: CommonCases,
     reweigh: Reweigh | None = None,
     identical: Identical | None = None,
-) -> Attribution:
-    """The change of the headline number in portions.
+) -> tuple[Attribution, Traces]:
+    """The change of the headline number in portions, with what every reading adds to each.
 
     Without `reweigh` nothing can be weighed again, and without `identical` a judge has no anchors: what that leaves
     untold is joined with the system.
     """
-    return attribute_traced(a, b, cases, reweigh, identical)[0]
-
-
-def attribute_traced(
-    a: ComparedRun,
-    b: ComparedRun,
-    cases: CommonCases,
-    reweigh: Reweigh | None = None,
-    identical: Identical | None = None,
-) -> tuple[Attribution, Traces]:
-    """The same, with what every reading adds to each portion."""
     cut = _Cut(SharedPairs(a, b, cases))
     return cut.attribution(reweigh, identical), cut.traces
 

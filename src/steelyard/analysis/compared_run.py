@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,9 +13,6 @@ from steelyard.records import Item, Mode, RunHeader, Sample
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.case import Case
-
-_MODELS = (Mode.MODEL, Mode.BASIC)
-"""Kinds of judges that may read the same answer otherwise another time; code does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class ComparedRun:
     items: Callable[[], Iterable[tuple[int, tuple[Item, ...]]]] | None = None
     """Gives what its repeats are compared by, as `Store.items` does."""
     digests: Callable[[], Array] | None = None
-    """Gives a number for each answer, as `Store.answer_digests` does, where a model judged them."""
+    """Gives a number for each answer, as `Store.answer_digests` does."""
     samples: Callable[..., Iterable[tuple[Sample, Case]]] | None = None
     """Gives its samples with their cases, as `Store.samples` does."""
     rescored: Rescored = Rescored()
@@ -91,6 +88,7 @@ def read_run(store: Store, name: str) -> ComparedRun:
     header = store.run(name)
     name = header.id
     items = partial(store.items, name) if header.suite.get("stability") else None
-    samples = partial(store.samples, name)
-    run = ComparedRun(header, store.columns(name), store.contents(name), store.checks(name), items, samples=samples)
-    return replace(run, digests=partial(store.answer_digests, name)) if run.mode in _MODELS else run
+    digests, samples = partial(store.answer_digests, name), partial(store.samples, name)
+    return ComparedRun(
+        header, store.columns(name), store.contents(name), store.checks(name), items, digests, samples=samples
+    )

@@ -84,20 +84,15 @@ class AttributionOptions:
         from steelyard.analysis.compare import compare
         from steelyard.analysis.compared_cases import common_cases
         from steelyard.analysis.compared_run import read_run
-        from steelyard.attributing import StoredRun, traced_attribution_of
+        from steelyard.attributing import attribution_of
         from steelyard.same_instrument import rescored
 
         first, second = read_run(*a), read_run(*b)
         first = rescored(first, second, self.suite)
         cases = common_cases(first, second)
         comparison = compare(first, second, anyway=anyway, cases=cases)
-        found, traces = traced_attribution_of(
-            StoredRun(a[0], first),
-            StoredRun(b[0], second),
-            cases,
-            suite=self.suite,
-            purchase=self._purchase(store_url, closing),
-        )
+        purchase = self._purchase(store_url, closing)
+        found, traces = attribution_of(first, second, cases, suite=self.suite, purchase=purchase)
         return comparison, found, traces
 
     def _purchase(self, store_url: str | None, closing: ExitStack) -> Purchase | None:
