@@ -6,7 +6,6 @@ the answers of A nor those of B are worth anything else by the other one.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -18,7 +17,7 @@ from steelyard.analysis.compared_cases import TRUTH, UNKNOWN_TRUTH, common_cases
 from steelyard.analysis.compared_run import ComparedRun, Rescored
 from steelyard.analysis.instruments import signed
 from steelyard.engine.again import OtherBalance
-from steelyard.instrument_at_hand import at_hand
+from steelyard.instrument_at_hand import AtHand, at_hand
 from steelyard.records import Mode, Sample
 from steelyard.suite.case import Case
 from steelyard.suite.model import SuiteModel
@@ -26,7 +25,7 @@ from steelyard.suite.model import SuiteModel
 _CHECKED = 20
 """Samples of a run that its suite must score as it did before it is believed to be that suite."""
 _PAGE = 500
-_ROUNDING = 1e-9
+_DIGITS = 9
 _CODE = ("source", "version", "measures", "means")
 """What a described component says of its code; everything else is declared in the suite."""
 
@@ -36,21 +35,17 @@ def rescored(a: ComparedRun, b: ComparedRun, suite: str | None = None) -> Compar
 
     UserMistake when that was named and cannot be read.
     """
-    code = _changed_code(a, b)
-    edited = _edited(a, b)
+    code, edited = _changed_code(a, b), _edited(a, b)
     if not code and (not edited or _another_scale(a, b)):
         return a
-    for by, place in ((b, suite), (a, None)):
+    for side, answers, by, place in (("A", a, b, suite), ("B", b, a, None)):
         hand = at_hand(by.header, place)
-        if hand.suite is not None and not scored_otherwise(by, hand.suite):
-            answers, side = (a, "A") if by is b else (b, "B")
-            parts, n = _same_parts(
-                answers, hand.suite, code if hand.is_judge else [each for each in code if each != "judge"]
-            )
-            known = replace(a, rescored=Rescored({part: signed(b, part) or "" for part in parts}, n, side))
-            if edited and not _another_scale(known, b):
-                return replace(known, rescored=replace(known.rescored, truths=_same_truths(a, b, hand.suite, edited)))
-            return known
+        if hand.suite is None or scored_otherwise(by, hand.suite):
+            continue
+        parts, n = _same_parts(answers, hand, code)
+        known = replace(a, rescored=Rescored({part: signed(b, part) or "" for part in parts}, n, side))
+        same = frozenset[str]() if _another_scale(known, b) else _same_truths(a, b, hand.suite, edited)
+        return replace(known, rescored=replace(known.rescored, truths=same))
     return a
 
 
@@ -81,6 +76,8 @@ def _told(run: ComparedRun, part: str) -> Any:
 
 def _edited(a: ComparedRun, b: ComparedRun) -> list[str]:
     """The cases with another truth, or one that a file does not hold."""
+    if signed(a, "truth") == signed(b, "truth"):
+        return []
     cases = common_cases(a, b)
     return [a.columns.case_ids[code] for state in (TRUTH, UNKNOWN_TRUTH) for code in cases.of_state(state).tolist()]
 
@@ -93,10 +90,12 @@ def scored_otherwise(run: ComparedRun, suite: SuiteModel) -> str:
     return next((case.id for sample, case in first if not _alike(sample, balance.weigh(sample, case))), "")
 
 
-def _same_parts(run: ComparedRun, suite: SuiteModel, code: list[str]) -> tuple[list[str], int]:
+def _same_parts(run: ComparedRun, hand: AtHand, code: list[str]) -> tuple[list[str], int]:
     """Which of the parts whose code changed give every answer of the run the scores it had, and how many they are."""
-    balance = OtherBalance(suite, run.suite.get("judge"), same_judge="judge" not in code)
-    if not balance.asks_no_model or run.mode != Mode.RULES:
+    if hand.suite is None:
+        return [], 0
+    balance = OtherBalance(hand.suite, run.suite.get("judge"), same_judge="judge" not in code)
+    if not (balance.asks_no_model and hand.is_judge and run.mode == Mode.RULES):
         code = [part for part in code if part != "judge"]
     if not code or balance.why_no_words:
         return [], 0
@@ -138,21 +137,15 @@ def _all_alike(answers: Iterable[tuple[Sample, Case]], score: Callable[[Sample, 
 
 
 def _alike(before: Sample, after: Sample) -> bool:
-    """Whether a sample has the outcome, score, counts, checks and codes that it had."""
-    return _values(before) == _values(after) and all(
-        math.isclose(one, other, abs_tol=_ROUNDING)
-        for one, other in zip(_numbers(before), _numbers(after), strict=True)
-    )
+    return _worth(before) == _worth(after)
 
 
-def _values(sample: Sample) -> tuple[Any, ...]:
+def _worth(sample: Sample) -> tuple[Any, ...]:
+    """The outcome, score, counts, checks and codes of a sample; what is said in words may differ."""
+    numbers = [(score.name, score.value, dict(score.counts)) for score in sample.scores]
     return (
-        (sample.outcome, sample.passed, sample.band, sample.score is None),
-        [(score.name, score.value is None, dict(score.counts)) for score in sample.scores],
+        (sample.outcome, sample.passed, sample.band, sample.score and round(sample.score, _DIGITS)),
+        [(name, value and round(value, _DIGITS), counts) for name, value, counts in numbers],
         Counter(finding.code for finding in sample.findings),
         [(check.name, check.state) for check in sample.checks],
     )
-
-
-def _numbers(sample: Sample) -> list[float]:
-    return [value for value in (sample.score, *(score.value for score in sample.scores)) if value is not None]

@@ -47,10 +47,7 @@ def test_fixed_broken_unchanged_and_how_sure():
 
 def test_without_pairs_the_mean_of_either_side_is_its_own_and_repeats_are_no_cases():
     # Each case three times over: 20 cases a side, not 60.
-    sides = [
-        [Made(f"{side}{k:02d}", (k % 5) / 4, repeat=r) for k in range(20) for r in range(3)]
-        for side in "ab"
-    ]
+    sides = [[Made(f"{side}{k:02d}", (k % 5) / 4, repeat=r) for k in range(20) for r in range(3)] for side in "ab"]
     once = [[one for one in side if one.repeat == 0] for side in sides]
     found, single = (
         metric(replace_metrics(compare(compared(a), compared(b, id="made-2"))), "average") for a, b in (sides, once)

@@ -25,8 +25,9 @@ class SharedPairs:
         pairing = pair(a, b, cases, anyway=True)
         self.asked = pairing.asked
         """Positions of the samples that both have, with the same question; `met` also with another one."""
-        others = pairing.aside.get(Why.CHANGED_QUESTION, ([], []))
-        self.met = [np.concatenate(sides).astype(int) for sides in zip(self.asked, others, strict=True)]
+        nobody = np.empty(0, dtype=int)
+        others = pairing.aside.get(Why.CHANGED_QUESTION, (nobody, nobody))
+        self.met = [np.concatenate(sides) for sides in zip(self.asked, others, strict=True)]
         state = cases.state[a.columns.case[self.asked[0]]] if len(self.asked[0]) else np.empty(0, dtype=np.int8)
         read = ~np.isnan(self.values_a[self.asked[0]]) & ~np.isnan(self.values_b[self.asked[1]])
         self.first, self.second = self.asked[0][read], self.asked[1][read]

@@ -177,22 +177,21 @@ def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[Instr
 
 
 def _changed_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool) -> Iterator[InstrumentChange]:
-    silent = " and ".join(name for name, run in (("A", a), ("B", b)) if run.imported)
-    for part, state in (("questions", UNKNOWN_QUESTION), ("truth", UNKNOWN_TRUTH)):
-        if len(codes := cases.of_state(state)):
-            ids = names(a.columns.case_ids, codes.tolist(), MOST_LISTED)
-            told = f"the file of run {silent} does not hold the {part.removesuffix('s')} of {_n_cases(len(codes))}:"
-            told += f" nobody can tell whether it is the same ({_listed(ids, len(codes))})"
-            yield InstrumentChange(part, Part.SCALE, told, cases=ids, n_cases=len(codes))
     believed = (Part.SCALE, "") if anyway else (Part.NOTED, "; set aside")
+    silent = " and ".join(name for name, run in (("A", a), ("B", b)) if run.imported)
+    unknown = f"the file of run {silent} does not hold the {{}} of {{}}: nobody can tell whether it is the same ({{}})"
     for part, codes, what, (means, done) in (
+        ("questions", cases.of_state(UNKNOWN_QUESTION), "question", (Part.SCALE, unknown)),
+        ("truth", cases.of_state(UNKNOWN_TRUTH), "truth", (Part.SCALE, unknown)),
         ("questions", cases.of_state(QUESTION), "the question of", (Part.NOTED, "; set aside")),
         ("truth", cases.of_state(TRUTH), "the truth of", believed),
         ("groups", cases.regrouped, "category, tags or the like of", (Part.NOTED, "")),
     ):
         if len(codes):
             ids = names(a.columns.case_ids, codes.tolist(), MOST_LISTED)
-            told = f"{what} {_n_cases(len(codes))} changed: {_listed(ids, len(codes))}{done}"
+            listed = _listed(ids, len(codes))
+            told = f"{what} {_n_cases(len(codes))} changed: {listed}{done}"
+            told = done.format(what, _n_cases(len(codes)), listed) if done is unknown else told
             yield InstrumentChange(part, means, told, cases=ids, n_cases=len(codes))
 
 

@@ -25,8 +25,9 @@ from steelyard.store.contents import Confused, confusion_digest
 from steelyard.suite.gates import NONE
 
 SENTENCE = (
-    "no sample of A has a counterpart in B, so that each side stands on its own cases: this shows how good each run is,"
-    " and not why they differ; a difference may be the cases' as well as the system's"
+    "no sample of A can be compared with one of B, so that each side stands on its own samples: this shows how good"
+    " each run is, not why they differ; a difference may be that of the cases, or of whatever else differs above, as"
+    " well as the system's"
 )
 
 
@@ -46,7 +47,7 @@ def side_by_side(a: ComparedRun, b: ComparedRun) -> Unpaired:
     found = []
     for name, (group, _, better_when, scale) in (sides[0] | sides[1]).items():
         before, after = (side[name].estimate if name in side else Estimate(None, 0) for side in sides)
-        if before.value or after.value or group != "findings":
+        if before.value or after.value or (group != "findings" and before.n + after.n):
             unit = "share" if scale == SHARES else "points"
             difference = apart(before, after)
             found.append(
@@ -92,7 +93,9 @@ class _Side:
             for i, name in enumerate(columns.finding_sections):
                 samples = columns.finding_sample[columns.finding_section == i]
                 yield f"section.{name or NONE}.rate", self._found("sections", samples)
-        for code, expected, got in () if contents is None else confused:
+        for code, expected, got in confused:
+            if contents is None:
+                break
             here = contents.confusion == confusion_digest(code, expected, got)
             yield f"{code}: {got} for {expected}", self._found("confusions", contents.confusion_sample[here])
 

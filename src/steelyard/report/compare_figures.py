@@ -36,7 +36,7 @@ def unpaired_name(change: MetricChange) -> str:
     if change.group in ("findings", "sections"):
         return clipped(group.partition(".")[2], _LONGEST_SECTION)
     if change.group in ("headline", "components", "failures", "confusions"):
-        return clipped(name(change), 2 * _LONGEST_SECTION)
+        return clipped(name(change).removeprefix("score.").replace(".points", "", 1), 2 * _LONGEST_SECTION)
     return f"{clipped(group.partition('.')[2], _LONGEST_SECTION)}: {_NAMES.get(figure, figure)}"
 
 
