@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from steelyard.analysis.attribution_steps import other_scorers
-from steelyard.analysis.compared_cases import TRUTH, UNKNOWN_TRUTH, common_cases
+from steelyard.analysis.compared_cases import TRUTH, common_cases
 from steelyard.analysis.compared_run import ComparedRun, Rescored
 from steelyard.analysis.instruments import signed
 from steelyard.engine.again import OtherBalance
@@ -79,7 +79,7 @@ def _edited(a: ComparedRun, b: ComparedRun) -> list[str]:
     if signed(a, "truth") == signed(b, "truth"):
         return []
     cases = common_cases(a, b)
-    return [a.columns.case_ids[code] for state in (TRUTH, UNKNOWN_TRUTH) for code in cases.of_state(state).tolist()]
+    return [a.columns.case_ids[code] for code in (*cases.of_state(TRUTH).tolist(), *cases.unknown_truths.tolist())]
 
 
 def scored_otherwise(run: ComparedRun, suite: SuiteModel) -> str:

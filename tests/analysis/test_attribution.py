@@ -112,7 +112,7 @@ def test_another_question_under_the_same_id_has_a_part_of_its_own():
     found = split(run([0.0, 0.5]), b)
     # A: 0.25, common 0.5; B: 0.75, common 0.5.
     assert by_cause(found) == {(Cause.QUESTIONS,): pytest.approx(0.5), (Cause.SYSTEM,): 0.0}
-    assert "+50.0 changed questions" in found.sentence
+    assert "+50.0 other questions" in found.sentence
 
 
 def test_failed_calls_have_their_own_part_and_are_no_change_of_the_system():
@@ -344,7 +344,7 @@ def test_without_pairs_every_known_difference_is_in_the_one_part():
         Cause.SYSTEM,
     )
     assert by_cause(found) == {causes: pytest.approx(0.7)}
-    names = "other cases, changed questions, missing readings, scorers, truth edits, judge and system together"
+    names = "other cases, other questions, missing readings, scorers, truth edits, judge and system together"
     assert found.sentence == f"+70.0 points, all of it {names} (cannot tell)"
     stands_on = "without a counterpart: 0 of A, 1 of B; asked another question: 1 of A, 1 of B"
     assert found.portions[0].told == f"{stands_on}; read on one side only: 1 of A, 0 of B"

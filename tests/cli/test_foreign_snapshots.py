@@ -322,6 +322,9 @@ def test_what_a_file_does_not_hold_is_unknown_and_what_it_holds_otherwise_has_ch
     questions = next(one for one in found["instruments"]["changes"] if one["part"] == "questions")
     assert (questions["means"], questions["n_cases"]) == ("scale", 4)
     assert questions["sentence"].startswith("the file of run A does not hold the question of 4 cases: nobody can tell ")
+    (part,) = found["attribution"]["portions"]
+    assert part["causes"] == ["questions", "truth", "judge", "system"]
+    assert "a file does not hold the questions" in found["attribution"]["joined"][0]
     other = imported(run_in, recorded(tmp_path / "e.json", number=7))
     found = json.loads(run_in("compare", other, mine, "--json", code=4))
     assert found["pairs"]["not_comparable"][0] | {"lines": []} == {

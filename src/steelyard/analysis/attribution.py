@@ -219,7 +219,8 @@ class _Cut:
             for cause, wide, narrow, told in self._layers()
             if sum(map(len, wide)) > sum(map(len, narrow))
         ]
-        causes = (*(cause for cause, _ in found), *other_instruments(pairs), Cause.SYSTEM)
+        differ = {*(cause for cause, _ in found), *other_instruments(pairs), Cause.SYSTEM}
+        causes = tuple(cause for cause in Cause if cause in differ)
         everything = [np.flatnonzero(~np.isnan(each)) for each in (pairs.values_a, pairs.values_b)]
         self.traces[causes] = [*self._dropped(everything, [each[:0] for each in everything])]
         why = "the two runs have no case in common"

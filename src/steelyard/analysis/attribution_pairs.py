@@ -6,7 +6,7 @@ import numpy as np
 
 from steelyard.analysis.attribution_sums import Units, readings
 from steelyard.analysis.compare_model import Why
-from steelyard.analysis.compared_cases import TRUTH, UNKNOWN_TRUTH, CommonCases
+from steelyard.analysis.compared_cases import TRUTH, CommonCases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import signed
 from steelyard.analysis.pairing import pair
@@ -34,9 +34,14 @@ class SharedPairs:
         self.other_truth = state[read] == TRUTH
         self.unreadable = 0
         """Pairs left out because B's suite has no reading of A's answer."""
+        shared = self.asked[0] if not read.any() else self.first
+        self.question_unknown, unknown = (
+            bool(np.isin(a.columns.case[shared], codes).any())
+            for codes in (cases.unknown_questions, cases.unknown_truths)
+        )
         # Where nothing was read on both sides, nothing can be scored by another truth either.
-        unknown = state == UNKNOWN_TRUTH if read.any() else np.isin(state, (TRUTH, UNKNOWN_TRUTH))
-        self.truth_unknown = bool(unknown.any()) or (not cases.known and signed(a, "truth") != signed(b, "truth"))
+        unknown |= not read.any() and bool((state == TRUTH).any())
+        self.truth_unknown = unknown or (not cases.known and signed(a, "truth") != signed(b, "truth"))
 
     @property
     def case(self) -> Array:

@@ -53,7 +53,8 @@ class Steps:
         """A's answers by B's judge minus as last weighed; NaN where it has not read them."""
         if again.judge is not None and not again.by_code:
             self.bought = again.judge - self.last
-        self.pending = tuple(pending)
+        # A question that is not known has a part in nothing but what is left.
+        self.pending = (*others[: others.count(Cause.QUESTIONS)], *pending)
         """The causes that nothing has told from the system yet."""
 
     def _take_up_readable(self) -> None:
@@ -125,8 +126,9 @@ class Steps:
 
 
 def other_instruments(pairs: SharedPairs) -> tuple[Cause, ...]:
-    """What differs, or may differ, in how the answers of the two runs were scored."""
+    """What differs, or may differ, in what answers of the same id were asked and how they were scored."""
     found = (
+        (Cause.QUESTIONS, pairs.question_unknown),
         (Cause.SCORERS, other_scorers(pairs.a, pairs.b)),
         (Cause.TRUTH, bool(pairs.other_truth.any()) or pairs.truth_unknown),
         (Cause.JUDGE, signed(pairs.a, "judge") != signed(pairs.b, "judge")),

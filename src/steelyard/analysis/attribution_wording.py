@@ -11,7 +11,7 @@ METHOD = (
 )
 _NAMES = {
     Cause.CASES: "other cases",
-    Cause.QUESTIONS: "changed questions",
+    Cause.QUESTIONS: "other questions",
     Cause.AVAILABILITY: "missing readings",
     Cause.SCORERS: "scorers and weights",
     Cause.TRUTH: "truth edits",
@@ -19,8 +19,9 @@ _NAMES = {
     Cause.SYSTEM: "system",
 }
 _ASK = {
+    Cause.QUESTIONS: "a file does not hold the questions: nobody can tell whether they are the same",
     Cause.SCORERS: "the scorers changed, and A's answers were not weighed again by B's",
-    Cause.TRUTH: "the truth changed, and A's answers were not weighed again by B's",
+    Cause.TRUTH: "the truth changed or is not known, and A's answers were not weighed again by B's",
     Cause.JUDGE: (
         "judge and system cannot be told apart: fewer than two cases have the same answer in both runs;"
         " --rejudge N lets B's judge read N answers of A"

@@ -15,8 +15,7 @@ from steelyard.analysis.pieces import Array
 from steelyard.suite.case import Case, bare_truth, digest
 
 _PAGE = 500
-SAME, QUESTION, TRUTH, UNKNOWN_QUESTION, UNKNOWN_TRUTH = range(5)
-"""The last two are of cases whose question or truth the file of an imported run does not hold, or not all of it."""
+SAME, QUESTION, TRUTH = range(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +28,14 @@ class CommonCases:
     """Codes of the cases that only A has."""
     only_b: Array
     state: Array
-    """For each case of A: SAME, or what differs first, or is not known."""
+    """For each case of A: SAME, QUESTION or TRUTH, whichever differs first; what is not known is not said to differ."""
     known: bool
     """False when a run does not say what its cases are, so that nothing is known of their changes."""
     regrouped: Array
     """Codes in A of the cases of which only category, difficulty, tags or the like differ."""
+    unknown_questions: Array
+    """Codes in A of the cases whose question the file of an imported run does not hold, or not all of it."""
+    unknown_truths: Array
 
     def of_state(self, state: int) -> Array:
         """Codes in A of the cases in that state."""
@@ -50,17 +52,23 @@ def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
     in_both = np.zeros(len(a.columns.case_ids), dtype=bool)
     in_both[of_b[of_b >= 0]] = True
     state = np.full(len(in_both), SAME, dtype=np.int8)
-    regrouped: list[int] = []
+    regrouped, questions, truths = [list[int]() for _ in range(3)]
     known = a.contents is not None and b.contents is not None
     if known:
         changed = _changed(a, b, of_b)
         for code, before, after in _both(a, b, changed):
-            state[code] = SAME if before.id in a.rescored.truths else _state(before, after, a, b)
+            question = _same(_asked(before), _asked(after), a, b)
+            truth = before.id in a.rescored.truths or _same(
+                bare_truth(before.expected), bare_truth(after.expected), a, b
+            )
+            state[code] = QUESTION if question is False else TRUTH if truth is False else SAME
             if state[code] == SAME and _same(_groups(before), _groups(after), a, b) is False:
                 regrouped.append(code)
-    return CommonCases(
-        of_b, np.flatnonzero(~in_both), np.flatnonzero(of_b < 0), state, known, np.array(regrouped, dtype=int)
-    )
+            for codes, same in ((questions, question), (truths, truth)):
+                if same is None and state[code] == SAME:
+                    codes.append(code)
+    lists = (np.array(codes, dtype=int) for codes in (regrouped, questions, truths))
+    return CommonCases(of_b, np.flatnonzero(~in_both), np.flatnonzero(of_b < 0), state, known, *lists)
 
 
 def names(ids: Sequence[str], codes: Iterable[int], most: int) -> tuple[str, ...]:
@@ -107,18 +115,6 @@ def _both(a: ComparedRun, b: ComparedRun, codes: Array) -> Iterator[tuple[int, C
         page = {a.columns.case_ids[code]: code for code in codes[start : start + _PAGE].tolist()}
         before, after = a.contents.cases(list(page)), b.contents.cases(list(page))
         yield from ((code, before[name], after[name]) for name, code in page.items())
-
-
-def _state(before: Case, after: Case, a: ComparedRun, b: ComparedRun) -> int:
-    question = _same(_asked(before), _asked(after), a, b)
-    truth = _same(bare_truth(before.expected), bare_truth(after.expected), a, b)
-    if question is False:
-        return QUESTION
-    if truth is False:
-        return TRUTH
-    if question is None:
-        return UNKNOWN_QUESTION
-    return SAME if truth else UNKNOWN_TRUTH
 
 
 def _same(before: Any, after: Any, a: ComparedRun, b: ComparedRun) -> bool | None:

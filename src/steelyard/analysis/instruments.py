@@ -10,14 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.analysis.compare_model import MOST_LISTED, InstrumentChange, Instruments, Part
-from steelyard.analysis.compared_cases import (
-    QUESTION,
-    TRUTH,
-    UNKNOWN_QUESTION,
-    UNKNOWN_TRUTH,
-    CommonCases,
-    names,
-)
+from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases, names
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.records import Mode, RunState
 from steelyard.suite.gates import NONE
@@ -181,8 +174,8 @@ def _changed_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway
     silent = " and ".join(name for name, run in (("A", a), ("B", b)) if run.imported)
     unknown = f"the file of run {silent} does not hold the {{}} of {{}}: nobody can tell whether it is the same ({{}})"
     for part, codes, what, (means, done) in (
-        ("questions", cases.of_state(UNKNOWN_QUESTION), "question", (Part.SCALE, unknown)),
-        ("truth", cases.of_state(UNKNOWN_TRUTH), "truth", (Part.SCALE, unknown)),
+        ("questions", cases.unknown_questions, "question", (Part.SCALE, unknown)),
+        ("truth", cases.unknown_truths, "truth", (Part.SCALE, unknown)),
         ("questions", cases.of_state(QUESTION), "the question of", (Part.NOTED, "; set aside")),
         ("truth", cases.of_state(TRUTH), "the truth of", believed),
         ("groups", cases.regrouped, "category, tags or the like of", (Part.NOTED, "")),
