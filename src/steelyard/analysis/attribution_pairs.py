@@ -31,7 +31,8 @@ class SharedPairs:
         state = cases.state[a.columns.case[self.asked[0]]] if len(self.asked[0]) else np.empty(0, dtype=np.int8)
         read = ~np.isnan(self.values_a[self.asked[0]]) & ~np.isnan(self.values_b[self.asked[1]])
         self.first, self.second = self.asked[0][read], self.asked[1][read]
-        self.other_truth = state[read] == TRUTH
+        edited = np.isin(a.columns.case[self.first], cases.edited)
+        self.other_truth = (state[read] == TRUTH) | edited
         self.unreadable = 0
         """Pairs left out because B's suite has no reading of A's answer."""
         shared = self.asked[0] if not read.any() else self.first

@@ -36,6 +36,8 @@ class CommonCases:
     unknown_questions: Array
     """Codes in A of the cases whose question the file of an imported run does not hold, or not all of it."""
     unknown_truths: Array
+    edited: Array
+    """Codes in A of the cases in state SAME with another truth, by which no score is another."""
 
     def of_state(self, state: int) -> Array:
         """Codes in A of the cases in that state."""
@@ -52,22 +54,23 @@ def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
     in_both = np.zeros(len(a.columns.case_ids), dtype=bool)
     in_both[of_b[of_b >= 0]] = True
     state = np.full(len(in_both), SAME, dtype=np.int8)
-    regrouped, questions, truths = [list[int]() for _ in range(3)]
+    regrouped, questions, truths, edited = [list[int]() for _ in range(4)]
     known = a.contents is not None and b.contents is not None
     if known:
         changed = _changed(a, b, of_b)
         for code, before, after in _both(a, b, changed):
             question = _same(_asked(before), _asked(after), a, b)
-            truth = before.id in a.rescored.truths or _same(
-                bare_truth(before.expected), bare_truth(after.expected), a, b
-            )
+            truth = _same(bare_truth(before.expected), bare_truth(after.expected), a, b)
+            if before.id in a.rescored.truths:
+                edited += [code] if truth is False else []
+                truth = True
             state[code] = QUESTION if question is False else TRUTH if truth is False else SAME
             if state[code] == SAME and _same(_groups(before), _groups(after), a, b) is False:
                 regrouped.append(code)
             for codes, same in ((questions, question), (truths, truth)):
                 if same is None and state[code] == SAME:
                     codes.append(code)
-    lists = (np.array(codes, dtype=int) for codes in (regrouped, questions, truths))
+    lists = (np.array(codes, dtype=int) for codes in (regrouped, questions, truths, edited))
     return CommonCases(of_b, np.flatnonzero(~in_both), np.flatnonzero(of_b < 0), state, known, *lists)
 
 
