@@ -70,14 +70,20 @@ def apart(a: Estimate, b: Estimate) -> Estimate:
 class _Side:
     def __init__(self, run: ComparedRun) -> None:
         self._run, self._table, self._columns = run, run.table, run.columns
-        self._rows: Array = np.arange(run.columns.n)
+        columns = run.columns
+        variant, self._case = (
+            np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"))[codes] if columns.n else codes
+            for names, codes in ((columns.variants, columns.variant), (columns.case_ids, columns.case))
+        )
+        # In the order of case, variant and repeat, so that the order in which samples were stored changes no figure.
+        self._rows: Array = np.lexsort((columns.repeat, variant, self._case))
 
     def figures(self, confused: list[Confused]) -> Iterator[tuple[str, _Figure]]:
         """The figures of a run, one after another, so that no more than one is held as a column."""
         table, columns, contents = self._table, self._columns, self._run.contents
         yield from self._headline("", "headline", self._rows)
         for name in table.components:
-            estimate = clusters.mean(table.component(name), columns.case, table.scales[name])
+            estimate = self._mean(table.component(name), self._rows, table.scales[name])
             yield f"score.{name}.points", _Figure("components", estimate, "higher", table.scales[name])
         every = np.ones(columns.n, dtype=bool)
         for outcome in (Outcome.TARGET_FAILED, *((Outcome.JUDGE_FAILED,) if self._run.mode else ())):
@@ -90,8 +96,9 @@ class _Side:
         for i, code in enumerate(table.codes):
             yield f"findings.{code}.rate", self._found("findings", table.finding_sample[table.finding_code == i])
         if any(columns.finding_sections) and len(columns.finding_section) == len(columns.finding_sample):
-            for i, name in enumerate(columns.finding_sections):
-                samples = columns.finding_sample[columns.finding_section == i]
+            for name in sorted(columns.finding_sections):
+                here = columns.finding_section == columns.finding_sections.index(name)
+                samples = columns.finding_sample[here]
                 yield f"section.{name or NONE}.rate", self._found("sections", samples)
         for code, expected, got in confused:
             if contents is None:
@@ -103,16 +110,19 @@ class _Side:
         if self._run.passes:
             passed = self._table.passed()
             yield f"{prefix}pass_rate", self._rate(group, passed > 0, passed >= 0, rows)._replace(better_when="higher")
-        estimate = clusters.mean(self._table.score()[rows], self._columns.case[rows], SHARES)
-        yield f"{prefix}average", _Figure(group, estimate, "higher")
+        yield f"{prefix}average", _Figure(group, self._mean(self._table.score(), rows, SHARES), "higher")
 
     def _found(self, group: str, samples: Array) -> _Figure:
         """The share of samples with at least one such finding."""
-        return self._rate(group, np.isin(self._rows, samples), self._table.conclusive)
+        return self._rate(group, np.isin(np.arange(self._columns.n), samples), self._table.conclusive)
+
+    def _mean(self, values: Array, rows: Array, scale: Scale) -> Estimate:
+        rows = self._rows[np.isin(self._rows, rows)]
+        return clusters.mean(values[rows], self._case[rows], scale)
 
     def _rate(self, group: str, hits: Array, known: Array, rows: Array | None = None) -> _Figure:
         rows = self._rows if rows is None else rows
-        return _Figure(group, clusters.share(hits[rows], known[rows], self._columns.case[rows]))
+        return _Figure(group, clusters.share(hits[rows], known[rows], self._case[rows]))
 
 
 def _confused(run: ComparedRun) -> list[Confused]:
