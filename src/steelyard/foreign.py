@@ -33,6 +33,7 @@ from steelyard.suite.describe_judge import RecordedJudge
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge_model import JudgeSpec
 from steelyard.suite.ledger import kept_with_a_run
+from steelyard.suite.load import as_imported
 from steelyard.suite.located import Located
 from steelyard.suite.model import SuiteModel, Variant
 from steelyard.suite.signature import signature
@@ -74,7 +75,7 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     known = _known(store, header.id)
     if known is not None and known.state is RunState.ENDED:
         return Imported(known, measured.differences, measured.notes, is_new=False, lacking=lacking)
-    samples, cases = _weighed(suite, measured, header.created_at)
+    samples, cases = _weighed(as_imported(suite), measured, header.created_at)
     if known is None:
         store.create_run(header)
     return Imported(
@@ -210,10 +211,7 @@ def _without_persons(recorded: RecordedRun, suite: SuiteModel) -> RecordedRun:
 
 
 def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
-    """The suite with the cases of the recording, judged by whoever judged then.
-
-    What was answered elsewhere need not fit the suite's schema, and what has no truth is not weighed.
-    """
+    """The suite with the cases of the recording, judged by whoever judged then."""
     cases = ListCases(suite.folder, list({sample.case.id: sample.case for sample in recorded.samples}.values()))
     draft = Draft(Located(None, ""), suite.folder)
     survey = survey_cases(cases, (), draft)
@@ -228,8 +226,6 @@ def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
         cases=cases,
         survey=survey,
         judge=judge,
-        answer=replace(suite.answer, schema=None),
-        components=tuple(replace(one, when_unknown=one.when_unknown or "skip") for one in suite.components),
         variants=(Variant(),),
         repeats=max(Counter(sample.case.id for sample in recorded.samples).values()),
     )
@@ -257,8 +253,8 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signed,
         target=target,
-        suite=describe(suite)
-        | {"n_cases": suite.survey.n, "n_planned": n, "without_truth": without_truth(suite, suite.cases)}
+        suite=describe(as_imported(suite))
+        | {"n_cases": suite.survey.n, "n_planned": n, "without_truth": without_truth(as_imported(suite), suite.cases)}
         | kept_with_a_run(suite, signed),
         options=RunOptions().as_data() | {"imported": imported, "kept": kept},
         n_planned=n,

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from steelyard import __version__
+from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.stored import summarise_stored
 from steelyard.engine.health import Health
 from steelyard.engine.judges import Judges
@@ -273,7 +274,7 @@ def finish(
     suspect = (*health.complaints(typical.value if typical else None, _usual_latency(store, header)), *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     ended = replace(header, state=state)
-    relative = held_against(store, ended, reference=reference, anyway=anyway) if finished else []
+    relative = held_against(store, ended, rescore=_rescored, reference=reference, anyway=anyway) if finished else []
     gone = header.options.get("broken")
     decision = decide(summary, header.suite, state=state, suspect=suspect, gone=gone, relative=relative)
     options = {name: value for name, value in header.options.items() if name != KEPT} | kept(relative, reference)
@@ -289,6 +290,12 @@ def finish(
         store.forget_journal(header.id)
     store.update_run(header)
     return header
+
+
+def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
+    from steelyard.same_instrument import rescored  # read by runs that are held against a baseline, and by no others
+
+    return rescored(a, b)
 
 
 def _usual_latency(store: Store, header: RunHeader) -> list[float]:

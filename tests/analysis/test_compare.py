@@ -45,6 +45,24 @@ def test_fixed_broken_unchanged_and_how_sure():
     assert found.headline.how_sure == "fairly sure: chance alone shows as large a difference in 21 of 1,000 comparisons"
 
 
+def test_without_pairs_the_mean_of_either_side_is_its_own_and_repeats_are_no_cases():
+    # Each case three times over: 20 cases a side, not 60.
+    sides = [[Made(f"{side}{k:02d}", (k % 5) / 4, repeat=r) for k in range(20) for r in range(3)] for side in "ab"]
+    once = [[one for one in side if one.repeat == 0] for side in sides]
+    found, single = (
+        metric(replace_metrics(compare(compared(a), compared(b, id="made-2"))), "average") for a, b in (sides, once)
+    )
+    assert (found.a.value, found.b.value, found.difference.value) == (0.5, 0.5, 0.0)
+    assert found.difference.low == pytest.approx(single.difference.low, abs=0.02)
+    # Variance (0.25^2 x (4 + 1 + 0 + 1 + 4) / 5) x 20 / 19 = 0.13158, error of the difference sqrt(2 x 0.13158 / 20)
+    # = 0.1147, and Welch's t with 38 degrees of freedom is 2.024: 0.232.
+    assert single.difference.high == pytest.approx(0.232, abs=0.03)
+
+
+def replace_metrics(comparison):
+    return replace(comparison, metrics=comparison.unpaired.figures)
+
+
 def test_failed_calls_are_never_a_change():
     # As in the lesson: 17 scores "fell", 14 of them because the judge failed in B.
     before = passing(17, [1.0] * 17)

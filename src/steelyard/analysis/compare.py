@@ -26,6 +26,7 @@ from steelyard.analysis.pieces import Array
 from steelyard.analysis.resampling import RESAMPLES, SEED
 from steelyard.analysis.shared_figures import SharedFigures
 from steelyard.analysis.studentised import SHORT_INTERVALS
+from steelyard.analysis.unpaired import side_by_side
 from steelyard.records import RunState, Verdict
 
 METHOD = (
@@ -89,6 +90,7 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: Comm
         checks=checks,
         not_compared=(*figures.not_compared, *(cells.not_compared if cells else ()), *_without_contents(a, b)),
         method=METHOD,
+        unpaired=None if len(pairing) else side_by_side(a, b),
     )
 
 

@@ -293,6 +293,17 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
+class Unpaired:
+    """The figures of two runs that have no pair, side by side, each over all samples of its own run."""
+
+    sentence: str
+    """What that can show, and what it cannot."""
+    figures: tuple[MetricChange, ...] = ()
+    """By group: headline, components, failures, category, difficulty, variant, tag, findings, sections, confusions.
+    `difference` has the interval of two independent figures; nothing is better or worse."""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything that changed from run A to run B."""
 
@@ -317,3 +328,5 @@ class Comparison:
     """How intervals and p-values were computed, in one line."""
     attribution: Attribution | None = None
     """Why the headline number moved; None when nobody asked."""
+    unpaired: Unpaired | None = None
+    """None when there is a comparable pair."""

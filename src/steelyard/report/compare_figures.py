@@ -30,6 +30,16 @@ def name(change: MetricChange) -> str:
     return known
 
 
+def unpaired_name(change: MetricChange) -> str:
+    """The figure where it stands under a heading that says its kind: `chairs: pass rate`, `MISSED`."""
+    group, _, figure = change.name.rpartition(".")
+    if change.group in ("findings", "sections"):
+        return clipped(group.partition(".")[2], _LONGEST_SECTION)
+    if change.group in ("headline", "components", "failures", "confusions"):
+        return clipped(name(change).removeprefix("score.").replace(".points", "", 1), 2 * _LONGEST_SECTION)
+    return f"{clipped(group.partition('.')[2], _LONGEST_SECTION)}: {_NAMES.get(figure, figure)}"
+
+
 def before(change: MetricChange) -> str:
     """The figure in A."""
     return _value(change.a.value, change.unit)

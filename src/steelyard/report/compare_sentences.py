@@ -116,7 +116,8 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
 def what_moved(comparison: Comparison) -> list[str]:
     """The counts, then everything that moved beyond noise or is new or resolved, in a few sentences."""
     found = [counts(comparison), compare_checks.sentence(comparison), *_figures(comparison), *_slices(comparison)]
-    return [told for told in (*found, *_codes(comparison), *_confusions(comparison)) if told]
+    unpaired = "" if comparison.unpaired is None else comparison.unpaired.sentence
+    return [told for told in (*found, *_codes(comparison), *_confusions(comparison), unpaired) if told]
 
 
 def counts(comparison: Comparison) -> str:

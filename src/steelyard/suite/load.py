@@ -152,6 +152,13 @@ def with_judge(
     return replace(suite, judge=judge)
 
 
+def as_imported(suite: SuiteModel) -> SuiteModel:
+    """The suite as it scores what another tool recorded: that need not fit the schema, and without a truth to score it
+    by a component is skipped."""
+    components = tuple(replace(one, when_unknown=one.when_unknown or "skip") for one in suite.components)
+    return replace(suite, answer=replace(suite.answer, schema=None), components=components)
+
+
 def strict(suite: SuiteModel) -> SuiteModel:
     """The suite with the strict rule of every scorer that has one."""
     components = tuple(
