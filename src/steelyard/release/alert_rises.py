@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import difference
 from steelyard.records import RunHeader
 from steelyard.release.alert_causes import Reading, State, unknown
 from steelyard.release.alert_evidence import Evidence
 from steelyard.release.alert_window import chance_of, pooled, same_load, too_little
-from steelyard.release.alert_words import both_n, change_in_words, counted, p_in_words, rise_in_words
+from steelyard.release.alert_words import both_n, counted, p_in_words, rise_in_words
 from steelyard.suite.alert_rules import CostRise, LatencyRise
 
 
@@ -62,9 +63,7 @@ def _rise(
     by = now.value - before.value
     there = by > 0 and by >= rule.by * before.value and p < evidence.settings.max_p
     since = f"than in {counted(before.runs, 'earlier run')}"
-    spread = (
-        "" if before.spread is None else f"; they lie {change_in_words(before.spread, unit).lstrip('+')} apart (SD)"
-    )
+    spread = "" if before.spread is None else f"; they lie {difference(before.spread, unit).lstrip('+')} apart (SD)"
     return Reading(
         rule=rule.label,
         subject="",
