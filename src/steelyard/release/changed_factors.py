@@ -142,7 +142,8 @@ def _targets(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
         return
     differs = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if "address" in differs:
-        yield FactorChange("service", _short(before.get("address")), _short(after.get("address")))
+        places = (_short(shown_address(str(each.get("address") or ""))) for each in (before, after))
+        yield FactorChange("service", *places)
     said = _said_differently(a, b)
     if "settings" in differs and not (said == {"base_url"} and "address" in differs):
         yield from _parameters(before.get("settings"), after.get("settings"), _set_differently(a, b))
@@ -221,6 +222,12 @@ def _said_differently(a: RunHeader, b: RunHeader) -> set[str]:
 def _set_differently(a: RunHeader, b: RunHeader) -> list[str]:
     before, after = (arm.get("set") or {} for arm in _arms(a, b))
     return [key for key in {**before, **after} if before.get(key) != after.get(key)]
+
+
+def shown_address(address: str) -> str:
+    """An address as a person reads it: `/ask of a service started for the run` where its port was any free one."""
+    place, unfilled, path = address.partition("{port}")
+    return f"{path or '/'} of a service started for the run" if unfilled and "/" not in place[8:] else address
 
 
 def _short(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.analysis.model import SampleLine
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
+from steelyard.release.changed_factors import shown_address
 from steelyard.release.model import GateResult
 from steelyard.report import figures
 from steelyard.report.judged_wording import aside_sentence, mode_sentence
@@ -147,7 +148,7 @@ def target_name(header: RunHeader) -> str:
         value = described.get(key)
         if value and value != kind:
             words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-            return f"{kind} {words}".strip()
+            return f"{kind} {shown_address(words)}".strip()
     return kind or "unknown target"
 
 

@@ -124,7 +124,9 @@ class _Comparison:
                 where = self._where(true.groups[at], said.groups[by])
                 told = f"{told}; {where}" if told else where
             box = said.boxes[by] or true.boxes[at]
-            yield Fault(codes, true.groups[at] or "", true.texts[at], said.texts[by], told, box)
+            # A text that is right however it was written is not what the fault is about.
+            text = said.texts[by] if wrong_text else true.texts[at]
+            yield Fault(codes, true.groups[at] or "", true.texts[at], text, told, box)
 
     def _where(self, true: str | None, said: str | None) -> str:
         if said is None:
