@@ -119,13 +119,13 @@ def test_every_view_can_show_a_built_report(store, run):
 
 
 def test_one_number_is_rounded_one_way_in_tables_sentences_and_gates(store):
-    # 100 x 0.5745 is 57.449999999999996: rounded at once it would be 57.4, and 57.5 where that hair is mended first.
+    # 100 x 0.5075 is 50.74999999999999: rounded at once it would be 50.7, and 50.8 where that hair is mended first.
     suite = reports.SUITE | {"gates": ["average >= 90 %", "latency.p50 <= 500 ms"]}
     header = reports.header(n_planned=8, suite=suite, verdict=None, state=RunState.RUNNING)
     store.create_run(header)
     times = [0.7, 0.7, 0.7, 0.7126, 0.7126, 0.8, 0.8, 0.8]
     samples = [
-        replace(scored(n, 0.5745), attempt=Attempt(text="{}", latency=latency, started_at=1.0))
+        replace(scored(n, 0.5075), attempt=Attempt(text="{}", latency=latency, started_at=1.0))
         for n, latency in enumerate(times)
     ]
     store.add_samples(header.id, samples, [case_of(n) for n in range(8)])
@@ -133,10 +133,10 @@ def test_one_number_is_rounded_one_way_in_tables_sentences_and_gates(store):
     store.update_run(ended)
     told = io.StringIO()
     print_report(build_report(store, ended), Console(file=told, width=200))
-    assert "Improve name (average 57.5 %" in told.getvalue()
-    assert "57.5 % is not >= 90.0 %" in told.getvalue()
+    assert "Improve name (average 50.8 %" in told.getvalue()
+    assert "50.8 % is not >= 90.0 %" in told.getvalue()
     assert "713 ms is not <= 500 ms" in told.getvalue()
-    assert "57.4" not in told.getvalue()
+    assert "50.7" not in told.getvalue()
     assert "0.713 s" not in told.getvalue()
 
 

@@ -15,7 +15,7 @@ DIFFERENCE = "±"
 
 
 def percentage(share: float, digits: int = 1) -> float:
-    """A share in percent, rounded: 57.5 for 0.5745, though 100 x 0.5745 is a hair below 57.45; never -0.0."""
+    """A share in percent, rounded: 50.8 for 0.5075, though 100 x 0.5075 is a hair below 50.75; never -0.0."""
     return round(round(share * 100, 9), digits) + 0.0
 
 
