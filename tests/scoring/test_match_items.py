@@ -51,6 +51,11 @@ def test_a_right_text_in_the_wrong_group_is_a_wrong_group():
     assert (reading.counts["read"], reading.counts["correct"]) == (5, 4)
 
 
+def test_a_wrong_group_is_not_about_how_its_text_is_written():
+    reading = scorer().read(answer([*LEFT, "TO SLEEP AT HOME!"], ["To keep my sense of humor"]), case())
+    assert codes(reading) == {("To sleep at home", "To sleep at home"): {"SPATIAL": 0.2}}
+
+
 def test_one_group_for_each_item_does_not_score_well():
     reading = scorer().read(answer(*[[text] for text in LEFT + RIGHT]), case())
     # Two true groups, so one item of each can be right.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from steelyard.analysis.attribution_model import Attribution, Cause, Portion
+from steelyard.analysis.number_text import percentage
 
 METHOD = (
     "from A's number to B's in this order: cases, questions, availability, scorers, truth, judge, system; 95 %"
@@ -75,5 +76,5 @@ def points(share: float | None) -> str:
     """A share as points with its sign: `+1.4`; `0.0` for nothing."""
     if share is None:
         return "n/a"
-    rounded = round(100 * share, 1)
+    rounded = percentage(share)
     return f"{rounded:+.1f}" if rounded else "0.0"

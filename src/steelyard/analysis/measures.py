@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, mean_bounds, settled
+from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, constant_mean, mean_bounds, settled
 from steelyard.analysis.groups import Groups
-from steelyard.analysis.intervals import wilson
 from steelyard.analysis.mean_measures import mean_proportions
 from steelyard.analysis.model import Estimate, Proportion
 from steelyard.analysis.pieces import Array, pieces
@@ -103,10 +102,7 @@ def _estimate(ratio: float, total: float, spread: tuple[int, float, float], n: i
     if total <= 0:
         return Estimate(None, n, planned - n)
     ratio = settled(ratio)
-    bounds = None
-    if clusters > 1 and squares > total * NO_SPREAD:
-        bounds = mean_bounds(ratio, (clusters / (clusters - 1) * squares) ** 0.5 / total, clusters, SHARES)
-    elif clusters > 1 and ratio <= 1:
-        # As for means: equal ratios are not certainty, and every case is worth at most one trial.
-        bounds = wilson(ratio, total * total / sizes)
+    if clusters < 2 or squares <= total * NO_SPREAD:
+        return constant_mean(ratio, n, planned - n, total * total / sizes if clusters > 1 else 0.0, SHARES)
+    bounds = mean_bounds(ratio, (clusters / (clusters - 1) * squares) ** 0.5 / total, clusters, SHARES)
     return bounded(ratio, n, planned - n, bounds, SHARES)

@@ -55,8 +55,14 @@ def target_name(header: RunHeader) -> str:
         value = described.get(key)
         if value and value != kind:
             words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-            return f"{kind} {words}".strip()
+            return f"{kind} {shown_address(words)}".strip()
     return kind or "unknown target"
+
+
+def shown_address(address: str) -> str:
+    """An address as a person reads it: `/ask of a service started for the run` where its port was any free one."""
+    place, unfilled, path = address.partition("{port}")
+    return f"{path or '/'} of a service started for the run" if unfilled and "/" not in place[8:] else address
 
 
 def same_load(one: RunHeader, other: RunHeader) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from steelyard.analysis.by_run import difference_of_runs, smallest_that_matters
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import difference
 from steelyard.analysis.sound_runs import same_load
 from steelyard.records import RunHeader
 from steelyard.release.alert_causes import Reading, State, unknown
 from steelyard.release.alert_evidence import Evidence
 from steelyard.release.alert_window import pooled, too_little
-from steelyard.release.alert_words import both_n, change_in_words, counted, p_in_words, rise_in_words
+from steelyard.release.alert_words import both_n, counted, p_in_words, rise_in_words
 from steelyard.suite.alert_rules import CostRise, LatencyRise
 
 
@@ -65,9 +66,7 @@ def _rise(
     least = max(rule.by * before.value, smallest_that_matters(evidence.header.suite, unit, before.value))
     there = by > 0 and by >= least and p < evidence.settings.max_p
     since = f"than in {counted(before.runs, 'earlier run')}"
-    spread = (
-        "" if before.spread is None else f"; they lie {change_in_words(before.spread, unit).lstrip('+')} apart (SD)"
-    )
+    spread = "" if before.spread is None else f"; they lie {difference(before.spread, unit).lstrip('+')} apart (SD)"
     return Reading(
         rule=rule.label,
         subject="",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.number_text import in_unit, told_apart
 from steelyard.records import Verdict
 from steelyard.release.model import GateResult
 from steelyard.suite.gates import COMPARE, EVERY, READABLE, Gate, parse_gate
@@ -220,32 +221,11 @@ def _could_turn(gate: Gate, value: float, *, holds: bool) -> bool:
 
 
 def _words(gate: Gate, value: float, *, holds: bool) -> str:
-    limit = shown(gate.threshold, gate.unit)
-    figure = shown(value, gate.unit) if holds else told_apart(value, gate.unit, gate.threshold)
+    limit = in_unit(gate.threshold, gate.unit)
+    figure = in_unit(value, gate.unit) if holds else told_apart(value, gate.unit, gate.threshold)
     if gate.pattern == "findings.<code>.samples":
         figure += f" {'sample' if value == 1 else 'samples'} with {gate.subject}"
     return f"{figure} {gate.operator} {limit}" if holds else f"{figure} is not {gate.operator} {limit}"
-
-
-def told_apart(value: float, unit: str, *limits: float) -> str:
-    """A figure with digits enough that it does not look like a limit it does not reach: 89.96 % is not 90.0 %."""
-    others = [limit for limit in limits if not _close(value, limit)]
-    for digits in range(1, 9):
-        figure = shown(value, unit, digits)
-        if all(figure != shown(limit, unit, digits) for limit in others):
-            break
-    return figure
-
-
-def shown(value: float, unit: str, digits: int = 1) -> str:
-    """A figure as a reason says it: `90.0 %`, `0.450 s`, `12`."""
-    if unit in ("share", "score"):
-        return f"{100 * value:.{digits}f} %"
-    if unit == "points":
-        return f"{value:.{digits + 1}f}"
-    if unit == "s":
-        return f"{value:.{digits + 2}f} s"
-    return f"{value:.{digits + 3}g}" if unit == "cost" else f"{value:g}"
 
 
 def _missing(value: Estimate) -> str:

@@ -16,9 +16,10 @@ from steelyard.analysis.compare_model import MetricChange, Moved
 from steelyard.analysis.compared_checks import STABILITY
 from steelyard.analysis.intervals import t_quantile, t_two_sided
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import in_unit, percentage
 from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, holm, least_p
 from steelyard.records import Verdict
-from steelyard.release.gates import all_small, named, shown, small_slices
+from steelyard.release.gates import all_small, named, small_slices
 from steelyard.release.model import GateResult
 from steelyard.suite.gates import EVERY, Gate
 
@@ -214,12 +215,12 @@ def _told(gate: Gate, change: MetricChange) -> str:
         return "n/a"
     interval = "" if by.low is None or by.high is None else f" [{_bare(by.low, gate)}, {_bare(by.high, gate)}]"
     moved = f"{_bare(by.value, gate)}{_unit(gate)}{interval}"
-    return f"{shown(before, gate.unit)} -> {shown(after, gate.unit)} ({moved}, {_cases(change)})"
+    return f"{in_unit(before, gate.unit)} -> {in_unit(after, gate.unit)} ({moved}, {_cases(change)})"
 
 
 def _bare(difference: float, gate: Gate) -> str:
     if gate.unit in ("share", "score"):
-        return f"{round(100 * difference, 1) + 0.0:+.1f}"
+        return f"{percentage(difference):+.1f}"
     return f"{difference + 0.0:+.3g}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.number_text import percent
 from steelyard.analysis.stability_model import BANDS
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.release.criteria import declared_criteria, evaluate_criteria
@@ -179,7 +180,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
         if aside:
             found.append(f"{aside} of {planned} samples {_are(aside)} set aside, read by another kind of judge")
         found += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
-        share = f"{100 * (failed + aside + absent) / planned:.1f} %"
+        share = percent((failed + aside + absent) / planned)
         reasons.append(f"{' and '.join(found)} ({share}), more than the {100 * allowed:g} % allowed")
     return tuple(reasons)
 

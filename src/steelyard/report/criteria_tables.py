@@ -69,7 +69,7 @@ def value(criterion: GateResult) -> str:
     """Its figure; over repeats, how many cases and variants it holds in: `23 of 24`."""
     if over_repeats(criterion):
         return figures.band_count(criterion.value)
-    return figures.beside_threshold(criterion.value.value, criterion.threshold, criterion.unit)
+    return figures.told_apart(criterion.value.value, criterion.unit, criterion.threshold)
 
 
 def over_repeats(criterion: GateResult) -> bool:

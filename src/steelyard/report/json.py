@@ -335,6 +335,7 @@ def _estimate(figure: Estimate) -> dict[str, Any]:
         "n_missing": figure.n_missing,
         "low": _number(figure.low),
         "high": _number(figure.high),
+        "constant": figure.constant,
     }
 
 

@@ -65,7 +65,7 @@ def judge_warnings(report: Report) -> list[str]:
     inflated = [
         f"{name} {figures.band_count(each.top_share)}"
         for name, each in enough.items()
-        if not each.constant and (each.top_share.value or 0.0) > INFLATION
+        if not each.constant and (each.top_share.low or 0.0) > INFLATION
     ]
     if inflated:
         found.append(f"{top:g} of {top:g} for more than 1 in 10 texts is inflation: {', '.join(inflated)}")

@@ -58,7 +58,7 @@ def gates(report: Report) -> Table:
     rows = [
         (
             wording.gate_name(gate),
-            figures.beside_threshold(gate.value.value, gate.threshold, gate.unit),
+            figures.told_apart(gate.value.value, gate.unit, gate.threshold),
             figures.bare_base(gate.value),
             figures.interval(gate.value, gate.unit),
             gate.word,

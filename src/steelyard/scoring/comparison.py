@@ -127,7 +127,9 @@ class _Comparison:
                 where = self._where(true.groups[at], by)
                 told = f"{told}; {where}" if told else where
             box = said.boxes[by] or true.boxes[at]
-            yield Fault(codes, true.groups[at] or "", true.texts[at], said.texts[by], told, box)
+            # A text that is right however it was written is not what the fault is about.
+            text = said.texts[by] if wrong_text else true.texts[at]
+            yield Fault(codes, true.groups[at] or "", true.texts[at], text, told, box)
 
     def _where(self, true: str | None, by: int) -> str:
         said, unread = self.got.items.groups[by], self.got.items.unread

@@ -1,4 +1,4 @@
-"""Four ways to count the same pairs of spans, as nervaluate names them, with precision, recall and F1.
+"""Four ways to count the same pairs of spans, as nervaluate 1.2.1 names them, with precision, recall and F1.
 
     scheme    a pair is correct when                  otherwise it is
     strict    boundaries and role are the same        incorrect
