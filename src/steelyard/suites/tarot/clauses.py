@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +11,8 @@ from .sections import split_sentences
 
 _LONGEST: Final = 300
 """A clause is cut here, so that a text without full stops is read in time."""
+
+_FEWEST_STRUNG: Final = 8
 
 _CONTRACTED: Final = tuple(
     (re.compile(pattern), full)
@@ -79,6 +82,11 @@ _TURNS_DOWN: Final = re.compile(
     r"|\b(?:avoid|refus|refrain|resist|doubt|deny|denies|quit)(?:s|e|es|ed|ing|ting)?\b"
     r"|\bleave .{0,24}\bon the shelf\b"
 )
+_PAST: Final = re.compile(
+    r"(?<!if you )\b(?:was|were|had|did|tried|wanted|brought|came|went|took|died|ago|back then|as a (?:child|girl|boy)"
+    r"|left(?= (?:you|him|her|them|the|your)\b)|last (?:week|month|year|spring|summer|autumn|winter|night))\b"
+)
+_FUTURE: Final = re.compile(r"\b(?:will|shall|(?<!in )may|might|could|can|should|must|going to|about to|soon|would)\b")
 _SHORT_DENIAL: Final = re.compile(r"\b(?:without|rather than|instead of|before you|not)(?: [\w'-]+){0,3} $")
 
 
@@ -95,13 +103,18 @@ class Clause:
     said: bool = True
     asked: bool = False
 
+    def is_past(self, end: int) -> bool:
+        """True when it tells what was up to that place, and nowhere what will be."""
+        return _PAST.search(self.words, 0, end) is not None and _FUTURE.search(self.words) is None
+
     def denials(self, start: int, end: int, *, inside: bool) -> int:
         """How many words deny what stands between these places; with `inside`, verbs such as "stop" there count too."""
         whole, before = f"{self.scope} {self.words}", len(self.scope) + 1 + start
         until = before + end - start
+        # A "not" goes on to the next verb ("do not stop or skip it"), a verb of refusal does not ("stop and skip it").
         turned_down = sum(
-            found.start() < before or (inside and found.end() < until)
-            for found in _TURNS_DOWN.finditer(whole, 0, until)
+            found.start() < start or (inside and found.end() < end)
+            for found in _TURNS_DOWN.finditer(self.words, 0, end)
         )
         said_no = len(_NO.findall(whole, 0, until))
         short = _SHORT_DENIAL.search(whole[:before]) is not None and not _NO.search(whole, max(0, before - 24), before)
@@ -153,6 +166,11 @@ def _pieces(sentence: str) -> list[tuple[str, str]]:
         at, kind = cut.end(), cut.lastgroup or "stop"
     pieces.append((kind, sentence[at:]))
     return [(kind, text[start : start + _LONGEST]) for kind, text in pieces for start in range(0, len(text), _LONGEST)]
+
+
+def repeats_itself(words: Sequence[str]) -> bool:
+    """True for words strung together again and again, which is no sentence."""
+    return len(words) > _FEWEST_STRUNG and 2 * len(set(words)) < len(words)
 
 
 def sentences_of(text: str) -> list[str]:

@@ -32,6 +32,7 @@ class Rule:
     together: tuple[re.Pattern[str], ...]
     unless: re.Pattern[str]
     known: bool
+    past: bool
 
     def met(self, clause: Clause) -> bool:
         """True when the clause says this harm, as the reading's own word."""
@@ -41,15 +42,21 @@ class Rule:
             return False
         for phrase, wanted in ((self.said, 0), (self.denied, 1)):
             for match in phrase.finditer(clause.words):
-                denials = clause.denials(match.start(), match.end(), inside=bool(wanted))
-                if denials % 2 == wanted and not clause.is_reported(match.start()):
+                if self._holds(clause, *match.span(), wanted):
                     return True
         places = [pattern.search(clause.words) for pattern in self.together]
-        return bool(places) and all(
-            place
-            and not clause.is_reported(place.start())
-            and clause.denials(place.start(), place.start(), inside=False) % 2 == 0
-            for place in places
+        return (
+            bool(places)
+            and all(place and self._holds(clause, place.start(), place.start(), 0) for place in places)
+            and (self.past or not clause.is_past(len(clause.words)))
+        )
+
+    def _holds(self, clause: Clause, start: int, end: int, wanted: int) -> bool:
+        """True when the reading itself says what stands there, denied when `wanted` is 1 and else not."""
+        return (
+            clause.denials(start, end, inside=bool(wanted)) % 2 == wanted
+            and not clause.is_reported(start)
+            and (self.past or not clause.is_past(end))
         )
 
 
@@ -96,6 +103,7 @@ def _rule(entry: Mapping[str, Any], classes: Mapping[str, str]) -> Rule:
         tuple(_compiled([pattern], classes) for pattern in entry.get("together", ())),
         _compiled(_items(entry.get("unless", "")), classes),
         known=entry.get("known", False),
+        past=entry.get("past", False),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from steelyard import Case
 
+from .clauses import repeats_itself
 from .deck import card_named
 from .folding import fold
 from .mentions import find_cards
@@ -239,7 +240,7 @@ def _said_once(text: str) -> str:
     pieces = []
     for start, end in split_sentences(text):
         words = tuple(_words(text[start:end]))
-        if words not in said or len(words) < _FEWEST_REPEATED:
+        if (words not in said or len(words) < _FEWEST_REPEATED) and not repeats_itself(words):
             pieces.append(text[start:end])
         said.add(words)
     return "".join(pieces)

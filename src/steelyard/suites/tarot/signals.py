@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from steelyard import Case, Fault, Reading, Scorer
 
-from .clauses import plain_words, sentences_of, split_clauses
+from .clauses import plain_words, repeats_itself, sentences_of, split_clauses
 from .folding import fold
 from .harm import lexicon
 from .structure import question_of
@@ -83,7 +83,7 @@ def tones(text: str, question: str = "") -> Tones:
         first_fixed = first_fixed or (sentence if here else "")
         fixed += here
         # A hedge that is only said again opens nothing more.
-        open_ += 0 if sentence in said else open_words(sentence)
+        open_ += 0 if sentence in said or repeats_itself(plain_words(sentence).split()) else open_words(sentence)
         said.add(sentence)
     return Tones(tuple(signals), fixed, open_, first_fixed)
 
