@@ -184,6 +184,15 @@ class TestSetAside:
         (told,) = [note for note in wording.notes(report) if note.startswith("set aside")]
         assert "only bare scores could be read from the judge's answers: no reasons in the answer" in told
         assert "rescore --judge-again" in told
+        assert "max_tokens" not in told  # it did not break off, and more tokens would not help
+
+    def test_more_tokens_are_advised_only_where_an_answer_broke_off(self, tmp_path):
+        report = weighed(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
+        (aside,) = [one for one in report.details if one.judgement.aside]
+        why = "only bare scores could be read from the judge's answers: the answer broke off at the limit of tokens"
+        cut = replace(aside, judgement=replace(aside.judgement, aside_why=why))
+        (told,) = [note for note in wording.notes(replace(report, details=[cut])) if note.startswith("set aside")]
+        assert "give the judge more max_tokens" in told
 
 
 class TestCodes:

@@ -251,7 +251,7 @@ def _unbound(
     for rule in judge.rules:
         if not rule.holds(before.metrics):
             continue
-        loose = [name for name, cap in rule.caps.items() if judgement.bound[name] > cap]
+        loose = [name for name, cap in rule.caps.items() if judgement.bound.get(name, cap) > cap]
         loose += [name for name in rule.raises if not judgement.bound[name]]
         if loose:
             yield f"{', '.join(loose)} got past the rule {rule.text!r}"
@@ -259,9 +259,10 @@ def _unbound(
         return
     codes = {remark.code for ballot in judgement.ballots for remark in ballot.remarks}
     if judge.evidence.unproven == "neutral":
-        high = [name for name in judge.evidence.dimensions if judgement.bound[name] > judge.rubric.neutral]
+        neutral = judge.rubric.neutral
+        high = [name for name in judge.evidence.dimensions if judgement.bound.get(name, neutral) > neutral]
         if high:
-            yield f"{', '.join(high)} above {judge.rubric.neutral} without a quote"
+            yield f"{', '.join(high)} above {neutral} without a quote"
     if proof is Proof.ORDER:
         return
     wanted = {"UNPROVEN"} | ({"MADE_UP_QUOTE"} if proof is Proof.MADE_UP else set())

@@ -60,6 +60,17 @@ class JudgeReader:
         self._evidence = None if judge.evidence is None else EvidenceCheck(judge.evidence, judge.rubric)
         self._reasons = compile_path(judge.reasons) if judge.reasons else None
         self._told_to_all = _all_told(judge)
+        self._narrower: dict[tuple[str, ...], JudgeReader] = {}
+
+    def _for(self, case: Case) -> JudgeReader:
+        """The reader of what is judged in this case: itself unless a dimension needs what the case does not hold."""
+        judge = self._judge.for_case(case)
+        if judge is self._judge:
+            return self
+        names = judge.rubric.names
+        if names not in self._narrower:
+            self._narrower[names] = JudgeReader(judge, self._rules_judges, self._check)
+        return self._narrower[names]
 
     def usable(self, answer: str, judged: str = "") -> Parsed:
         """What one whole answer says, just as `read` will read it."""
@@ -72,6 +83,9 @@ class JudgeReader:
         answer that cannot be used, the check of its complaints breaks, or a rule needs a metric that is not there:
         then the scale is broken.
         """
+        reader = self._for(case)
+        if reader is not self:
+            return reader.read(calls, text, case, metrics)
         rules = rules_that_hold(self._judge, metrics)
         about = _About(text, case, metrics, rules)
         talks: dict[tuple[str, int], list[JudgeCall]] = {}
@@ -95,6 +109,9 @@ class JudgeReader:
         told: str = "",
     ) -> Judgement:
         """What a reply that another tool recorded comes to; without one `told` says why there is none."""
+        reader = self._for(case)
+        if reader is not self:
+            return reader.recorded(reply, text, case, metrics, only_scores=only_scores, told=told)
         about = _About(text, case, metrics, rules_that_hold(self._judge, metrics))
         member = self._judge.members[0].name
         parsed = None if reply is None else self._parser.check(dict(reply), "recorded")
@@ -175,7 +192,7 @@ class JudgeReader:
 
     def _said(self, member: str, repeat: int, rung: str, parsed: Parsed, about: _About, before: list[Remark]) -> Ballot:
         mode = Mode.BASIC if parsed.rung == "basic" else Mode.MODEL
-        ballot = self._ballot(member, repeat, mode, rung, parsed.value or {}, about, before)
+        ballot = self._ballot(member, repeat, mode, rung, parsed.value or {}, about, [*before, *_extra(parsed)])
         return replace(ballot, told="; ".join(parsed.lacking)[:_LONGEST_TOLD]) if parsed.lacking else ballot
 
     def _by_rules(self, member: str, about: _About) -> Ballot:
@@ -192,7 +209,7 @@ class JudgeReader:
             raise UserCodeError(
                 f"the judge {member!r} gave an answer that cannot be used: {problems}{place_in_words(judge)}"
             )
-        return self._ballot(member, 0, Mode.RULES, "rules", parsed.value, about, [])
+        return self._ballot(member, 0, Mode.RULES, "rules", parsed.value, about, _extra(parsed))
 
     def _ballot(
         self,
@@ -256,6 +273,10 @@ class JudgeReader:
         if len(distinct) >= fewest:
             return ()
         return (Remark("TOO_FEW_REASONS", "", f"{len(distinct)} of {fewest} in {self._judge.reasons}"),)
+
+
+def _extra(parsed: Parsed) -> list[Remark]:
+    return [Remark("EXTRA_FIELD", "", f"not asked for: {', '.join(parsed.extra)}")] if parsed.extra else []
 
 
 def _with_reason(remark: Remark) -> Remark:

@@ -7,13 +7,14 @@ from typing import Any
 
 from steelyard.analysis.judge_model import INFLATION
 from steelyard.analysis.model import Estimate
-from steelyard.records import Mode, RunHeader
+from steelyard.records import BROKE_OFF, Mode, RunHeader
 from steelyard.report import figures
 from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report
 from steelyard.report.safe_text import clipped
 
+_MEND_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
 _MEND_ASIDE = (
-    "give the judge more max_tokens or ask_again, or take one that keeps to the response's schema,"
+    "let it be asked again with ask_again, or take one that keeps to the response's schema,"
     " then steelyard rescore --judge-again"
 )
 
@@ -44,7 +45,10 @@ def aside_sentence(report: Report) -> str:
     why = [each.aside_why for each in judged if each.aside]
     if not why:
         return ""
-    return f"set aside: {why[0]}; {_MEND_ASIDE if Mode.BASIC in report.summary.modes else 'judge all of them alike'}"
+    if Mode.BASIC not in report.summary.modes:
+        return f"set aside: {why[0]}; judge all of them alike"
+    cut_off = next((each for each in why if BROKE_OFF in each), None)
+    return f"set aside: {cut_off or why[0]}; {_MEND_CUT_OFF if cut_off else _MEND_ASIDE}"
 
 
 def judge_warnings(report: Report) -> list[str]:

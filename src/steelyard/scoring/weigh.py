@@ -224,6 +224,8 @@ class Weigher:
         rubric = self._judge.rubric
         earned, weight = weighed.earned, weighed.weight
         for dimension in rubric.dimensions:
+            if dimension.name not in judgement.bound:
+                continue  # the case does not hold what it needs
             earned += dimension.weight * _share(float(judgement.bound[dimension.name]), (rubric.low, rubric.high))
             weight += dimension.weight
         score = round(earned / weight, _PRECISION)
