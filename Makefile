@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine with python3 (3.11 or newer), pip, git and make:
-#   make demo     weigh the built-in suites and show the report
+#   make demo     run the built-in suites, show what they say and where the pages are
 #   make test     set up what the tests need and run them
 PYTHON ?= python3
 VENV ?= .venv
@@ -27,7 +27,7 @@ $(VENV)/demo: $(VENV)/core
 	touch $@
 
 demo: $(VENV)/demo
-	PYTHON=$(BIN)/python sh scripts/demo.sh
+	$(BIN)/python scripts/demo.py
 
 check: $(VENV)/ready
 	$(BIN)/ruff format --check .

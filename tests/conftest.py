@@ -1,6 +1,8 @@
 """What holds for every test."""
 
+import os
 from collections import defaultdict
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -8,6 +10,15 @@ from hypothesis import is_hypothesis_test, settings
 # A deadline is a timed assertion: on a busy machine, or where a first call imports scipy, it fails for no reason.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_working_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Run in a folder of their own: what lies in the checkout, such as the `demo/` of `make demo`, is no input."""
+    before = os.getcwd()  # noqa: PTH109
+    os.chdir(tmp_path_factory.mktemp("working"))
+    yield
+    os.chdir(before)
 
 
 _AT_LENGTH = (

@@ -9,7 +9,7 @@ import steelyard
 
 SOURCE = Path(steelyard.__file__).parent
 # Modules outside the rooms that everybody may know.
-COMMON = {"redact", "errors", "importing", "records", "registry", "__version__"}
+COMMON = {"redact", "errors", "importing", "records", "registry", "user_code", "__version__"}
 # Modules that suites may import besides `steelyard` itself.
 PUBLIC = {"steelyard.regions", "steelyard.spans"}
 MAY_KNOW = {

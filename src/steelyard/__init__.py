@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from steelyard import scorers
     from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
     from steelyard.judging.complaints import Checked
-    from steelyard.python_suite import Run, Suite, run_suite
+    from steelyard.python_suite import Run, Suite, import_run, run_suite
     from steelyard.recordings import RecordedRun, RecordedSample
     from steelyard.records import Certainty, Check, CheckState, Finding, Mark, RunHeader, Sample
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
@@ -51,6 +51,7 @@ __all__ = [
     "TargetFailure",
     "UserMistake",
     "__version__",
+    "import_run",
     "load_suite",
     "run_suite",
     "scorers",
@@ -88,6 +89,7 @@ _HOMES = {
     "Target": "steelyard.targets.base",
     "TargetFailure": "steelyard.errors",
     "UserMistake": "steelyard.errors",
+    "import_run": "steelyard.python_suite",
     "load_suite": "steelyard.suite.load",
     "run_suite": "steelyard.python_suite",
     "suite_schema": "steelyard.suite.schema",

@@ -6,7 +6,6 @@ Nothing is written but what `--rejudge` buys, and nothing is weighed again where
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.analysis.attribution import attribute_traced
+from steelyard.analysis.attribution import attribute
 from steelyard.analysis.attribution_model import Attribution, Cause, Reweighed, Wanted
+from steelyard.analysis.attribution_steps import other_scorers
 from steelyard.analysis.attribution_terms import Traces
 from steelyard.analysis.compared_cases import CommonCases
 from steelyard.analysis.compared_run import ComparedRun
@@ -24,26 +24,15 @@ from steelyard.analysis.pieces import Array
 from steelyard.engine.again import OtherBalance, reading_of
 from steelyard.instrument_at_hand import AtHand, at_hand
 from steelyard.records import Mode, Sample
+from steelyard.same_instrument import scored_otherwise
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
-from steelyard.suite.ledger import WEIGHED_BY
 
 if TYPE_CHECKING:
     from steelyard.judging.estimate import CostEstimate
 
 _CHUNK = 200
 """Cases whose samples are in memory at a time."""
-_CHECKED = 20
-"""Samples of B that its suite must weigh as they were before it is believed to be B's."""
-_ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRun:
-    """A run to compare, with the store it is in."""
-
-    store: Store
-    run: ComparedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,68 +47,59 @@ class Purchase:
 
 
 def attribution_of(
-    a: StoredRun,
-    b: StoredRun,
-    cases: CommonCases,
-    *,
-    suite: str | None = None,
-    purchase: Purchase | None = None,
-) -> Attribution:
-    """The change from A to B in portions. `suite` is where B's suite is, if not where the run says.
-
-    UserMistake when that cannot be read, or when a purchase is asked for that nobody could make.
-    """
-    return traced_attribution_of(a, b, cases, suite=suite, purchase=purchase)[0]
-
-
-def traced_attribution_of(
-    a: StoredRun,
-    b: StoredRun,
+    a: ComparedRun,
+    b: ComparedRun,
     cases: CommonCases,
     *,
     suite: str | None = None,
     purchase: Purchase | None = None,
 ) -> tuple[Attribution, Traces]:
-    """The same, with what every reading adds to each portion."""
+    """The change from A to B in portions, with what every reading adds to each. `suite` is where B's suite is, if not
+    where the run says.
+
+    UserMistake when that cannot be read, or when a purchase is asked for that nobody could make.
+    """
     again = _Again(a, b, suite, purchase)
-    return attribute_traced(a.run, b.run, cases, again.reweigh, again.identical)
+    return attribute(a, b, cases, again.reweigh, again.identical)
 
 
 class _Again:
-    def __init__(self, a: StoredRun, b: StoredRun, suite: str | None, purchase: Purchase | None) -> None:
+    def __init__(self, a: ComparedRun, b: ComparedRun, suite: str | None, purchase: Purchase | None) -> None:
         self._a, self._b, self._suite, self._purchase = a, b, suite, purchase
         self._digests: tuple[Array, Array] | None = None
-        self._other = {part: signed(a.run, part) != signed(b.run, part) for part in (*WEIGHED_BY, "judge")}
+        self._other_judge = signed(a, "judge") != signed(b, "judge")
 
     def identical(self, first: Array, second: Array) -> Array:
         """Marks the pairs whose answers are the same to the byte."""
         digests = self._digests
         if digests is None:
-            a, b = (each.store.answer_digests(each.run.header.id) for each in (self._a, self._b))
+            a, b = (np.zeros(run.columns.n) if run.digests is None else run.digests() for run in (self._a, self._b))
             digests = self._digests = a, b
         here, there = digests[0][first], digests[1][second]
         return np.asarray((here == there) & (here != 0))
 
     def reweigh(self, wanted: Wanted) -> Reweighed:
         """A's answers on B's balance; nothing where both are the same and nothing is bought."""
-        other_scorers = any(self._other[part] for part in WEIGHED_BY)
-        if not (other_scorers or self._other["judge"] or wanted.other_truth.any() or self._purchase):
+        scorers = other_scorers(self._a, self._b)
+        if not (scorers or self._other_judge or wanted.other_truth.any() or self._purchase):
             return Reweighed()
-        hand = at_hand(self._b.run.header, self._suite)
+        hand = at_hand(self._b.header, self._suite)
         if hand.suite is None:
             return self._without_suite(hand)
-        balance = OtherBalance(hand.suite, self._a.run.suite.get("judge"), same_judge=not self._other["judge"])
-        if wrong := self._not_as_it_was(hand, wanted):
+        balance = OtherBalance(hand.suite, self._a.suite.get("judge"), same_judge=not self._other_judge)
+        if case := scored_otherwise(self._b, hand.suite):
+            where = hand.suite.path
+            wrong = f"the suite at {where} does not weigh B's answer to {case} as it did: its code has changed since"
             return self._without_suite(replace(hand, suite=None, why=wrong))
         found = _Weighed(len(wanted.first))
-        rows = np.arange(len(wanted.first)) if other_scorers else np.flatnonzero(wanted.other_truth)
+        rows = np.arange(len(wanted.first)) if scorers else np.flatnonzero(wanted.other_truth)
         if balance.why_no_words:
             rows = rows[:0]
-        by_code = balance.asks_no_model and (self._other["judge"] or bool(balance.why_no_words))
+        by_code = balance.asks_no_model and (self._other_judge or bool(balance.why_no_words))
         if by_code and not hand.is_judge:
             by_code = False
         self._weigh(wanted, found, balance, rows, everything=by_code)
-        return self._told(wanted, found, balance, hand, by_code=by_code, other_scorers=other_scorers)
+        return self._told(wanted, found, balance, hand, by_code=by_code, scorers_differ=scorers)
 
     def _told(
         self,
@@ -129,16 +109,16 @@ class _Again:
         hand: AtHand,
         *,
         by_code: bool,
-        other_scorers: bool,
+        scorers_differ: bool,
     ) -> Reweighed:
-        values_a = _recorded(self._a.run, wanted)
+        values_a = _recorded(self._a, wanted)
         untold = {}
         scorers: Array | None = found.scorers
         truth: Array | None = np.where(wanted.other_truth, found.truth, found.scorers)
         if balance.why_no_words:
             untold = dict.fromkeys((Cause.SCORERS, Cause.TRUTH), balance.why_no_words)
             scorers = truth = None
-        elif not other_scorers:
+        elif not scorers_differ:
             scorers, truth = values_a, np.where(wanted.other_truth, found.truth, values_a)
         told = Reweighed(scorers, truth, untold=untold, ledger=hand.ledger)
         if by_code:
@@ -153,30 +133,9 @@ class _Again:
         if self._purchase is not None:
             raise UserMistake(f"--rejudge: {hand.why}")
         told = dict.fromkeys((Cause.SCORERS, Cause.TRUTH), hand.why)
-        if self._b.run.mode == Mode.RULES:
+        if self._b.mode == Mode.RULES:
             told[Cause.JUDGE] = hand.why
         return Reweighed(untold=told, ledger=hand.ledger)
-
-    def _not_as_it_was(self, hand: AtHand, wanted: Wanted) -> str:
-        """Says when B's suite does not weigh B's answers as it did, whatever its signature says; "" when it does."""
-        run = self._b.run
-        if hand.suite is None:
-            return ""
-        balance = OtherBalance(hand.suite, run.suite.get("judge"), same_judge=True)
-        if balance.why_no_words:
-            return ""
-        rows = wanted.second[np.argsort(wanted.second)[:_CHECKED]]
-        expected = dict(zip(_keys(run, rows), _values(run, rows, by_pass=wanted.by_pass).tolist(), strict=True))
-        for sample, case in self._b.store.samples(run.header.id, case_ids=sorted({key[0] for key in expected})):
-            if sample.key not in expected:
-                continue
-            now = reading_of(balance.weigh(sample, case), by_pass=wanted.by_pass)
-            if not math.isclose(now, expected[sample.key], abs_tol=_ROUNDING):
-                where = hand.suite.path
-                return (
-                    f"the suite at {where} does not weigh B's answer to {case.id} as it did: its code has changed since"
-                )
-        return ""
 
     def _weigh(self, wanted: Wanted, found: _Weighed, balance: OtherBalance, rows: Array, *, everything: bool) -> None:
         """Fill in what the answers at these rows come to, and by B's own judge those at all rows."""
@@ -197,7 +156,7 @@ class _Again:
 
         One whose text is not kept is passed over.
         """
-        run, contents = self._a.run, self._b.run.contents
+        run, contents = self._a, self._b.contents
         case = run.columns.case[wanted.first[rows]]
         starts = np.flatnonzero(np.concatenate(([True], case[1:] != case[:-1]))) if len(rows) else rows
         for chunk in range(0, len(starts), _CHUNK):
@@ -206,7 +165,7 @@ class _Again:
             places = dict(zip(_keys(run, wanted.first[part]), part.tolist(), strict=True))
             ids = list(dict.fromkeys(key[0] for key in places))
             truths = {} if contents is None else contents.cases(ids)
-            for sample, then in self._a.store.samples(run.header.id, case_ids=ids):
+            for sample, then in run.samples(case_ids=ids) if run.samples else ():
                 row = places.get(sample.key)
                 if row is not None and sample.attempt.text is not None:
                     yield row, sample, then, truths.get(then.id, then)
@@ -220,9 +179,9 @@ class _Again:
         suite = hand.suite
         if hand.why_no_judge or suite is None or suite.judge is None:
             raise UserMistake(f"--rejudge: {hand.why_no_judge or 'run B has no judge'}")
-        header = self._a.run.header
+        header = self._a.header
         refuse_self_judged(suite, header.target)
-        if self._a.run.header.signature.get("redact") != self._b.run.header.signature.get("redact"):
+        if self._a.header.signature.get("redact") != self._b.header.signature.get("redact"):
             raise UserMistake("--rejudge: A and B redact in different ways, and A's answers are sent to nobody")
         rows = self._chosen(wanted, told, purchase.most)
         answers = {row: (sample, truth) for row, sample, _, truth in self._answers(wanted, np.sort(rows))}
@@ -241,7 +200,7 @@ class _Again:
 
     def _chosen(self, wanted: Wanted, told: Reweighed, most: int) -> Array:
         """Rows drawn at random, always the same and in the same order: a larger number buys only what is new."""
-        run = self._a.run
+        run = self._a
         same = self.identical(wanted.first, wanted.second)
         last = told.truth if told.truth is not None else _recorded(run, wanted)
         rows = np.flatnonzero(~same & ~np.isnan(last) & ~run.table.malformed[wanted.first])
@@ -259,12 +218,8 @@ class _Weighed:
 
 
 def _recorded(run: ComparedRun, wanted: Wanted) -> Array:
-    return _values(run, wanted.first, by_pass=wanted.by_pass)
-
-
-def _values(run: ComparedRun, rows: Array, *, by_pass: bool) -> Array:
-    values = run.table.passed() if by_pass else run.table.score()
-    return np.asarray(values[rows].astype(float))
+    values = run.table.passed() if wanted.by_pass else run.table.score()
+    return np.asarray(values[wanted.first].astype(float))
 
 
 def _keys(run: ComparedRun, rows: Sequence[int] | Array) -> list[tuple[str, str, int]]:

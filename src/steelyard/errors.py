@@ -12,10 +12,11 @@ SteelyardError                 base; carries the exit code a command ends with
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+
+UNFINISHED = "unfinished run: "
+"""Begins the note, on whatever ended a run before its end, that names the run."""
 
 
 class SteelyardError(Exception):
@@ -65,13 +66,6 @@ class MissingExtra(UserMistake):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part: pip install 'steelyard[{extra}]'")
-
-
-def raised_in_words(error: BaseException) -> str:
-    """What somebody else's code raised, with the file and line where it happened."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
 
 
 class StoreError(SteelyardError):

@@ -19,9 +19,9 @@ from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UserMistake
 from steelyard.importing import find_callable, place_of
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
-from steelyard.recorded_checks import checked_sample
+from steelyard.recorded_checks import checked_sample, scored_sample
 from steelyard.recordings import RecordedRun, RecordedSample, SnapshotFormat
-from steelyard.records import Attempt, Failure, Mode, RunHeader, RunState, Sample
+from steelyard.records import Attempt, Failure, RunHeader, RunState, Sample
 from steelyard.report.safe_text import clipped
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
@@ -33,10 +33,13 @@ from steelyard.suite.describe_judge import RecordedJudge
 from steelyard.suite.draft import Draft
 from steelyard.suite.judge_model import JudgeSpec
 from steelyard.suite.ledger import kept_with_a_run
+from steelyard.suite.load import as_imported
 from steelyard.suite.located import Located
 from steelyard.suite.model import SuiteModel, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.survey import survey_cases
+from steelyard.suite.truths import without_truth
+from steelyard.user_code import UserCodeError, checked_call
 from steelyard.weighing import finish
 
 _CHUNK = 500
@@ -72,12 +75,15 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     known = _known(store, header.id)
     if known is not None and known.state is RunState.ENDED:
         return Imported(known, measured.differences, measured.notes, is_new=False, lacking=lacking)
-    samples, cases = _weighed(suite, measured, header.created_at)
-    header = _in_main_mode(header, samples)
+    samples, cases = _weighed(as_imported(suite), measured, header.created_at)
     if known is None:
         store.create_run(header)
     return Imported(
-        _kept(store, header, samples, cases), measured.differences, measured.notes, is_new=True, lacking=lacking
+        _kept(store, header, samples, Health(measured.suspect), cases),
+        measured.differences,
+        measured.notes,
+        is_new=True,
+        lacking=lacking,
     )
 
 
@@ -87,7 +93,10 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
     checked = sum(sample.answer is None and sample.checks is not None for sample in samples)
     if checked:
         yield f"{checked} of {len(samples)} records hold no answer: what they say came of its checks stands as it is"
-    silent = sum(sample.answer is None for sample in samples) - checked
+    scored = sum(_is_scored(sample) for sample in samples)
+    if scored:
+        yield f"{scored} of {len(samples)} records hold a score and not what it was given for: it stands as it is"
+    silent = sum(sample.answer is None and not _is_scored(sample) for sample in samples) - checked
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
     unjudged = [one for one in samples if one.answer is not None and one.reply is None]
@@ -97,7 +106,7 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
         n_of = f"{len(unjudged)} of {len(samples)}"
         yield f"{n_of} records hold no reading of the judge: judge_failed, in no figure ({why})"
-    older = sum(one.only_scores and one.reply is not None for one in samples)
+    older = sum(one.only_scores and one.reply is not None and not _is_scored(one) for one in samples)
     if older:
         n_of = f"{older} of {len(samples)}"
         yield f"{n_of} records lack what the judge is asked for now: of its answers only the scores are read"
@@ -107,6 +116,12 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
     if recorded.created_at is None:
         moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         yield f"it does not say when it was written: dated by its file, {moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _is_scored(one: RecordedSample) -> bool:
+    """Whether the answer, or its scores one by one, were not kept, but what its judge gave it was."""
+    partial = one.answer is None or one.score is not None
+    return partial and one.checks is None and not one.failure and one.reply is not None
 
 
 def _known(store: Store, run_id: str) -> RunHeader | None:
@@ -129,7 +144,12 @@ def document_of(suite: SuiteModel, store: Store, header: RunHeader) -> Any:
     form = format_of(suite)
     if header.suite_name != suite.name:
         raise UserMistake(f"run {header.id} weighed suite {header.suite_name}, not {suite.name}")
-    return form.write(header, store.samples(header.id))
+    try:
+        return checked_call(
+            f"the format of suite {suite.name}", form.write, header, store.samples(header.id), returns=Any
+        )
+    except UserCodeError as error:
+        raise UserMistake(f"run {header.id} cannot be written: {error}") from error
 
 
 def format_of(suite: SuiteModel) -> SnapshotFormat:
@@ -158,12 +178,14 @@ def _no_number(name: str) -> Any:
 
 def _read(form: SnapshotFormat, document: Any, suite: SuiteModel, path: Path) -> RecordedRun:
     try:
-        recorded = form.read(document)
-    except UserMistake as error:
-        raise SnapshotError(f"{path} is not a snapshot of suite {suite.name}: {error}. Nothing was imported") from error
-    except Exception as error:  # a suite's own code may break in any way
-        told = f"{type(error).__name__}: {error}"
-        raise SnapshotError(f"{path} cannot be read by suite {suite.name}: {told}. Nothing was imported") from error
+        recorded: RecordedRun = checked_call("its format", form.read, document, returns=RecordedRun)
+    except UserCodeError as error:
+        cause = error.__cause__
+        if isinstance(cause, UserMistake):
+            problem = f"is not a snapshot of suite {suite.name}: {cause}"
+        else:
+            problem = f"cannot be read by suite {suite.name}: {error}"
+        raise SnapshotError(f"{path} {problem}. Nothing was imported") from error
     if not recorded.samples:
         raise SnapshotError(f"{path} holds no samples. Nothing was imported")
     cases = {sample.case.id: sample.case for sample in recorded.samples}
@@ -189,10 +211,7 @@ def _without_persons(recorded: RecordedRun, suite: SuiteModel) -> RecordedRun:
 
 
 def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
-    """The suite with the cases of the recording, judged by whoever judged then.
-
-    What was answered elsewhere need not fit the suite's schema, and what has no truth is not weighed.
-    """
+    """The suite with the cases of the recording, judged by whoever judged then."""
     cases = ListCases(suite.folder, list({sample.case.id: sample.case for sample in recorded.samples}.values()))
     draft = Draft(Located(None, ""), suite.folder)
     survey = survey_cases(cases, (), draft)
@@ -207,8 +226,6 @@ def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
         cases=cases,
         survey=survey,
         judge=judge,
-        answer=replace(suite.answer, schema=None),
-        components=tuple(replace(one, when_unknown=one.when_unknown or "skip") for one in suite.components),
         variants=(Variant(),),
         repeats=max(Counter(sample.case.id for sample in recorded.samples).values()),
     )
@@ -236,7 +253,9 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signed,
         target=target,
-        suite=describe(suite) | {"n_cases": suite.survey.n, "n_planned": n} | kept_with_a_run(suite, signed),
+        suite=describe(as_imported(suite))
+        | {"n_cases": suite.survey.n, "n_planned": n, "without_truth": without_truth(as_imported(suite), suite.cases)}
+        | kept_with_a_run(suite, signed),
         options=RunOptions().as_data() | {"imported": imported, "kept": kept},
         n_planned=n,
         version=__version__,
@@ -260,6 +279,9 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tup
     for position, one in enumerate(recorded.samples):
         if one.checks is not None and one.answer is None:
             sample = checked_sample(suite, one, seen[one.case.id], created_at)
+        elif reader is not None and _is_scored(one):
+            judgement = reader.recorded_alone(one.reply or {}, only_total=one.score is not None)
+            sample = scored_sample(weigher, judgement, one, seen[one.case.id], created_at)
         else:
             sample = _sample(weigher, reader, one, seen[one.case.id], created_at)
         sample.position = position
@@ -284,19 +306,11 @@ def _sample(
     return weighing.sample
 
 
-def _in_main_mode(header: RunHeader, samples: Sequence[Sample]) -> RunHeader:
-    """The header of a run in which no reading is more than its scores: those are then what its figures stand on."""
-    modes = {sample.mode for sample in samples} - {None}
-    if header.suite["judge"] is None or modes != {Mode.BASIC}:
-        return header
-    judge = header.suite["judge"] | {"mode": Mode.BASIC.value}
-    return replace(header, suite=header.suite | {"judge": judge})
-
-
-def _kept(store: Store, header: RunHeader, samples: Sequence[Sample], cases: Sequence[Case]) -> RunHeader:
+def _kept(
+    store: Store, header: RunHeader, samples: Sequence[Sample], health: Health, cases: Sequence[Case]
+) -> RunHeader:
     """The header of the run once all of it is in the store; what an import that was killed has left is gone on with."""
     there = store.done(header.id, [case.id for case in cases])
-    health = Health()
     for at in range(0, len(samples), _CHUNK):
         piece = [
             (sample, case)

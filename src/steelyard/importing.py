@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from steelyard.errors import UserMistake
+from steelyard.user_code import raised_in_words
 
 PLACE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")
 """How a place is written: `module:function`."""
@@ -127,8 +128,10 @@ def _import(name: str, who: str, folder: Path) -> ModuleType:
         raise UserMistake(message) from None
     except UserMistake as error:  # the module itself says what its user must do
         raise UserMistake(f"{who}: {error}") from None
-    except (Exception, SystemExit) as error:  # a module may do anything when it is imported
-        raise UserMistake(f"{who}: importing {name} failed: {type(error).__name__}: {error}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may do anything when it is imported
+        raise UserMistake(f"{who}: importing {name} failed: {raised_in_words(error)}") from error
 
 
 @contextmanager

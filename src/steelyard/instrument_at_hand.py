@@ -10,7 +10,7 @@ from steelyard.suite.case import digest
 from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.describe_judge import judge_asked
 from steelyard.suite.ledger import WEIGHED_BY, LedgerLine
-from steelyard.suite.load import load_suite, strict
+from steelyard.suite.load import as_imported, load_suite, strict
 from steelyard.suite.model import SuiteModel
 from steelyard.suite.signature import signature
 
@@ -53,7 +53,7 @@ def at_hand(header: RunHeader, place: str | None = None) -> AtHand:
             f" {' and '.join(changed)} changed since; `compare --suite PLACE` names that one",
             ledger=suite.ledger,
         )
-    return AtHand(suite, "", no_judge, suite.ledger)
+    return AtHand(as_imported(suite) if header.options.get("imported") else suite, "", no_judge, suite.ledger)
 
 
 def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:

@@ -29,7 +29,7 @@ from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
 from steelyard.store.ids import new_run_id
 from steelyard.suite.model import Limits, SuiteModel
-from steelyard.weighing import Begun, Prepared, after_the_run, finish, prepare, taken_up
+from steelyard.weighing import Begun, Prepared, after_the_run, finish, left_open, prepare, taken_up
 
 Suites = tuple[SuiteModel, SuiteModel]
 Headers = tuple[RunHeader, RunHeader]
@@ -226,7 +226,8 @@ def _finished(store: Store, header: RunHeader, ending: Ending, *, stopped: str |
     if stopped is None and ending.broken is None:
         # Cases that were not begun because enough was seen are not missing.
         header = _planned(header, ending.counts.done)
-    return finish(store, header, ending.health, finished=stopped is None)
+    with left_open(store, header):
+        return finish(store, header, ending.health, finished=stopped is None)
 
 
 def _closed(store: Store, header: RunHeader) -> RunHeader:

@@ -109,6 +109,19 @@ def run_suite(
         opened.close()
 
 
+def import_run(suite: SuiteModel, file: str | Path, *, store: str | None = None) -> Run:
+    """A results file in the suite's own format as a run in the store; SnapshotError when it is no such file."""
+    from steelyard.foreign import import_foreign
+    from steelyard.report.build import build_report
+    from steelyard.store.open import open_store
+
+    opened = open_store(store)
+    try:
+        return Run(build_report(opened, import_foreign(suite, opened, Path(file)).header), suite, store)
+    finally:
+        opened.close()
+
+
 class Run:
     """A weighed suite. Printed, and at the end of a notebook's cell, it is its report."""
 
@@ -140,12 +153,13 @@ class Run:
     def write_charts(self, folder: str | Path, names: Mapping[str, str] | None = None) -> list[Path]:
         """Write every chart of the run as NAME.png into the folder; `names` calls some by another name.
 
+        Charts of an earlier run that this one has nothing for are removed.
         MissingExtra when nothing is installed that can draw.
         """
-        from steelyard.report.charts.build import charts_of
+        from steelyard.report.charts.build import CHARTS, charts_of
         from steelyard.report.charts.render import write_charts
 
-        return write_charts(charts_of(self.summary), Path(folder), names)
+        return write_charts(charts_of(self.summary, self.header), Path(folder), names, CHARTS)
 
     @property
     def exit_code(self) -> int:

@@ -1,11 +1,12 @@
-"""A sample whose answer nobody kept, but what came of its checks: they count as they were recorded."""
+"""A sample whose answer nobody kept, but what came of its checks or what its judge gave it: that counts as recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from steelyard.recordings import RecordedSample
-from steelyard.records import Attempt, Check, CheckState, Failure, Finding, Outcome, Sample, Score
+from steelyard.records import Attempt, Check, CheckState, Failure, Finding, Judgement, Outcome, Sample, Score
+from steelyard.scoring.weigh import Weigher
 from steelyard.suite.expectations import EXPECT
 from steelyard.suite.model import SuiteModel
 
@@ -34,6 +35,29 @@ def checked_sample(suite: SuiteModel, one: RecordedSample, repeat: int, created_
         scores=() if weighed is None else (Score(EXPECT, score, weighed.weight),),
         findings=tuple(_findings(suite, checks)),
         checks=checks,
+        category=one.case.category,
+        difficulty=one.case.difficulty,
+        tags=one.case.tags,
+    )
+
+
+def scored_sample(
+    weigher: Weigher, judgement: Judgement, one: RecordedSample, repeat: int, created_at: float
+) -> Sample:
+    """The sample with what its judge gave it then: scores by dimension, or all of them together as one."""
+    weighed = weigher.by_judge_alone(judgement, one.score)
+    return Sample(
+        case_id=one.case.id,
+        variant="",
+        repeat=repeat,
+        attempt=Attempt(text=one.answer, latency=one.latency or 0.0, started_at=created_at),
+        outcome=weighed.outcome,
+        score=weighed.score if weighed.outcome.conclusive else None,
+        passed=weighed.passed,
+        band=weighed.band,
+        scores=weighed.scores,
+        findings=weighed.findings,
+        judgement=judgement,
         category=one.case.category,
         difficulty=one.case.difficulty,
         tags=one.case.tags,

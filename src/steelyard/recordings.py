@@ -16,7 +16,8 @@ class RecordedSample:
 
     case: Case
     answer: str | None = None
-    """The answer as the suite reads it; None when there was none, and `failure` says why."""
+    """The answer as the suite reads it; None when there was none, and `failure` says why, or when only what its judge
+    said of it was kept: then that stands as it is, a basic reading."""
     failure: str = ""
     latency: float | None = None
     """Seconds; None when the recording does not say."""
@@ -25,6 +26,8 @@ class RecordedSample:
     judge_failure: str = ""
     only_scores: bool = False
     """True when nothing but the scores of the reply can be read."""
+    score: float | None = None
+    """The score of all dimensions together, from 0 to 1, where `reply` does not hold them one by one."""
     kept: Any = None
     """Whatever else was recorded, as plain data: it comes back when the run is written again."""
     checks: tuple[Check, ...] | None = None
@@ -48,9 +51,12 @@ class RecordedRun:
     """Where its own summary does not fit its records, a sentence each."""
     notes: tuple[str, ...] = ()
     """What it says and nobody can compute again, a line each."""
-    stated: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    stated: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
     """By case, figures that it states and does not hold the calls or answers of: `latency` in seconds (mean, p95, n,
-    timeouts, failures) and `stability` as shares by name. They are drawn as stated, and decide nothing."""
+    timeouts, failures), `stability` as shares by name, None for what it could not say, and `check.<name>`, the
+    figure of a check in each repeat. They are drawn as stated, and decide nothing."""
+    suspect: tuple[str, ...] = ()
+    """Why it looks as if the system had not been there at all, a sentence each: such a run never passes."""
 
 
 class SnapshotFormat(Protocol):

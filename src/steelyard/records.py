@@ -221,6 +221,7 @@ REMARKS: Mapping[str, str] = {
     "CONTRADICTION": "a complaint that what was judged shows to be wrong: it is counted, and not believed",
     "CUT_OFF": "an answer that broke off at the limit of tokens: of one that is not whole no more than scores is read",
     "NO_MAJORITY": "no score that most of the panel gave",
+    "EXTRA_FIELD": "a field that nobody asked for: it is passed over, and the rest is read",
 }
 """What can be wrong with a judge, by code."""
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from steelyard.analysis.sound_runs import is_partial
 from steelyard.errors import SteelyardError, UserMistake
 from steelyard.records import RunHeader, RunState
-from steelyard.release.sound_runs import is_partial
 from steelyard.store.base import Store
-from steelyard.suite.case import digest
+from steelyard.suite.case import Case, bare_truth, digest
 from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.ledger import TRUTH, WEIGHED_BY, LedgerLine, append_lines, by_state, kind_of, moment_now
 from steelyard.suite.load import strict
@@ -96,25 +96,29 @@ def _weighing(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
             yield Edit(part, None, before, now[part])
 
 
-def _truths(store: Store, header: RunHeader) -> dict[str, str]:
-    """By case of the run, the digest of its truth."""
+def _truths(store: Store, header: RunHeader) -> dict[str, tuple[str, str]]:
+    """By case of the run, the digest of its truth, and the one that every spelling of that truth has."""
     ids = [*store.columns(header.id).case_ids]
     contents = store.contents(header.id)
     return {
-        case.id: digest(case.expected)
+        case.id: _digests(case)
         for start in range(0, len(ids), _PAGE)
         for case in contents.cases(ids[start : start + _PAGE]).values()
     }
 
 
-def _truth_edits(suite: SuiteModel, then: dict[str, str], *, partial: bool) -> list[Edit]:
+def _digests(case: Case) -> tuple[str, str]:
+    return digest(case.expected), digest(bare_truth(case.expected))
+
+
+def _truth_edits(suite: SuiteModel, then: dict[str, tuple[str, str]], *, partial: bool) -> list[Edit]:
     edits = []
     left = dict(then)
     for case in suite.cases:
-        before, after = left.pop(case.id, None), digest(case.expected)
-        if before != after and not (partial and before is None):
-            edits.append(Edit(TRUTH, case.id, before, after))
-    edits += [Edit(TRUTH, case, before, None) for case, before in left.items()]
+        before, after = left.pop(case.id, None), _digests(case)
+        if (before is None and not partial) or (before is not None and before[1] != after[1]):
+            edits.append(Edit(TRUTH, case.id, None if before is None else before[0], after[0]))
+    edits += [Edit(TRUTH, case, before, None) for case, (before, _) in left.items()]
     return sorted(edits, key=lambda edit: edit.case or "")
 
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from steelyard import __version__
+from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.stored import summarise_stored
 from steelyard.engine.health import Health
 from steelyard.engine.judges import Judges
@@ -30,11 +31,12 @@ from steelyard.engine.resume import (
     insist_on_same_instrument,
     load_after_resume,
     refuse_unfinished_rescore,
+    selection_of,
     without_owner,
 )
 from steelyard.engine.run import Ending, Engine
-from steelyard.errors import UserMistake
-from steelyard.records import RunHeader, RunState
+from steelyard.errors import UNFINISHED, UserMistake
+from steelyard.records import Mode, RunHeader, RunState
 from steelyard.release.baseline_gates import KEPT, Reference, held_against, kept
 from steelyard.release.verdict import decide
 from steelyard.scoring.weigh import Weigher
@@ -48,6 +50,7 @@ from steelyard.suite.ledger import kept_with_a_run
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.model import Limits, SuiteModel
 from steelyard.suite.signature import signature
+from steelyard.suite.truths import without_truth
 from steelyard.targets.base import Surroundings, Target
 from steelyard.targets.open import open_target
 
@@ -102,7 +105,8 @@ def run(
             " add answer: {format: json}, then rescore"
         )
     finished = ending.stopped is None
-    return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
+    with left_open(store, header):
+        return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +154,25 @@ class Begun:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """The run is in the store; a mistake of the user that ends it leaves it open for `--resume`."""
+        """The run is in the store; whatever ends it before its end leaves it open for `--resume`."""
         if self.resumed:
             self.store.update_run(self.header)
         else:
             self.store.create_run(self.header)
-        try:
+        with left_open(self.store, self.header):
             yield
-        except UserMistake:
-            self.store.update_run(without_owner(replace(self.header, state=RunState.INTERRUPTED)))
-            raise
+
+
+@contextlib.contextmanager
+def left_open(store: Store, header: RunHeader) -> Iterator[None]:
+    """Whatever is raised leaves the run open for `--resume`, and is noted to have ended it."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"{UNFINISHED}{header.id}")
+        with contextlib.suppress(Exception):  # a store in trouble must not hide what went wrong
+            store.update_run(without_owner(replace(header, state=RunState.INTERRUPTED)))
+        raise
 
 
 async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, begun: Begun) -> Ending:
@@ -176,7 +189,8 @@ def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
 def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
     """What is kept of how it went beside the samples: what warm-up and load came to, and that the system was gone."""
     told = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
-    kept: dict[str, Any] = {"load": load | {name: n for name, n in told.items() if n}}
+    lag = {} if ending.loop_lag is None else {"loop_lag": round(ending.loop_lag, 6)}
+    kept: dict[str, Any] = {"load": load | {name: n for name, n in told.items() if n} | lag}
     return kept if ending.broken is None else kept | {"broken": ending.broken}
 
 
@@ -201,6 +215,7 @@ def rescore(
     limits = suite.limits if max_inconclusive is None else replace(suite.limits, max_inconclusive=max_inconclusive)
     signed = _rescored_signature(suite, earlier)
     described = _description(suite, limits, earlier.suite["variants"], earlier.suite["repeats"], earlier.n_planned)
+    described["without_truth"] = without_truth(suite, selection_of(earlier).of(suite.cases))
     header = replace(
         earlier,
         id=new_run_id(suite.name, now),
@@ -253,12 +268,16 @@ def finish(
 ) -> RunHeader:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     summary = summarise_stored(store, header.id, header.suite)
+    if finished and set(summary.modes) == {Mode.BASIC} and header.suite["judge"]["mode"] == Mode.MODEL:
+        # No answer of the judge gave more than its scores: those are then what the figures stand on, and called so.
+        header = replace(header, suite=header.suite | {"judge": header.suite["judge"] | {"mode": Mode.BASIC.value}})
+        summary = summarise_stored(store, header.id, header.suite)
     typical = summary.overall.latency.get("p50")
     hints = () if summary.latency is None else summary.latency.hints
     suspect = (*health.complaints(typical.value if typical else None, _usual_latency(store, header)), *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     ended = replace(header, state=state)
-    relative = held_against(store, ended, reference=reference, anyway=anyway) if finished else []
+    relative = held_against(store, ended, rescore=_rescored, reference=reference, anyway=anyway) if finished else []
     gone = header.options.get("broken")
     decision = decide(summary, header.suite, state=state, suspect=suspect, gone=gone, relative=relative)
     options = {name: value for name, value in header.options.items() if name != KEPT} | kept(relative, reference)
@@ -274,6 +293,12 @@ def finish(
         store.forget_journal(header.id)
     store.update_run(header)
     return header
+
+
+def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
+    from steelyard.same_instrument import rescored  # read by runs that are held against a baseline, and by no others
+
+    return rescored(a, b)
 
 
 def _usual_latency(store: Store, header: RunHeader) -> list[float]:
@@ -333,7 +358,9 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
         created_at=now,
         signature=signed,
         target=identity,
-        suite=_description(suite, limits, variants, plan.repeats, plan.n) | kept_with_a_run(suite, signed),
+        suite=_description(suite, limits, variants, plan.repeats, plan.n)
+        | {"without_truth": without_truth(suite, plan.cases())}
+        | kept_with_a_run(suite, signed),
         options=options.as_data() | {"owner": myself(), "load": load_of(limits)},
         n_planned=plan.n,
         version=__version__,
@@ -346,6 +373,7 @@ def _description(
     """The suite as it is used in this run: what was asked for on the command line included."""
     return describe(suite) | {
         "repeats": repeats,
+        "usual_repeats": suite.repeats,
         "variants": variants,
         "max_inconclusive": limits.max_inconclusive,
         "n_cases": suite.survey.n,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.attribution import attribute, attribute_traced
+from steelyard.analysis.attribution import attribute
 from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion, Reweighed
 from steelyard.analysis.attribution_terms import explain_portion
 from steelyard.analysis.attribution_wording import sentence
@@ -52,7 +52,7 @@ def split(a, b, again=None, same=()):
     def identical(first, second):
         return np.isin(np.arange(len(first)), list(same))
 
-    return attribute(a, b, common_cases(a, b), None if again is None else lambda _: again, identical)
+    return attribute(a, b, common_cases(a, b), None if again is None else lambda _: again, identical)[0]
 
 
 def by_cause(found):
@@ -107,11 +107,12 @@ def test_what_both_sides_drop_may_come_to_more_than_all_points():
     assert cases.change.low <= cases.change.value <= cases.change.high
 
 
-def test_another_question_under_the_same_id_is_another_case():
+def test_another_question_under_the_same_id_has_a_part_of_its_own():
     b = run([1.0, 0.5], cases={"c00": Case("c00", "another question", "c00")})
     found = split(run([0.0, 0.5]), b)
     # A: 0.25, common 0.5; B: 0.75, common 0.5.
-    assert by_cause(found) == {(Cause.CASES,): pytest.approx(0.5), (Cause.SYSTEM,): 0.0}
+    assert by_cause(found) == {(Cause.QUESTIONS,): pytest.approx(0.5), (Cause.SYSTEM,): 0.0}
+    assert "+50.0 other questions" in found.sentence
 
 
 def test_failed_calls_have_their_own_part_and_are_no_change_of_the_system():
@@ -326,6 +327,30 @@ def test_runs_that_share_nothing_have_one_part():
     assert by_cause(only_failed) == {(Cause.AVAILABILITY, Cause.SYSTEM): pytest.approx(0.7)}
 
 
+def test_without_pairs_every_known_difference_is_in_the_one_part():
+    b = run(
+        [Made("c00", 0.9), Made("c01", None, "target_failed"), Made("c02", 0.9)],
+        cases={"c00": Case("c00", "another question", "c00"), "c01": Case("c01", "c01", "relabelled")},
+        signature={"judge": "j2", "scorers": "s2"},
+    )
+    found = split(run([Made("c00", 0.2), Made("c01", 0.2)], signature={"judge": "j1"}), b)
+    causes = (
+        Cause.CASES,
+        Cause.QUESTIONS,
+        Cause.AVAILABILITY,
+        Cause.SCORERS,
+        Cause.TRUTH,
+        Cause.JUDGE,
+        Cause.SYSTEM,
+    )
+    assert by_cause(found) == {causes: pytest.approx(0.7)}
+    names = "other cases, other questions, missing readings, scorers, truth edits, judge and system together"
+    assert found.sentence == f"+70.0 points, all of it {names} (cannot tell)"
+    stands_on = "without a counterpart: 0 of A, 1 of B; asked another question: 1 of A, 1 of B"
+    assert found.portions[0].told == f"{stands_on}; read on one side only: 1 of A, 0 of B"
+    assert found.joined == ("no sample of the same question has a reading in both runs: nothing can be told apart",)
+
+
 def test_a_run_without_any_reading_has_no_change_to_explain():
     found = split(run([0.2]), run([None]))
     assert (found.total, found.portions) == (None, ())
@@ -373,7 +398,7 @@ def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
         return Reweighed(*arrays, by_code=again[3])
 
     a, b = runs
-    found, traces = attribute_traced(
+    found, traces = attribute(
         a,
         b,
         common_cases(a, b),

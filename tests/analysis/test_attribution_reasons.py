@@ -66,7 +66,9 @@ def test_of_several_edits_of_the_scorers_nobody_says_what_one_of_them_came_to():
 
 def test_what_a_run_does_not_say_of_its_scorers_is_no_edit():
     runs = [
-        SimpleNamespace(suite={"ledger": [KEPT]}, header=SimpleNamespace(signature=signed), contents=None)
+        SimpleNamespace(
+            suite={"ledger": [KEPT]}, header=SimpleNamespace(signature=signed), contents=None, imported=False
+        )
         for signed in ({"schema": "s"}, {"scorers": "2", "schema": "s"}, {"scorers": "1", "schema": "s"})
     ]
     silent, after, before = runs

@@ -53,6 +53,23 @@ class TestHolding:
     def test_what_did_not_run_is_undecided_only_when_it_could_still_decide(self, row, all_, majority, first):
         assert (held(row, "all"), held(row, "majority"), held(row, "first")) == (all_, majority, first)
 
+    @pytest.mark.parametrize(
+        ("x", "y", "holds"),
+        [
+            # Each passes in most answers; 2, 3 of 5 answers pass both.
+            ("pppff", "fpppp", False),
+            ("ppppf", "fpppp", True),
+            # 2 pass both and 3 are open; 2 pass both, 2 failed and 1 is open, then 3 failed.
+            ("ppp--", "-ppp-", None),
+            ("pppf-", "fppp-", None),
+            ("pppff", "fppp-", False),
+        ],
+    )
+    def test_a_case_of_most_repeats_holds_when_most_pass_every_check(self, x, y, holds):
+        found = summed_up(cell("a", x=x, y=y), described=expecting("majority", repeats=5)).checks
+        assert [check.holds for check in found.cells[0].checks] == [True, True]
+        assert (found.cells[0].holds, found.cells_held, found.checks_held) == (holds, holds is True, 2)
+
     def test_a_planned_repeat_that_never_came_did_not_run(self):
         assert (held("ppp", "all", 5), held("ppp", "majority", 5), held("pp", "majority", 5)) == (None, True, None)
         found = summed_up(cell("a", x="ppf"), described=expecting(repeats=5)).checks.cells[0].checks[0]

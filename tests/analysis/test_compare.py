@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from parts.columns import Made, suite
-from parts.compared import compared
+from parts.compared import ONE_AB, compared
 from steelyard.analysis.compare import compare
 from steelyard.analysis.compare_model import MetricChange, Moved, Part, Standing, Why
 from steelyard.analysis.compared_figures import verdict_of
@@ -43,6 +43,24 @@ def test_fixed_broken_unchanged_and_how_sure():
     assert (rate.primary, rate.verdict, found.headline.verdict) == (True, Moved.BETTER, Moved.BETTER)
     assert found.headline.sentence.startswith("B is better: pass rate 50.0 % -> 90.0 % (+40.0 points [")
     assert found.headline.how_sure == "fairly sure: chance alone shows as large a difference in 21 of 1,000 comparisons"
+
+
+def test_without_pairs_the_mean_of_either_side_is_its_own_and_repeats_are_no_cases():
+    # Each case three times over: 20 cases a side, not 60.
+    sides = [[Made(f"{side}{k:02d}", (k % 5) / 4, repeat=r) for k in range(20) for r in range(3)] for side in "ab"]
+    once = [[one for one in side if one.repeat == 0] for side in sides]
+    found, single = (
+        metric(replace_metrics(compare(compared(a), compared(b, id="made-2"))), "average") for a, b in (sides, once)
+    )
+    assert (found.a.value, found.b.value, found.difference.value) == (0.5, 0.5, 0.0)
+    assert found.difference.low == pytest.approx(single.difference.low, abs=0.02)
+    # Variance (0.25^2 x (4 + 1 + 0 + 1 + 4) / 5) x 20 / 19 = 0.13158, error of the difference sqrt(2 x 0.13158 / 20)
+    # = 0.1147, and Welch's t with 38 degrees of freedom is 2.024: 0.232.
+    assert single.difference.high == pytest.approx(0.232, abs=0.03)
+
+
+def replace_metrics(comparison):
+    return replace(comparison, metrics=comparison.unpaired.figures)
 
 
 def test_failed_calls_are_never_a_change():
@@ -114,9 +132,10 @@ def test_another_judge_hinders_the_verdict_unless_it_is_asked_for_anyway():
 
 
 def test_a_hindered_verdict_says_nothing_against_the_clock():
-    a = compared([Made(f"c{i}", 0.5, latency=1.0 + i / 100) for i in range(20)])
-    b = compared([Made(f"c{i}", 0.5, latency=2.0 + i / 90) for i in range(20)], signature={"scorers": "s2"})
-    assert metric(compare(a, b), "latency.mean").verdict is Moved.WORSE
+    a = compared([Made(f"c{i}", 0.5, latency=1.0 + i / 100) for i in range(20)], options=ONE_AB)
+    b = [Made(f"c{i}", 0.5, latency=2.0 + i / 90) for i in range(20)]
+    found = compare(a, compared(b, signature={"scorers": "s2"}, options=ONE_AB))
+    assert metric(found, "latency.mean").verdict is Moved.WORSE
 
 
 @pytest.mark.parametrize("part", ["scorers", "rules", "judge"])
@@ -453,7 +472,7 @@ def test_the_same_scores_are_not_all_that_there_is():
 
 def test_being_slower_is_no_other_quality():
     a, b = ([Made(f"c{k}", 1.0, latency=seconds + k / 100) for k in range(20)] for seconds in (1.0, 3.0))
-    found = compare(compared(a), compared(b, id="made-2"))
+    found = compare(compared(a, options=ONE_AB), compared(b, id="made-2", options=ONE_AB))
     assert next(each for each in found.metrics if each.name == "latency.mean").verdict is Moved.WORSE
     assert found.headline.sentence.endswith(", the same in every pair")
 

@@ -90,14 +90,6 @@ def test_stored_runs_are_compared_by_question_truth_and_confusion(store):
     ]
 
 
-def test_answers_are_looked_at_only_where_a_model_may_have_drifted(store):
-    store.create_run(header("plain", suite=SUITE))
-    assert read_run(store, "plain").digests is None
-    for mode, looked_at in (("model", True), ("basic", True), ("rules", False)):
-        store.create_run(header(mode, suite=SUITE | {"judge": {"mode": mode}}))
-        assert (read_run(store, mode).digests is not None) is looked_at
-
-
 def test_a_stored_run_compared_with_itself_has_not_changed(store):
     cases = [case(i) for i in range(3)]
     run = kept(store, "one", cases, [(WRONG,), (SPELLING,), ()])

@@ -36,6 +36,18 @@ def told(a, b):
     return drift_in_words(a, b, pair(a, b, common_cases(a, b)))
 
 
+@pytest.mark.parametrize(("mode", "looked_at"), [(None, 0), ("rules", 0), ("model", 2), ("basic", 2)])
+def test_answers_are_looked_at_only_where_a_model_may_have_drifted(mode, looked_at):
+    looks = []
+    judge = None if mode is None else {"mode": mode, "members": []}
+    made = [compared([Made(f"c{k}", 1.0) for k in range(3)], described={"judge": judge}) for _ in "ab"]
+    for at, each in enumerate(made):
+        columns = replace(each.columns, mode=np.zeros(3, dtype=int), modes=[mode])
+        made[at] = replace(each, columns=columns, digests=lambda: looks.append(1) or np.arange(3))
+    assert told(*made) is None
+    assert len(looks) == looked_at
+
+
 @pytest.mark.parametrize(
     ("after", "far"),
     [(0.6, "10.0 points higher in B"), (0.25, "25.0 points lower in B"), (0.5002, "less than 0.1 points higher in B")],

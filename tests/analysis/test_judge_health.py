@@ -120,11 +120,20 @@ class TestAgainstTheRubric:
     def test_exactly_1_in_10_is_not(self) -> None:
         assert not health_of(*(scored(f"c{i}", 5 if i == 0 else 3) for i in range(10))).dimensions["tone"].inflated
 
-    def test_few_texts_may_be_chance_and_the_reviewer_is_heard(self) -> None:
-        health = health_of(scored("a", 5, 2), scored("b", 3), labels={"a": {"tone": Label(5, 4, 5)}})
-        complaint = next(each for each in health.complaints if "inflation" in each)
-        assert "the reviewer would give it in 1 of 1" in complaint
-        assert complaint.endswith("; may be chance")
+    def test_within_noise_of_1_in_10_is_not(self) -> None:
+        # Wilson's interval of 2 of 10 begins at 5.7 %, that of 3 of 10 at 10.8 %.
+        for tops, inflated in ((2, False), (3, True)):
+            health = health_of(*(scored(f"c{i}", 5 if i < tops else 3, 2 + i % 2) for i in range(10)))
+            assert health.dimensions["tone"].inflated is inflated
+            assert any("inflation" in each for each in health.complaints) is inflated
+
+    def test_top_scores_that_are_due_are_not(self) -> None:
+        texts = [scored(f"c{i}", 5 if i < 20 else 3, 2 + i % 2) for i in range(40)]
+        stricter = {f"c{i}": {"tone": Label(5 if i < 24 else 3, 1, 5)} for i in range(40)}
+        assert not health_of(*texts, labels=stricter).dimensions["tone"].inflated
+        sparing = {f"c{i}": {"tone": Label(5 if i < 4 else 3, 1, 5)} for i in range(40)}
+        complaint = next(each for each in health_of(*texts, labels=sparing).complaints if "inflation" in each)
+        assert complaint.endswith("the reviewer would give it in 4 of 40")
 
     def test_middle_share_and_spread(self) -> None:
         tone = health_of(*(scored(str(i), score) for i, score in enumerate((2, 3, 4, 5)))).dimensions["tone"]
@@ -169,6 +178,30 @@ class TestAgainstTheRubric:
         assert health.dimensions["overall"].length.value is None
         assert health.dimensions["tone"].length_labelled == Estimate(None, 0)
         assert any(each.startswith("tone gets higher the longer the text is") for each in health.complaints)
+
+    def test_a_correlation_with_length_within_noise_is_no_complaint(self) -> None:
+        # Spearman's 0.60 of six texts: Bonett and Wright's interval is tanh(0.693 +- 1.96 sqrt(1.18 / 3)).
+        tones = [1, 4, 2, 3, 3, 5]
+        health = health_of(*(scored(str(n), tone, 3, length=n) for n, tone in enumerate(tones, 1)))
+        length = health.dimensions["tone"].length
+        assert 0.5 < length.value < 0.7
+        assert length.low < 0 < length.high
+        assert not any(each.startswith("tone gets") for each in health.complaints)
+
+    def test_nothing_else_within_noise_is_a_complaint_either(self) -> None:
+        # Five texts: the scores of tone against the labels have a kappa below 0.4 whose interval reaches above it.
+        labels = {f"c{i}": {"tone": Label(best, 1, 5)} for i, best in enumerate((2, 3, 4, 3, 2))}
+        tones = (3, 2, 4, 2, 3)
+        health = health_of(*(scored(f"c{i}", tone, 3) for i, tone in enumerate(tones)), labels=labels)
+        kappa = health.dimensions["tone"].agreement.kappa
+        assert kappa.value < 0.4 < kappa.high
+        assert not any("hardly agrees" in each for each in health.complaints)
+        # Four texts with a correlation of 8 / sqrt(70) = 0.956: Fisher's interval is tanh(1.90 +- 1.96).
+        health = health_of(*(scored(f"c{i}", *pair) for i, pair in enumerate(((1, 1), (2, 3), (3, 3), (5, 5)))))
+        (pair,) = health.pairs
+        assert pair.always
+        assert pair.correlation.low < 0
+        assert not any("always move together" in each for each in health.complaints)
 
     def test_where_good_texts_are_long_a_judge_may_like_long_ones(self) -> None:
         samples = [scored(f"c{i}", 1 + i % 5, length=100 * (1 + i % 5)) for i in range(20)]

@@ -38,6 +38,16 @@ class TestValue:
         found = text_of(counted("a", 10, 10), counted("b", 0, 10, outcome="malformed"))
         assert (found.estimate.value, found.estimate.n) == (0.5, 2)
 
+    def test_beside_it_stands_the_ratio_over_answers_that_could_be_read(self) -> None:
+        made = [counted("a", 8, 10), counted("b", 9, 10), counted("c", 0, 10, outcome="malformed")]
+        found = summary_of(*made).overall.measures["name"]
+        assert (found["text"].estimate.value, found["text"].estimate.n) == (pytest.approx(17 / 30), 3)
+        readable = found["text.readable"]
+        assert (readable.numerator, readable.denominator) == (17, 20)
+        assert (readable.estimate.n, readable.estimate.n_missing) == (2, 1)
+        # Without malformed answers both are one.
+        assert summary_of(*made[:2]).overall.measures["name"].keys() == {"text"}
+
     def test_what_was_not_counted_or_is_inconclusive_is_missing(self) -> None:
         made = [counted("a", 5, 10), counted("b", 9, 10, outcome="judge_failed"), Made("c", 0.5, parts={"name": 0.5})]
         found = summary_of(*made, n_planned=5).overall.measures["name"]["text"]

@@ -141,6 +141,16 @@ class TestIntervals:
         # Wilson for 20 of 20: 20 / (20 + 1.96^2) = 0.8389
         assert (average.low, average.high) == (pytest.approx(0.8389, abs=1e-4), 1.0)
 
+    def test_equal_scores_inside_the_scale_have_the_interval_that_their_n_supports(self) -> None:
+        average = of_scores(*[0.75] * 120).overall.average
+        # None of 120 differs: Wilson allows 1.96^2 / (120 + 1.96^2) = 3.102 % of others, all at 0 or all at 1.
+        assert (average.low, average.high) == pytest.approx((0.75 - 0.03102 * 0.75, 0.75 + 0.03102 * 0.25), abs=1e-5)
+        assert average.constant
+        assert not of_scores(*[1.0] * 20).overall.average.constant
+        # Of 30 cases asked four times there are 30 trials: 1.96^2 / (30 + 1.96^2) = 11.35 %.
+        asked_again = summary_of(*(Made(f"c{i // 4}", 0.75, repeat=i % 4) for i in range(120))).overall.average
+        assert (asked_again.low, asked_again.high) == pytest.approx((0.75 * (1 - 0.11352), 0.75 + 0.02838), abs=1e-5)
+
     def test_a_median_has_the_interpolated_order_statistic_interval(self) -> None:
         scores = list(np.random.default_rng(7).random(25))
         ranked = sorted(scores)

@@ -127,6 +127,10 @@ def test_a_malformed_answer_is_explained(text, problem):
 
 def test_problems_name_place_and_what_was_found():
     assert climb('{"name": 3}', NAMED).problems == ('name: 3 is not of type "string"',)
+    (problem,) = climb(json.dumps({"name": ["long"] * 500}), NAMED).problems
+    assert problem.startswith('name: ["long",')
+    assert problem.endswith('] is not of type "string"')
+    assert len(problem) < 200
 
 
 def test_the_best_candidate_is_the_one_explained():

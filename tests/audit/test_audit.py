@@ -8,7 +8,9 @@ import yaml
 
 from parts.command import steelyard
 from steelyard.audit.balance import AS_WRITTEN, STRICT, audit
-from steelyard.audit.filling import filled
+from steelyard.audit.filling import filled, schema_of
+from steelyard.audit.probes import TRUTH
+from steelyard.records import Verdict
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.suite.discover import list_suites
 from steelyard.suite.load import load_suite
@@ -123,6 +125,33 @@ def test_a_minimum_n_that_no_run_can_reach_is_caught(tmp_path):
     ]
 
 
+def test_slices_that_can_never_reach_their_n_are_named_unless_they_are_skipped(tmp_path):
+    # oak 2, glass 1 and one without; three repeats of each.
+    cases = [
+        case | ({"category": name} if name else {})
+        for case, name in zip([*CASES, CASES[0] | {"id": "c3"}], ["oak", "oak", "glass", None], strict=True)
+    ]
+    told = "gate 'category.*.average >= 60 % with n >= 6' can never be decided in glass (n 3), (none) (n 3):"
+    told += " it asks for n >= 6; skip small behind it leaves such slices out"
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6") == [told]
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6 skip small") == []
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 3") == []
+    (never,) = gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 7 skip small")
+    assert never.endswith("can never be decided: it asks for n >= 7, and there are at most 6")
+
+
+def gates_of(folder, cases, gate):
+    return audit(write(folder, cases=cases, gates=[gate], repeats=3)).complaints
+
+
+def test_a_component_that_many_cases_say_nothing_of_can_be_too_small(tmp_path):
+    cases = [case | {"expected": case["expected"] | ({"low": None} if case["id"] != "c0" else {})} for case in CASES]
+    score = {"name": {"exact": {"expected": "expected.name"}}}
+    score["low"] = {"number": {"expected": "expected.low"}, "when_unknown": "skip"}
+    suite = write(tmp_path, cases=cases, score=score, answer=JSON, gates=["score.low.average >= 50 % with n >= 2"])
+    assert audit(suite).complaints[-1].endswith("it asks for n >= 2, and there are at most 1")
+
+
 def test_a_run_that_could_never_be_invalid_is_caught(tmp_path):
     result = audit(write(tmp_path, limits={"max_inconclusive": "100 %"}))
     assert any("max_inconclusive" in complaint for complaint in result.complaints)
@@ -186,11 +215,13 @@ def test_the_command_fails_with_exit_code_1_and_says_why(tmp_path):
 def test_every_built_in_suite_passes_its_audit(name):
     suite = load_suite(name)
     result = audit(suite)
-    assert result.complaints == []
+    assert (result.complaints, result.not_read) == ([], [])
     assert result.n_audited == result.n_cases
     # A suite with cases that ask for nothing says how many of them an empty answer may pass.
     allowed = suite.audit.null_passes * result.n_audited
-    assert all(len(probe.passed) <= allowed for probe in result.probes if not probe.only_shown)
+    wrong = [probe for probe in result.probes if probe.kind != TRUTH and not probe.only_shown]
+    assert all(len(probe.passed) <= allowed for probe in wrong)
+    assert all(probe.n_malformed < probe.n for probe in wrong if probe.probe in ("constant", "echo fields"))
 
 
 def test_a_null_answer_that_passes_is_caught_however_little_it_earns(tmp_path):
@@ -281,3 +312,154 @@ def test_a_filler_follows_references_and_takes_the_first_of_several_forms(tmp_pa
 def test_a_schema_that_refers_to_itself_is_filled_once_around():
     tree = {"$ref": "#/$defs/node", "$defs": {"node": {"properties": {"next": {"$ref": "#/$defs/node"}}}}}
     assert filled(tree, "x") == {"next": "x"}
+
+
+JSON = {"format": "json"}
+THINGS = [
+    {
+        "id": f"c{n}",
+        "input": {"text": f"question {n}"},
+        "expected": {"name": name, "price": 10 * n + 10, "kind": name.split()[0], "good": n != 1}
+        | {"parts": [f"{name} leg", f"{name} top"], "sizes": [n + 2, n + 7]},
+    }
+    for n, name in enumerate(["oak table", "silver spoon", "glass lamp", "brass clock", "wool rug"])
+]
+NAME = {"name": {"exact": {"expected": "expected.name"}}}
+PRICE = {"price": {"number": {"expected": "expected.price"}}}
+PARTS = {"parts": {"match_items": {"expected": {"items": "expected.parts[]"}, "shapes": [{"items": "parts[]"}]}}}
+
+
+def exact(path, answer):
+    return {"exact": {"expected": path, "answer": answer}}
+
+
+def items(path, shape):
+    return {"match_items": {"expected": {"items": path}, "shapes": [{"items": shape}]}}
+
+
+@pytest.mark.parametrize(
+    ("score", "echoed"),
+    [
+        (NAME, 1.0),
+        # A text with one number in it is read as that number, and nothing forbids a text there.
+        (PRICE, 1.0),
+        # The name is right, and neither of the two parts.
+        (NAME | PARTS, 0.5),
+        ({"deep": exact("expected.name", "found.best.name")}, 1.0),
+    ],
+)
+def test_without_a_schema_the_question_is_put_where_the_scorers_look(score, echoed, tmp_path):
+    cases = [
+        case | {"input": {"text": str(case["expected"]["price"]) if score is PRICE else case["expected"]["name"]}}
+        for case in THINGS
+    ]
+    result = audit(write(tmp_path, cases=cases, score=score, answer=JSON))
+    assert by_name(result)["echo fields"].average == echoed
+    assert by_name(result)["constant"].n_malformed == 0
+    assert not by_name(result)["echo fields"].holds
+    assert result.verdict is Verdict.FAIL
+
+
+def test_a_part_of_the_question_given_back_alone_is_tried(tmp_path):
+    cases = [case | {"input": {"language": "en", "title": case["expected"]["name"]}} for case in THINGS]
+    result = by_name(audit(write(tmp_path, cases=cases, score=NAME, answer=JSON)))
+    assert (result["echo fields"].average, result["echo 1"].average, result["echo 2"].average) == (0.0, 0.0, 1.0)
+    # As JSON, the question given back is an answer like any other.
+    asked_by_name = [case | {"input": {"name": case["expected"]["name"]}} for case in THINGS]
+    assert by_name(audit(write(tmp_path, cases=asked_by_name, score=NAME, answer=JSON)))["echo"].average == 1.0
+
+
+def test_a_filler_keeps_to_yes_and_no_where_the_truth_does(tmp_path):
+    score = {"good": {"exact": {"expected": "expected.good"}}}
+    # True for every case is right for 4 of 5.
+    assert by_name(audit(write(tmp_path, cases=THINGS, score=score, answer=JSON)))["constant"].average == 0.8
+
+
+LAX = {"schema": {"type": "object"}}
+FULL = {
+    "schema": {
+        "type": "object",
+        "required": ["name", "parts", "sure"],
+        "additionalProperties": False,
+        "properties": {
+            "name": {"type": "string"},
+            "parts": {
+                "type": "array",
+                "items": {"type": "object", "required": ["text", "sure"], "properties": {"text": {"type": "string"}}},
+            },
+            "sure": {"type": "number"},
+        },
+    }
+}
+PARTS_AS_OBJECTS = {
+    "parts": {
+        "match_items": {"expected": {"items": "expected.parts[]"}, "shapes": [{"items": "parts[]", "text": "text"}]}
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        (JSON, NAME | PARTS),
+        (JSON, PARTS | NAME | PRICE | {"deep": exact("expected.kind", "found.kind")}),
+        (JSON, {"a": items("expected.parts[]", "parts[]"), "b": items("expected.sizes[]", "sizes[]")}),
+        # Two components look at one list, and two want different things at one place.
+        (JSON, {"a": exact("expected.parts", "rows[].part"), "b": exact("expected.sizes", "rows[].size")}),
+        (JSON, {"a": exact("expected.name", "x"), "b": {"contains": {"expected": "expected.kind", "answer": "x"}}}),
+        (
+            {"format": "text"},
+            {"a": {"contains": {"expected": "expected.name"}}, "b": {"number": {"expected": "expected.price"}}},
+        ),
+        (LAX, NAME | PARTS),
+        (FULL, NAME | PARTS_AS_OBJECTS),
+    ],
+)
+def test_the_truth_of_several_components_is_built_from_all_of_them(answer, score, tmp_path):
+    result = audit(write(tmp_path, cases=THINGS, score=score, answer=answer, audit={"null_share": "50 %"}))
+    probes = by_name(result)
+    assert (probes["truth"].average, len(probes["truth"].passed)) == (1.0, 5)
+    assert probes["another"].average == 0.0
+    assert [probe.probe for probe in result.probes if probe.not_read] == []
+    assert result.verdict is Verdict.PASS
+
+
+CODED = {"type": "object", "required": ["name", "code"], "properties": {"name": {"type": "string"}}}
+
+
+def test_a_probe_that_was_not_read_is_never_ok_and_the_audit_says_why(tmp_path):
+    code = {"code": {"type": "string", "pattern": "^[A-Z]{3}$"}}
+    write(tmp_path, answer={"schema": CODED | {"properties": CODED["properties"] | code}})
+    done = steelyard("audit", "suite.yaml", cwd=tmp_path)
+    assert done.returncode == 4
+    assert 'constant was not read: code: "unknown" does not match "^[A-Z]{3}$"' in done.stdout
+    assert "AUDIT AMBIGUOUS" in done.stdout
+    assert "passed" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    words = {line.split()[0]: line.split()[-1] for line in done.stdout.splitlines() if " %  " in line}
+    assert {words[name] for name in ("constant", "another", "truth")} == {"read"}
+    told = json.loads(steelyard("audit", "suite.yaml", "--json", cwd=tmp_path).stdout)
+    assert (told["passes"], told["verdict"], told["complaints"]) == (False, "AMBIGUOUS", [])
+    constant = next(probe for probe in told["probes"] if probe["probe"] == "constant")
+    assert (constant["holds"], constant["not_read"], constant["n_malformed"]) == (False, True, 3)
+    # With an example of such a code, the same suite is audited.
+    example = {"code": code["code"] | {"examples": ["ABC"]}}
+    assert audit(write(tmp_path, answer={"schema": CODED | {"properties": example}})).verdict is Verdict.PASS
+
+
+def test_the_cases_that_a_probe_passed_are_listed_for_the_truth_as_for_any_other(tmp_path):
+    schema = SCHEMA | {"properties": {"name": {"type": "string", "maxLength": 10}}}
+    result = audit(write(tmp_path, answer={"schema": schema}))
+    # "silver spoon" has 12 letters.
+    assert by_name(result)["truth"].passed == ("c0", "c2")
+    assert any('c1 0.0 % (name: "silver spoon" is longer than 10 characters)' in each for each in result.complaints)
+
+
+def test_a_schema_of_answers_is_read_off_them():
+    answers = [{"a": {"b": 1}, "c": [{"d": "x", "box": [1, 2, 3, 4]}]}, {"c": [{"e": True}], "f": True}]
+    assert filled(schema_of(answers), "x") == {
+        "a": {"b": 1}, "c": [{"d": "x", "box": [1, 1, 1, 1], "e": True}], "f": True,
+    }  # fmt: skip
+    assert filled(schema_of(answers, loose=True), "x") == {
+        "a": {"b": "x"}, "c": [{"d": "x", "box": [1, 1, 1, 1], "e": True}], "f": "x",
+    }  # fmt: skip

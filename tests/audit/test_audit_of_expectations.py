@@ -75,3 +75,11 @@ def test_gates_that_an_answer_without_items_passes_are_told(tmp_path):
 
 def test_no_truth_is_made_up_for_checks_that_many_answers_pass(tmp_path):
     assert not {"truth", "another"} & set(earned(audit(suite_of(tmp_path, ASKING))))
+
+
+def test_without_a_schema_fillers_stand_where_the_checks_look(tmp_path):
+    checks = {"how_many": EXPECT["how_many"], "kind": EXPECT["kind"]}
+    suite = suite_of(tmp_path, *[{"min": 1, "max": 2, "kinds": ["0"]}] * 2, answer={"format": "json"}, expect=checks)
+    probes = {probe.probe: probe for probe in audit(suite).probes}
+    # One item whose kind is the question's only word, "0" and "1": right for the first case, and one of two checks.
+    assert (probes["echo fields"].average, probes["echo fields"].passed) == (0.5, ("c0",))

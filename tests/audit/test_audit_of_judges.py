@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from parts.command import steelyard
 from parts.judged_suite import write_judged
 from steelyard.audit import judged
 from steelyard.audit.balance import audit
@@ -146,3 +147,36 @@ def test_attempts_are_tried_on_answers_that_deserve_little(tmp_path):
     (tmp_path / "measures.py").write_text(truth)
     result = audit(load_suite(path))
     assert {(one.n, one.highest, one.n_passed) for one in result.injections} == {(2, 0.0, 0)}
+
+
+def judged_json(folder, schema):
+    code = (
+        "from steelyard import Reading, Scorer\n\nclass Size(Scorer):\n    needs_truth = False\n    case_paths = ()\n"
+        "    metrics = {'muddles': 'muddles'}\n\n    def read(self, answer, case):\n"
+        "        return Reading(1.0, metrics={'muddles': 1})\n\n"
+        "def judge(text, case, metrics):\n    return {'reasons': ['a', 'b'], 'clarity': 1, 'harm': False}\n\n"
+        "def answer(case):\n    return {}\n"
+    )
+    more = {"answer": schema, "target": {"python": "measures:answer"}}
+    path = write_judged(folder, n=2, bind=["when size.muddles > 0 then clarity <= 2"], of="reply.text", suite=more)
+    (folder / "measures.py").write_text(code)
+    return path
+
+
+def test_without_a_schema_answers_are_made_of_what_the_judge_reads(tmp_path):
+    result = audit(load_suite(judged_json(tmp_path, {"format": "json"})))
+    assert (result.complaints, result.not_read) == ([], [])
+    # Bound by the rule to 2 of 1..5.
+    assert {(one.n, one.highest) for one in result.injections} == {(2, 0.25)}
+
+
+def test_attempts_that_could_not_be_tried_neither_hold_nor_fail(tmp_path):
+    schema = {"type": "object", "required": ["code"], "properties": {"code": {"type": "string", "pattern": "^X+$"}}}
+    judged_json(tmp_path, {"schema": schema})
+    done = steelyard("audit", "suite.yaml", cwd=tmp_path)
+    assert done.returncode == 4
+    rows = [line for line in done.stdout.splitlines() if line.startswith(("order ", "plea "))]
+    assert [row.split()[-2:] for row in rows] == [["not", "read"]] * 4
+    assert "FAILS" not in done.stdout
+    told = " ".join(done.stdout.split())
+    assert 'no answer could be made that it would read: code: "There is nothing to say about this."' in told

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from parts.attributed import Bench, behind, points, write_names
-from parts.command import invoke
+from parts.command import invoke, steelyard
 
 
 @pytest.fixture
@@ -132,6 +132,90 @@ class Own(Scorer):
 '''
 
 
+OTHERS = '''
+from steelyard import Reading, Scorer
+
+
+class Own(Scorer):
+    """Whether the name is right."""
+
+    def read(self, answer, case):
+        right = answer["name"].casefold() == case.expected["name"].casefold()
+        return Reading(float(right))
+'''
+
+
+@pytest.fixture
+def own(bench):
+    """Weighs the names by code that stands in a file of the suite."""
+
+    def weigh(code, *more, exits=0, **suite):
+        write_names(bench.folder / "names", score={"name": {"python": "own:Own"}}, **suite)
+        (bench.folder / "names" / "own.py").write_text(code)
+        # In a process of its own: code that was read once is not read again.
+        done = steelyard("run", "names", *more, cwd=bench.folder)
+        assert done.returncode == exits, done.stderr
+        return done.stdout
+
+    return weigh
+
+
+def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_instrument(own, bench):
+    own(OTHERS, gates=["pass_rate >= 30 %"])
+    invoke("baseline", "set", "LAST", "--name", "release")
+    # A comment, and five answers that are right now.
+    better = {k: f"true {k}" for k in range(5)}
+    told = " ".join(
+        own(f"{OTHERS}# a word\n", "--against", "release", gates=["pass_rate >= 30 %"], answers=better).split()
+    )
+    same = "the code of scorers changed, and rescored by it all 50 answers of A have the scores they had"
+    assert f"{same}: the same instrument" in told
+    assert "40.0 % -> 50.0 % (+10.0 points" in told
+    for command in (("gate", "LAST", "--against", "release"), ("ci", "names", "--against", "release")):
+        assert same in " ".join(invoke(*command).split())
+    found = json.loads(invoke("compare", "@release", "LAST", "--json", code=4))
+    assert [change["part"] for change in found["instruments"]["changes"]] == ["target", "code"]
+    assert (found["headline"]["hindered_by"], found["pairs"]["fixed"]["count"]) == ([], 5)
+    # The verdict and the reasons stand on the same evidence.
+    assert points(found["attribution"]) == {"system": 10.0}
+    # The other way round it is the suite of A that is there.
+    back = json.loads(invoke("compare", "LAST", "@release", "--json", code=4))
+    assert back["headline"]["hindered_by"] == []
+    assert invoke("compare", "@release", "LAST", "--no-attribution", code=4)
+    assert invoke("compare", "@release", "LAST", "--explain", "pass_rate", code=4)
+
+
+def test_code_that_gives_one_answer_another_score_is_another_instrument(own, bench):
+    own(OTHERS, truths={0: "SAID 0"})
+    own(OTHERS.replace(".casefold()", ""), truths={0: "SAID 0"})
+    found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
+    assert found["headline"]["hindered_by"] == ["the scorers are others: a change may be theirs"]
+    assert points(found["attribution"]) == {"scorers": -2.0, "system": 0.0}
+
+
+def test_settings_that_are_others_hinder_though_no_answer_of_a_shows_it(bench):
+    bench.weigh(**{"pass": "score >= 90 %"})
+    bench.weigh(**{"pass": "score >= 80 %"})
+    found = json.loads(invoke("compare", "LAST~1", "LAST", "--json", code=4))
+    assert found["headline"]["hindered_by"] == ["the scorers are others: a change may be theirs"]
+
+
+def test_a_truth_that_changes_no_score_of_either_run_is_compared(own, bench):
+    own(OTHERS, answers={1: "TRUE 1"})
+    # Case 0 is wrong by both truths in both runs; 1 is right in A by both and wrong in B; 2 is right in B by its own.
+    truths = {0: "neither", 1: "True 1", 2: "said 2"}
+    own(OTHERS, truths=truths)
+    found = json.loads(invoke("compare", "LAST~1", "LAST", "--json", code=4))
+    assert [line["case_id"] for line in found["pairs"]["broken"]["lines"]] == ["c01"]
+    assert (found["pairs"]["comparable"], found["pairs"]["not_comparable"][0]["lines"][0]["case_id"]) == (49, "c02")
+    told = [change["sentence"] for change in found["instruments"]["changes"]]
+    assert told == [
+        "the target is another: answers",
+        "the truth of 2 cases changed, and no score of A or B with it: c00, c01",
+        "the truth of 1 case changed: c02; set aside",
+    ]
+
+
 def test_nothing_is_said_where_only_the_system_changed_and_on_demand_nothing_is_looked_for(bench):
     bench.weigh()
     bench.weigh(answers={k: f"true {k}" for k in range(20)})
@@ -165,7 +249,7 @@ def test_all_at_once_in_every_view(bench, tmp_path):
     for name in ("c.md", "c.html"):
         text = (tmp_path / name).read_text()
         # The method is there to its end, where the order of the split stands.
-        order = "cases, availability, scorers, truth, judge, system"
+        order = "cases, questions, availability, scorers, truth, judge, system"
         for told in ("+23.3 truth edits", "Why the pass rate moved", "Truth edits", "missing readings", order):
             assert told in text, (name, told)
 

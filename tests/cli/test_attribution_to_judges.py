@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from parts.attributed import Bench, behind, points
-from parts.command import invoke
+from parts.command import invoke, steelyard
 from parts.judge_server import judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
 
@@ -203,3 +203,20 @@ def test_a_failing_judge_is_no_anchor(bench, judges):
     found = bench.compared("--rejudge", "4", "--yes", code=4)
     assert points(found) == {"judge+system": -25.0}
     assert found["anchors"]["failed"] == 4
+
+
+def test_a_judge_in_code_that_says_the_same_of_every_answer_is_the_same_judge(bench):
+    write_judged(bench.folder / "judged")
+    module = bench.folder / "judged" / "measures.py"
+    first = module.read_text()
+    for code in (first, f"{first}# a word\n", first.replace("else 3", "else 4")):
+        module.write_text(code)
+        # In a process of its own: code that was read once is not read again.
+        assert steelyard("run", "judged", cwd=bench.folder).returncode == 0
+    found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
+    assert [change["part"] for change in found["instruments"]["changes"]] == ["judge", "scorers"]
+    module.write_text(f"{first}# a word\n")
+    found = json.loads(invoke("compare", "LAST~2", "LAST~1", "--json"))
+    (change,) = found["instruments"]["changes"]
+    told = "the code of scorers and judge changed, and rescored by it all 4 answers of A have the scores they had"
+    assert (change["means"], change["sentence"]) == ("noted", f"{told}: the same instrument")

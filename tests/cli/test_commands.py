@@ -1,6 +1,7 @@
 """Every command as a person types it, in a process of its own."""
 
 import json
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -263,9 +264,45 @@ def test_a_crash_is_never_taken_for_a_failed_gate(suite, tmp_path):
         "d.list_suites = broken\n"
         "from steelyard.cli import main; main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 3
-    assert "RuntimeError: no" in done.stderr
+    env = {name: value for name, value in os.environ.items() if name != "CI"} | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, env=env)
+    assert done.returncode == 70
+    first, safe, where = done.stderr.splitlines()
+    assert first == "steelyard: internal error: RuntimeError: no (<string>:3)"
+    assert safe == "Whatever runs had finished is stored as it was."
+    (log,) = tmp_path.glob("internal-error-*.log")
+    assert where.startswith(f"The full traceback is in {log}. This is a defect of Steelyard")
+    assert "RuntimeError: no" in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
+    # A file of a CI machine is lost with it.
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, env=env | {"CI": "true"})
+    assert "Traceback (most recent call last):" in shown.stderr
+
+
+@pytest.mark.parametrize("broken", ["steelyard.engine.health:Health.watch", "steelyard.weighing:summarise_stored"])
+def test_a_crash_in_a_run_says_how_to_go_on_and_the_run_can_be_resumed(suite, tmp_path, broken):
+    module, _, name = broken.partition(":")
+    script = (
+        f"import sys; sys.argv = ['steelyard', 'run', {str(suite)!r}]\n"
+        f"import {module} as m\n"
+        "def broken(*_): raise RuntimeError('no')\n"
+        f"m.{name} = broken\n"
+        "from steelyard.cli import main; main()\n"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "CI"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, env=env)
+    assert done.returncode == 70
+    assert "Traceback" not in done.stderr
+    text = done.stderr[done.stderr.index("steelyard: internal error: RuntimeError: no") :].splitlines()
+    assert len(text) == 4
+    run = text[1].split()[2]
+    assert text[1] == f"What run {run} had finished is stored. Go on with:"
+    assert text[2] == f"  steelyard run {suite} --resume {run}"
+    assert text[3].startswith(f"The full traceback is in {tmp_path}/.steelyard/internal-error-")
+    assert "interrupted" in ok(steelyard("runs", cwd=tmp_path))
+    assert run in ok(steelyard("run", suite, "--resume", run, cwd=tmp_path))
 
 
 HOSTILE = "::stop-commands::x\\n::add-mask::y\\n##[error]z \\x1b[31m\\u202egnp"

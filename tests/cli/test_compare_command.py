@@ -194,7 +194,7 @@ def test_without_a_store_a_run_cannot_be_found(tmp_path):
         (comparisons.another_judge(anyway=True), 0),
         (comparisons.invalid(), 3),
         (comparisons.invalid(anyway=True), 3),
-        (comparisons.nothing_comparable(), 3),
+        (comparisons.nothing_comparable(), 4),
         (comparisons.old_run(), 4),
     ],
 )

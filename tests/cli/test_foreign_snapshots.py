@@ -7,7 +7,8 @@ from contextlib import closing
 import pytest
 
 from parts.command import invoke
-from parts.judged_suite import write_judged
+from parts.judge_server import judge_server
+from parts.judged_suite import chat_judge, verdict, write_judged
 from steelyard import foreign
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
@@ -108,6 +109,17 @@ def test_what_the_records_do_not_hold_is_said(run_in, tmp_path):
     assert whole["lacking"] == []
 
 
+def test_what_a_judge_gave_stands_where_the_answer_was_not_kept(run_in, tmp_path):
+    pages = [PAGES[0], {"day": "wed", "clarity": 2}, {"day": "thu", "clarity": 9}]
+    told = run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
+    assert "Note: 2 of 3 records hold a score and not what it was given for: it stands as it is.\n" in told
+    report = json.loads(run_in("report", "LAST", "--json"))
+    outcomes = {one["case"]: (one["outcome"], one["score"]) for one in report["samples"]}
+    # Clarity 2 on 1 to 5; it is no reading of the same kind as one that rules and checks could look at.
+    assert (outcomes["wed"], outcomes["thu"]) == (("scored", 0.25), ("judge_failed", None))
+    assert (report["overall"]["average"]["value"], report["overall"]["set_aside"]) == (1, 1)
+
+
 def test_a_file_without_a_date_is_dated_by_itself_and_says_so(run_in, tmp_path):
     path = diary(tmp_path / "d.json", moment=None)
     os.utime(path, (1_700_000_000, 1_700_000_000))  # 2023-11-14 22:13:20 UTC
@@ -162,7 +174,10 @@ def test_our_own_snapshot_of_an_imported_run_can_be_imported_elsewhere(run_in, t
         (b"\xff\xfe", "is not a snapshot: it is no JSON text"),
         ("[]", "is not a snapshot of suite numbers: it has no pages"),
         ('{"pages": []}', "holds no samples"),
-        ('{"pages": [{"day": "a"}], "broken": 1}', "cannot be read by suite numbers: KeyError: 'ink'"),
+        (
+            '{"pages": [{"day": "a"}], "broken": 1}',
+            "cannot be read by suite numbers: its format raised KeyError: 'ink' (forms.py:",
+        ),
         (
             '{"pages": [{"day": "a", "number": 1}, {"day": "a", "number": 2}]}',
             "two different cases have the id 'a'",
@@ -257,3 +272,84 @@ def test_an_imported_run_is_not_weighed_again_and_it_is_said_what_to_do(run_in, 
     told = run_in("rescore", "LAST", code=2)
     assert "was imported from d.json" in told
     assert "steelyard import d.json --suite numbers --store ANOTHER" in told
+
+
+@pytest.fixture
+def live(run_in, tmp_path):
+    """Weighs the suite's own four texts by a model on loopback that finds all of them fine; gives the run's name."""
+    with judge_server(verdict(3)) as server:
+
+        def run(model="my-model", labelled=True):
+            more = {"snapshots": "forms:Diary", "limits": {"max_inconclusive": "50 %"}, "gates": []}
+            write_judged(tmp_path / "my", **chat_judge(server, model=model), suite=more)
+            if not labelled:
+                path = tmp_path / "my" / "cases.jsonl"
+                rows = [json.loads(line) | {"expected": {"labels": None}} for line in path.read_text().splitlines()]
+                path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            run_in("run", "my")
+            return json.loads(run_in("runs", "--json"))[0]["id"]
+
+        yield run
+
+
+def recorded(path, clarity=4, **more):
+    """A diary of the same four texts."""
+    pages = [{"day": f"c{k}", "number": k, "text": TEXT, "clarity": clarity} for k in range(4)]
+    return diary(path, [page | more for page in pages], moment=86400.0)
+
+
+def imported(run_in, path):
+    return json.loads(run_in("import", path, "--suite", "my", "--json"))["run"]
+
+
+def test_an_imported_run_with_another_judge_is_compared_either_way(run_in, live, tmp_path):
+    mine, old = live("judge-2", labelled=False), imported(run_in, recorded(tmp_path / "d.json"))
+    for a, b, told in ((old, mine, "my-model -> judge-2"), (mine, old, "judge-2 -> my-model")):
+        found = json.loads(run_in("compare", a, b, "--json", code=4))
+        assert told in found["headline"]["hindered_by"][0]
+        assert found["pairs"]["comparable"] == 4
+        assert found["attribution"]["portions"][0]["causes"] == ["judge", "system"]
+    # Nobody can ask the judge of a file, and that is said.
+    assert "another tool asked it" in found["attribution"]["joined"][0]
+
+
+def test_an_imported_and_a_live_run_of_the_same_texts_share_every_pair(run_in, live, tmp_path):
+    mine, old = live(labelled=False), imported(run_in, recorded(tmp_path / "d.json"))
+    found = json.loads(run_in("compare", old, mine, "--json", code=4))
+    # Absent truth and `labels: null` are one truth, and clarity is 4 and 3 of 5: (4 - 1) / 4 and (3 - 1) / 4.
+    average = next(one for one in found["metrics"] if one["name"] == "average")
+    assert (average["a"]["value"], average["b"]["value"], average["a"]["n"]) == (0.75, 0.5, 4)
+    told = {change["part"]: (change["means"], change["sentence"]) for change in found["instruments"]["changes"]}
+    assert set(told) == {"judge", "target"}
+    assert told["judge"][1].startswith("the file of run A names the judge my-model, and not how it was asked: ")
+    assert told["target"][1].startswith("run A was imported: nobody can tell ")
+    # What is not known hinders a verdict; it can be asked for.
+    asked = json.loads(run_in("compare", old, mine, "--anyway", "--json", code=4))["headline"]
+    assert (asked["hindered_by"], asked["in_spite_of"]) == ([], [told["judge"][1]])
+
+
+def test_what_a_file_does_not_hold_is_unknown_and_what_it_holds_otherwise_has_changed(run_in, live, tmp_path):
+    mine = live()
+    silent = imported(run_in, recorded(tmp_path / "d.json", number=None))
+    found = json.loads(run_in("compare", silent, mine, "--json", code=4))
+    assert found["pairs"]["comparable"] == 4
+    questions = next(one for one in found["instruments"]["changes"] if one["part"] == "questions")
+    assert (questions["means"], questions["n_cases"]) == ("scale", 4)
+    assert questions["sentence"].startswith("the file of run A does not hold the question of 4 cases: nobody can tell ")
+    (part,) = found["attribution"]["portions"]
+    assert part["causes"] == ["questions", "truth", "judge", "system"]
+    assert "a file does not hold the questions" in found["attribution"]["joined"][0]
+    other = imported(run_in, recorded(tmp_path / "e.json", number=7))
+    found = json.loads(run_in("compare", other, mine, "--json", code=4))
+    assert found["pairs"]["not_comparable"][0] | {"lines": []} == {
+        "why": "another question under the same id",
+        "count": 4,
+        "n_cases": 4,
+        "lines": [],
+    }
+    # The file has the questions and no truth, the suite has both.
+    bare = imported(run_in, recorded(tmp_path / "f.json"))
+    found = json.loads(run_in("compare", bare, mine, "--json", code=4))
+    assert found["pairs"]["comparable"] == 4
+    assert "does not hold the truth of 4 cases" in " ".join(found["headline"]["hindered_by"])
+    assert found["attribution"]["portions"][0]["causes"] == ["truth", "judge", "system"]

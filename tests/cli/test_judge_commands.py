@@ -285,7 +285,7 @@ def test_the_list_of_runs_says_who_judged_where_anybody_did(run_in, tmp_path):
     assert [row["judge"] for row in json.loads(run_in("runs", "--json"))] == ["rules code", None]
 
 
-def test_an_audit_blames_a_schema_only_where_there_is_one(run_in, tmp_path):
+def test_an_audit_of_texts_says_that_an_empty_one_is_malformed(run_in, tmp_path):
     told = run_in("audit", write_judged(tmp_path / "my", suite={"audit": {"null_share": "30 %"}}))
-    assert "not read:" in told
-    assert "schema turned" not in told
+    assert "malformed: such an answer is in no shape that the suite reads" in told
+    assert "schema" not in told

@@ -58,6 +58,26 @@ def test_what_cannot_be_is_said_without_a_traceback(runs):
     assert "no run of a suite other" in invoke("power", "other", "--store", runs, code=2)
 
 
+@pytest.mark.parametrize("command", ["power", "history"])
+def test_a_folder_without_a_suite_does_not_hide_the_runs_of_that_name(command, runs, tmp_path, monkeypatch):
+    for name in ("demo", "other"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(invoke(command, "demo", "--store", runs, "--json"))["suite"] == "demo"
+    assert "of a suite" in invoke(command, "other", "--store", runs, code=2)
+
+
+def test_a_folder_with_a_suite_is_named_by_its_suite(runs, tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "suite.yaml").write_text(
+        "suite: demo\ncases: [{id: a, input: x, expected: {t: x}}]\ntarget: {recorded: answers.jsonl}\n"
+        "score: {title: {exact: {expected: expected.t}}}\n"
+    )
+    (tmp_path / "folder" / "answers.jsonl").write_text('{"id": "a", "answer": {"title": "x"}}\n')
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(invoke("power", "folder", "--store", runs, "--json"))["suite"] == "demo"
+
+
 @pytest.mark.parametrize("change", ["x", "0", "-3", "101", "3 apples"])
 def test_a_change_that_is_none_is_refused(runs, tmp_path, change):
     done = steelyard("power", "demo", "--store", runs, f"--detect={change}", cwd=tmp_path)

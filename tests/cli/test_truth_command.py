@@ -214,6 +214,17 @@ def test_cases_that_come_and_go_are_edits(bench):
     assert [row["case"] for row in log] == ["c51", "c50", "c01", "c00"]
 
 
+def test_a_truth_that_is_spelled_in_another_way_is_no_edit(bench):
+    bench.weigh()
+    path = bench.ledger.with_name("cases.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row | {"expected": row["expected"] | {"era": None}}) + "\n" for row in rows))
+    assert bench.edits(code=0) == []
+    invoke("run", "names")
+    found = json.loads(invoke("compare", "LAST~1", "LAST", "--json"))
+    assert (found["pairs"]["comparable"], found["instruments"]["changes"]) == (50, [])
+
+
 def test_nothing_changed_is_said_and_is_no_failure(bench):
     bench.weigh()
     assert invoke("truth", "check", "names").startswith("truth and scorers are as they were in run names-")

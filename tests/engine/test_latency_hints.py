@@ -6,9 +6,14 @@ import pytest
 import yaml
 
 from parts.loopback import Loopback, error, json_answer, slow
+from parts.small_suite import write_suite
 from steelyard import weighing
+from steelyard.analysis.latency import bottleneck
 from steelyard.engine.options import RunOptions
 from steelyard.records import Verdict
+from steelyard.report.build import build_report
+from steelyard.report.json import to_json
+from steelyard.report.latency_tables import latency
 from steelyard.suite.load import load_suite
 
 ANSWER = json_answer({"items": ["x"]})
@@ -65,6 +70,14 @@ def test_a_run_that_looks_like_a_queue_does_not_pass(weighed):
     assert header.verdict is Verdict.AMBIGUOUS
 
 
+def test_every_call_above_the_limit_is_named_although_the_median_is_not(weighed, store):
+    header = weighed(["slow", "fast", "fast"], {"above": "100 ms"})
+    assert (header.suspect, header.verdict) == ((), Verdict.PASS)
+    told = header.summary["latency"]["slow"]
+    assert told.startswith("1 of 3 answered calls took over 100 ms, which looks like loading or a queue: c0 1")
+    assert told in build_report(store, header).decision.reasons
+
+
 def test_errors_that_cases_ask_for_do_not_make_a_run_suspect(weighed):
     header = weighed(["refused", "refused", "refused", "slow"], {"below": "100 ms"})
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)
@@ -91,3 +104,25 @@ def test_recorded_answers_without_a_time_have_no_latency(weighed, tmp_path):
     latency = header.summary["latency"]
     assert (latency["overall"]["n"], latency["overall"]["mean"], latency["load"]) == (1, 2.0, "")
     assert header.suspect == ()
+
+
+def test_a_client_that_cannot_keep_up_is_named_as_the_bottleneck(store, tmp_path):
+    path = write_suite(tmp_path / "s", n=12)
+    (path.parent / "system.py").write_text(
+        "import time\n\nasync def answer(case):\n    time.sleep(0.03)\n"
+        "    return {'word': 'word %d' % case.input['number']}\n"
+    )
+    header, _ = weighing.run(load_suite(path), store)
+    report = build_report(store, header)
+    (told,) = [words for label, words in latency(report) if label == "Client"]
+    assert told.startswith("the client was the bottleneck: its event loop was ")
+    assert to_json(report)["latency"]["bottleneck"] == told
+
+
+@pytest.mark.parametrize(
+    ("median", "lag", "named"),
+    [(0.05, 0.006, True), (0.05, 0.004, False), (2.0, 0.1, False), (2.0, 0.3, True), (0.05, None, False)],
+)
+def test_a_lag_that_hardly_shows_in_the_median_is_no_bottleneck(median, lag, named):
+    # From 5 ms and a tenth of the median on.
+    assert bool(bottleneck(median, lag)) is named

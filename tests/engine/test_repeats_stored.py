@@ -92,10 +92,12 @@ def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
     assert json.loads(json.dumps(data))["checks"]["all_of"]["3"]["value"] == 0.5
 
 
-def test_one_repeat_leaves_the_gate_on_stability_open(tmp_path):
+def test_one_repeat_of_the_three_that_the_suite_asks_for_leaves_the_gate_on_stability_out(tmp_path):
     store = open_store(str(tmp_path / "runs.db"))
     try:
         header, _ = run(suite(tmp_path / "suite"), store, RunOptions(repeats=1))
+        reasons = build_report(store, header).decision.reasons
     finally:
         store.close()
-    assert header.verdict is Verdict.AMBIGUOUS
+    assert header.verdict is Verdict.PASS
+    assert [reason.split(": ")[1] for reason in reasons if "stability" in reason] == ["left out"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -88,6 +89,20 @@ async def test_a_judge_is_sent_the_fenced_text_the_settings_and_the_schema(tmp_p
     assert (call.member, call.repeat, call.turn, call.shortened) == ("j-m", 0, 0, False)
     assert json.loads(call.attempt.text) == GOOD
     assert (call.attempt.tokens_in, call.attempt.tokens_out, call.attempt.model) == (100, 20, "m")
+
+
+async def test_a_judge_is_not_asked_for_a_dimension_that_needs_what_the_case_lacks(tmp_path):
+    first, *others = RUBRIC.dimensions
+    rubric = replace(RUBRIC, dimensions=(replace(first, needs="input.nowhere"), *others))
+    reply = {name: value for name, value in GOOD.items() if name != first.name}
+    with judge_server(reply) as server:
+        calls, _ = await ask(replace(judge_of(server), rubric=rubric), tmp_path)
+    (request,) = server.requests  # its answer is whole: nobody is asked again
+    assert len(calls) == 1
+    schema = request["response_format"]["json_schema"]["schema"]
+    assert first.name not in schema["properties"]
+    assert first.name not in schema["required"]
+    assert first.name not in request["messages"][0]["content"]
 
 
 async def test_settings_that_are_left_out_are_not_sent(tmp_path):

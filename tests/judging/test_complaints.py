@@ -122,10 +122,10 @@ def broken(reply, text, case, metrics):
 @pytest.mark.parametrize(
     ("checking", "told"),
     [
-        (broken, "broke: KeyError: 'spans'"),
-        (lambda *_: {"reply": {}}, "gave a dict, not a Checked with a reply"),
-        (lambda *_: Checked([]), "gave a Checked, not a Checked with a reply"),
-        (lambda reply, *_: Checked(reply, ("MISSING",)), "gave a str among its findings"),
+        (broken, "raised KeyError: 'spans' (test_complaints.py:"),
+        (lambda *_: {"reply": {}}, "returned {'reply': {}} (dict), not a Checked (test_complaints.py:"),
+        (lambda *_: Checked([]), "returned Checked.reply: [] (list), not a dict"),
+        (lambda reply, *_: Checked(reply, ("MISSING",)), "returned Checked.findings: 'MISSING' (str), not a Finding"),
     ],
 )
 def test_a_check_that_breaks_is_a_broken_scale(checking, told):

@@ -81,7 +81,7 @@ def test_a_code_that_the_suite_does_not_list_is_a_broken_scale(tmp_path):
 def test_a_check_that_breaks_loses_no_paid_answer(tmp_path):
     sample = weighed(tmp_path / "s", "no record")
     assert (sample.outcome, sample.findings[0].code) == (Outcome.JUDGE_FAILED, "SCALE")
-    assert "the check checks:check of the judge broke: TypeError" in sample.findings[0].evidence
+    assert "the check checks:check of the judge raised TypeError" in sample.findings[0].evidence
     assert sample.judgement.mode is None
     assert [call.attempt.text for call in sample.judgement.calls] == [
         json.dumps(verdict(4, about=["no record"], wrong=0))

@@ -59,6 +59,33 @@ def test_a_broken_answer_is_repaired(text):
     assert scores(parsed) == (4, 2, False)
 
 
+CLOSED = AnswerParser(judge(response=JUDGE.response | {
+    "additionalProperties": False,
+    "properties": JUDGE.response["properties"] | {
+        "place": {"type": "object", "additionalProperties": False, "properties": {"line": {"type": "integer"}}}
+    },
+}))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "extra"),
+    [
+        ({"confidence": 0.9}, ("confidence",)),
+        ({"confidence": 0.9, "place": {"line": 3, "column": 7}}, ("confidence", "place.column")),
+    ],
+)
+def test_an_answer_with_a_field_too_many_is_read_on_its_rung_and_the_field_is_named(fields, extra):
+    parsed = CLOSED.parse(said(tone=4, **fields))
+    assert (parsed.rung, scores(parsed), parsed.extra, parsed.lacking) == ("strict", (4, 3, False), extra, ())
+
+
+def test_a_field_too_many_does_not_make_up_for_one_that_is_missing():
+    fields = answer(tone=4, remarks="n")
+    del fields["notes"]
+    parsed = CLOSED.parse(json.dumps(fields))
+    assert (parsed.rung, parsed.extra) == ("basic", ())
+
+
 def test_an_object_with_nothing_but_scores_is_basic():
     parsed = read(json.dumps(SCORES_ONLY))
     assert (parsed.rung, parsed.value, parsed.problems) == ("basic", SCORES_ONLY, ())

@@ -1,5 +1,6 @@
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -46,6 +47,46 @@ def test_a_good_answer_becomes_a_judgement():
     assert judgement.mode is Mode.MODEL
     assert ballot.reply["weaknesses"] == ["too long", "too plain"]
     assert (judgement.metrics, judgement.calls, judgement.told) == (FINE, tuple(calls), "")
+
+
+def test_a_field_too_many_is_remarked_on_and_the_reading_counts():
+    closed = judge().response | {"additionalProperties": False}
+    judgement = read([call(said(tone=2, mood="grey"))], response=closed)
+    (ballot,) = judgement.ballots
+    assert (judgement.mode, judgement.bound["tone"]) == (Mode.MODEL, 2)
+    assert [(one.code, one.told) for one in ballot.remarks] == [("EXTRA_FIELD", "not asked for: mood")]
+
+
+class TestADimensionThatNeedsWhatACaseMayLack:
+    tone, sense = judge().rubric.dimensions
+    needing = replace(judge().rubric, dimensions=(replace(tone, needs="input.question"), sense))
+    silent = replace(CASE, input={"question": "  "})
+
+    def read(self, reply, case):
+        closed = judge().response | {"additionalProperties": False}
+        return read_judgement(judge(rubric=self.needing, response=closed), [call(json.dumps(reply))], TEXT, case, FINE)
+
+    def test_it_is_judged_where_the_case_holds_it(self):
+        assert self.read(answer(tone=2), CASE).bound == {"tone": 2, "plot_sense": 3, "harm_flag": False}
+
+    def test_it_has_no_score_where_the_case_lacks_it_and_the_others_count(self):
+        reply = answer(plot_sense=2)
+        del reply["tone"]
+        judgement = self.read(reply, self.silent)
+        assert judgement.mode is Mode.MODEL
+        assert judgement.bound == judgement.raw == {"plot_sense": 2, "harm_flag": False}
+        assert judgement.ballots[0].remarks == ()
+
+    @pytest.mark.parametrize("value", [None, 5, "n/a"])
+    def test_whatever_a_judge_gives_for_it_all_the_same_is_passed_over_with_a_remark(self, value):
+        judgement = self.read(answer(tone=value), self.silent)
+        assert judgement.bound == {"plot_sense": 3, "harm_flag": False}
+        assert codes(judgement.ballots[0].remarks) == ["EXTRA_FIELD"]
+
+    def test_a_judge_may_not_leave_it_out_where_the_case_holds_it(self):
+        judgement = self.read(answer(tone=None), CASE)
+        assert judgement.mode is None
+        assert "tone: null is not a whole number from 1 to 5" in judgement.told
 
 
 def test_a_failed_judge_is_not_a_zero():
@@ -192,7 +233,7 @@ def test_rules_and_evidence_bind_code_too():
         (answer(tone=6), "tone: 6 is not a whole number from 1 to 5"),
         (answer(tone=True), "tone: true is not a whole number"),
         ({"tone": 3, "plot_sense": 3, "harm_flag": False}, "is a required property"),
-        (None, "not an object"),
+        (None, "returned None .NoneType., not a dict"),
         ({}, "tone: it is missing"),
     ],
 )

@@ -27,6 +27,8 @@ SIGNATURE = {
     "target_kind": "http",
     "model": "m",
 }
+ONE_AB = {"ab": {"id": "ab-1"}}
+"""Options of the arms of one A/B: their calls were interleaved, so means of latency and cost are paired by case."""
 
 
 def compared(

@@ -83,6 +83,29 @@ def nothing_comparable() -> Comparison:
     )
 
 
+def regenerated() -> Comparison:
+    """80 texts in A and 70 others in B: 48 and 56 pass, and of 5 more in A the call failed."""
+
+    def samples(side: str, n: int, right: int) -> list[Made]:
+        return [
+            Made(
+                f"{side}{k:02d}",
+                float(k < right),
+                category=("long", "short")[k % 2],
+                parts={"name": float(k < right)},
+                findings=() if k < right else ("WRONG_ROLE",),
+            )
+            for k in range(n)
+        ]
+
+    a, b = samples("a", 80, 48), samples("b", 70, 56)
+    a += [Made(f"f{k}", None, "target_failed", category="long") for k in range(5)]
+    return compare(
+        compared(a, confusions=[("shot", "style")] * 32, sections=["main"] * 32),
+        compared(b, id="made-2", confusions=[("shot", "action")] * 14, sections=["specs"] * 14),
+    )
+
+
 def old_run() -> Comparison:
     """A has neither components nor latency nor cost, holds no texts, and does not say what it was weighed with."""
     a = compared(
@@ -225,6 +248,7 @@ ALL = {
         other_truth,
         inconclusive_in_b,
         nothing_comparable,
+        regenerated,
         old_run,
         invalid,
         no_pass_rule,

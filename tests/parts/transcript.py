@@ -137,6 +137,7 @@ def _environment(folder: Path, more: dict[str, str]) -> dict[str, str]:
         script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments} "$@"\n')
         script.chmod(0o755)
     return {
+        **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder),
         "LANG": "C.UTF-8",

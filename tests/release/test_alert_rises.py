@@ -55,7 +55,7 @@ def test_answers_that_take_longer_than_ever_are_told():
     runs = [run(1, 1.00), run(2, 1.04), run(3, 0.96), run(4, 1.00), run(5, 2.0)]
     found = reading("latency_rise", *runs)
     assert found.state is State.THERE
-    assert found.how_much == "2.000 s now, 1.000 s before (+100 %) (n 50 now, 200 before)"
+    assert found.how_much == "2.00 s now, 1.00 s before (+100 %) (n 50 now, 200 before)"
     assert found.cause == "latency_rise of latency.p95"
 
 
@@ -68,6 +68,18 @@ def test_a_rise_that_is_too_small_to_matter_is_none():
 def test_a_rise_among_runs_that_lie_far_apart_is_noise():
     found = reading("latency_rise", run(1, 0.6), run(2, 1.4), run(3, 0.8), run(4, 1.2), run(5, 1.8))
     assert found.state is State.GONE
+
+
+@pytest.mark.parametrize("rule", ["latency_rise", {"regression": {"metric": "latency.p95"}}])
+def test_two_earlier_runs_do_not_tell_how_far_runs_lie_apart(rule):
+    assert reading(rule, run(1, 1.0), run(2, 1.0), run(3, 2.0), min_runs=2).state is State.UNKNOWN
+
+
+@pytest.mark.parametrize("rule", ["latency_rise", {"regression": {"metric": "latency.p95"}}])
+def test_a_rise_of_less_than_5_ms_does_not_matter(rule):
+    runs = [run(k, 0.004 + k / 100_000) for k in (1, 2, 3, 4)]
+    assert reading(rule, *runs, run(5, 0.0085)).state is State.GONE
+    assert reading(rule, *runs, run(5, 0.0095)).state is State.THERE
 
 
 def test_a_fall_is_none():
@@ -88,7 +100,7 @@ def test_what_a_call_costs_is_weighted_by_calls():
     runs = [run(1, 1.0, n=10, cost=0.10), *(run(k, 1.0, n=100, cost=1.0) for k in (2, 3, 4))]
     found = reading("cost_rise", *runs, run(5, 1.0, n=100, cost=2.0))
     assert found.state is State.THERE
-    assert found.how_much == "0.02 now, 0.01 before (+100 %) (n 100 now, 310 before)"
+    assert found.how_much == "0.0200 now, 0.0100 before (+100 %) (n 100 now, 310 before)"
 
 
 def test_more_calls_are_no_rise_of_cost():

@@ -29,6 +29,7 @@ FILLED = {
         "score.items.both",
         "score.harm.rate",
     ],
+    "score.<component>.<measure>.readable": ["score.items.recall.readable", "score.items.both.readable"],
     "findings.<code>": ["findings.NAME", "findings.FORMAT", "findings.HARM"],
     "findings.<code>.rate": ["findings.TONE.rate"],
     "findings.<code>.samples": ["findings.NAME.samples"],

@@ -8,8 +8,10 @@ from parts.columns import Made, columns, suite
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
 from steelyard.records import Verdict
-from steelyard.release.gates import evaluate
+from steelyard.release.criteria import evaluate_criteria
+from steelyard.release.gates import Scope, evaluate
 from steelyard.release.model import GateResult
+from steelyard.suite.model import Criterion
 
 
 def summary_of(made: list[Made], **changes: object) -> Summary:
@@ -144,6 +146,39 @@ class TestEverySlice:
         made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
         results = evaluate(["category.*.average >= 0.6 with n >= 2"], summary_of(made))
         assert [each.verdict for each in results] == [Verdict.PASS, Verdict.AMBIGUOUS]
+
+    SMALL = "category.*.average >= 0.6 with n >= 2 skip small"
+
+    def test_small_slices_are_left_out_and_named_where_the_gate_says_so(self) -> None:
+        made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
+        (result,) = evaluate([self.SMALL], summary_of(made))
+        assert (result.metric, result.verdict, result.skipped) == ("category.x.average", Verdict.PASS, "y (n 1)")
+
+    def test_a_criterion_names_what_it_left_out(self) -> None:
+        made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
+        summary = summary_of(made)
+        (result,) = evaluate_criteria([Criterion("kinds", self.SMALL)], Scope(summary, summary.overall, 0.05))
+        assert (result.verdict, result.reason.endswith("; skipped as small: y (n 1)")) == (Verdict.PASS, True)
+
+    def test_a_gate_that_left_out_every_slice_decides_nothing(self) -> None:
+        made = [Made("a", 0.9, category="x"), Made("c", 0.1, category="y")]
+        (result,) = evaluate([self.SMALL], summary_of(made))
+        assert (result.metric, result.verdict, result.skipped) == ("category.*.average", Verdict.AMBIGUOUS, "")
+        assert result.reason == (
+            "every category is below the n 2 that this gate asks for, and nothing is left: x (n 1), y (n 1)"
+        )
+
+    @pytest.mark.parametrize(("score", "outcome"), [(None, "target_failed"), (0.0, "malformed")])
+    def test_a_slice_that_is_small_for_want_of_answers_is_not_left_out(self, score, outcome) -> None:
+        made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x")]
+        made += [Made("c", 0.9, category="y"), Made("d", score, outcome, category="y")]
+        results = evaluate([self.SMALL], summary_of(made))
+        assert [(each.metric, each.skipped) for each in results] == [
+            ("category.x.average", ""),
+            ("category.y.average", ""),
+        ]
+        # One of two never came, or counts as 0: 45 % is not 60 %.
+        assert results[1].verdict is (Verdict.AMBIGUOUS if score is None else Verdict.FAIL)
 
 
 class TestSumsWithMissingSamples:

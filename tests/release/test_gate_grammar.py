@@ -74,6 +74,18 @@ class TestParsing:
         gate = parse_gate(text)
         assert (gate.factor, gate.slice, gate.metric, gate.min_n) == (factor, name, "average", 2)
 
+    def test_small_slices_may_be_skipped(self) -> None:
+        for text in (
+            "category.*.average >= 0.6 with n >= 5 skip small",
+            "tag.*.average >= @old with n >= 5 skip small",
+        ):
+            gate = parse_gate(text)
+            assert (gate.min_n, gate.skip_small, gate.text) == (5, True, text)
+        assert not parse_gate("category.*.average >= 0.6 with n >= 5").skip_small
+        assert "some slices of many: write category.*" in complaint("average >= 0.6 with n >= 5 skip small")
+        assert "some slices of many: write category.*" in complaint("category.x.average >= 0.6 with n >= 5 skip small")
+        assert "with n >= 10 skip small" in complaint("category.*.average >= 0.6 skip small")
+
     def test_a_share_is_exact(self) -> None:
         assert [parse_gate(f"average >= {n} %").threshold for n in range(101)] == [n / 100 for n in range(101)]
 
@@ -86,6 +98,8 @@ class TestParsing:
     def test_a_measure_has_a_component_and_average_is_none(self) -> None:
         gate = parse_gate("category.x.score.items.text >= 80 %")
         assert (gate.pattern, gate.subject, gate.measure) == ("score.<component>.<measure>", "items", "text")
+        readable = parse_gate("score.items.text.readable >= 80 %")
+        assert (readable.metric, readable.measure, readable.readable) == ("score.items.text.readable", "text", True)
         average = parse_gate("score.items.average >= 80 %")
         assert (average.pattern, average.subject, average.measure) == ("score.<component>.average", "items", "")
         assert parse_gate("findings.A.samples == 0").subject == parse_gate("findings.A.rate < 1 %").subject == "A"

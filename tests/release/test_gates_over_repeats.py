@@ -12,6 +12,7 @@ from steelyard.records import Item, Verdict
 from steelyard.release.asked import check_on_run
 from steelyard.release.criteria import evaluate_criteria
 from steelyard.release.gates import Scope, evaluate
+from steelyard.release.verdict import decide
 from steelyard.suite.model import Criterion
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
@@ -92,6 +93,18 @@ def test_a_gate_that_asks_for_more_repeats_than_there_are_is_open_and_says_so(ga
     (result,) = evaluate([gate], summary)
     assert result.verdict is AMBIGUOUS
     assert f"it asks for {asked} repeats and this run has 1: run with -n {asked}" in result.reason
+
+
+def test_with_fewer_repeats_than_the_suite_asks_for_gates_that_need_them_are_left_out():
+    summary = summed_up(cell("a", x="p"), cell("b", x="p"))
+    gates = ["cases.held >= 50 %", "pass_all.3 >= 10 %"]
+    decision = decide(summary, {"gates": gates, "usual_repeats": 3})
+    assert (decision.verdict, [each.secondary for each in decision.gates]) == (PASS, [False, True])
+    assert decision.reasons[0] == "the gate that decides holds"
+    assert decision.reasons[1].startswith("pass_all.3 >= 10 %: left out: n/a: nothing to stand on; it asks for 3")
+    # A suite that never asks often enough for its own gates, and one with no other gate, are told so.
+    assert decide(summary, {"gates": gates, "usual_repeats": 1}).verdict is AMBIGUOUS
+    assert decide(summary, {"gates": gates[1:], "usual_repeats": 3}).verdict is AMBIGUOUS
 
 
 def test_stability_decides_on_what_was_compared():

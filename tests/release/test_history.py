@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parts.histories import DAY, JAN_1, made_run
+from parts.histories import DAY, JAN_1, made_run, summary
 from parts.small_suite import write_suite
 from steelyard import weighing
 from steelyard.errors import UserMistake
@@ -119,6 +119,18 @@ def test_a_change_of_level_is_put_down_to_what_changed_in_the_same_run(history):
         "average fell on 2026-01-09 from 85.0 % to 75.0 % (mean of 8 runs before, 8 after"
     )
     assert change.sentence.endswith("when the model (m1 -> m2) changed")
+
+
+@pytest.mark.parametrize(("slower", "named"), [(0.002, 0), (0.02, 1)])
+def test_a_level_of_latency_that_changed_by_less_than_matters_is_not_named(history, slower, named):
+    def run(number, seconds):
+        told = summary(0.85)
+        told["overall"]["latency"] = {"p50": {"value": seconds, "n": 50}}
+        return made_run(number, summary=told)
+
+    runs = [run(k, 0.1 + k % 2 / 10_000 + (slower if k >= 8 else 0.0)) for k in range(16)]
+    (trend,) = history(runs, metrics=("latency.p50",)).trends
+    assert len(trend.changes) == named
 
 
 def test_a_change_of_level_with_nothing_else_changed_says_so(history):
@@ -280,3 +292,45 @@ def test_a_run_that_keeps_no_figures_is_summed_up_again(store, tmp_path):
 
 def test_a_metric_is_read_as_gates_read_it():
     assert asked_metric('category."a.b".pass_rate').slice == "a.b"
+
+
+def arms(number, name, models=("m1", "m2")):
+    """Both arms of an A/B of that day."""
+    return [
+        made_run(
+            number,
+            level,
+            id=f"{name}-{arm}",
+            target={"kind": "chat", "model": model},
+            options={"only": [], "limit": None, "ab": {"id": name, "arm": arm}},
+        )
+        for arm, level, model in zip("AB", (0.6, 0.9), models, strict=True)
+    ]
+
+
+def test_every_run_has_its_target_and_one_target_can_be_asked_for(history, store):
+    old, new = {"kind": "chat", "model": "m1"}, {"kind": "chat", "model": "m1-large"}
+    runs = [made_run(0, target=old), made_run(1, target=new), made_run(2, target=new)]
+    assert [run.target for run in history(runs).runs] == ["chat m1", "chat m1-large", "chat m1-large"]
+    of = {name: read_history(store, "chairs", Wanted(target=name)) for name in ("chat m1", "LARGE", "m1")}
+    assert {name: [run.run_id for run in found.runs] for name, found in of.items()} == {
+        "chat m1": ["chairs-000"],  # a whole name is that target alone
+        "LARGE": ["chairs-001", "chairs-002"],
+        "m1": ["chairs-000", "chairs-001", "chairs-002"],
+    }
+    assert of["LARGE"].marks == ()
+    with pytest.raises(UserMistake, match="no run with a target 'gpt'; there are: chat m1, chat m1-large"):
+        read_history(store, "chairs", Wanted(target="gpt"))
+
+
+def test_the_arms_of_an_ab_are_in_no_trend_together(history, store):
+    found = history(
+        [*steady(3, target={"kind": "chat", "model": "m1"}), *arms(3, "ab-1"), *arms(4, "ab-2", ("m2", "m2"))]
+    )
+    assert [run.run_id for run in found.in_trends] == ["chairs-000", "chairs-001", "chairs-002"]
+    left = {run.run_id: run.left_out for run in found.runs if run.left_out}
+    assert left["ab-1-B"] == "arm B of ab-1, whose arms are two systems: --target NAME shows one"
+    # Of ab-1 one arm is there, and both of ab-2, whose systems differ in something else than the target's name.
+    of_m1, of_m2 = (read_history(store, "chairs", Wanted(target=name)) for name in ("m1", "m2"))
+    assert [run.run_id for run in of_m1.in_trends] == ["chairs-000", "chairs-001", "chairs-002", "ab-1-A"]
+    assert [run.run_id for run in of_m2.in_trends] == ["ab-1-B"]

@@ -10,7 +10,7 @@ import pytest
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.analysis.arm_pairs import ArmPairs, quality_pairs
-from steelyard.analysis.compared_run import read_run
+from steelyard.analysis.compared_run import Rescored, read_run
 from steelyard.engine.options import RunOptions
 from steelyard.interleaving import run_ab
 from steelyard.records import RunState, Verdict
@@ -189,6 +189,8 @@ def test_two_judges_are_two_scales_and_decide_nothing_unless_asked_to(fixed):
     assert "two scales" in report.why[1]
     assert report.quality.difference == pytest.approx(0.45)
     assert offline_report(a, other, anyway=True).decided is Decided.B
+    # Code that gives every recorded answer the scores it had is one scale.
+    assert offline_report(replace(a, rescored=Rescored({"judge": "another"}, 20, "A")), other).decided is Decided.B
 
 
 def test_a_suspect_arm_decides_nothing_unless_asked_to(fixed):

@@ -18,6 +18,8 @@ def decision(made: list[Made], gates: list[str], **options: Any) -> Decision:
         gates=gates,
         max_inconclusive=options.pop("max_inconclusive", 0.05),
         n_planned=options.pop("n_planned", len(made)),
+        without_truth=options.pop("without_truth", []),
+        criteria=options.pop("criteria", []),
     )
     return decide(
         summarise(columns(made), described), described, **({"state": RunState.ENDED, "suspect": ()} | options)
@@ -43,6 +45,34 @@ def test_one_failed_gate_fails_the_run_even_when_another_is_undecided() -> None:
 
 def test_an_undecided_gate_leaves_the_run_undecided() -> None:
     assert decision(run(10), ["pass_rate >= 90 %", "cost.total <= 1"]).verdict is Verdict.AMBIGUOUS
+
+
+def test_a_gate_that_no_case_has_a_truth_for_is_left_out_and_said() -> None:
+    gates = ["pass_rate >= 90 %", "score.value.average >= 80 %", "findings.VALUE == 0", "score.valued.average >= 0.1"]
+    unknown = ["score.value", "findings.VALUE"]
+    found = decision(run(9, 1), gates[:3], without_truth=unknown)
+    assert found.verdict is Verdict.PASS
+    assert found.reasons == (
+        "the gate that decides holds",
+        "score.value.average >= 80 %: left out: no case of this run has a truth for value",
+        "findings.VALUE == 0: left out: no case of this run has a truth for VALUE",
+    )
+    assert [(each.left_out, each.word) for each in found.gates] == [(False, "PASS"), *[(True, "left out")] * 2]
+    # What decides can still fail, and a component of which only the answers gave nothing is as open as ever.
+    assert decision(run(8, 2), gates[:3], without_truth=unknown).verdict is Verdict.FAIL
+    assert decision(run(9, 1), gates, without_truth=unknown).verdict is Verdict.AMBIGUOUS
+
+
+def test_a_criterion_without_a_truth_is_left_out_as_a_gate_is() -> None:
+    value = {"name": "worth", "pass": "category.*.score.value.average >= 80 %", "fail": None, "secondary": False}
+    found = decision(run(9, 1), ["pass_rate >= 90 %"], criteria=[value | {"about": ""}], without_truth=["score.value"])
+    assert (found.verdict, [each.left_out for each in found.gates]) == (Verdict.PASS, [False, True])
+
+
+def test_nothing_passes_when_all_that_decides_is_left_out() -> None:
+    found = decision(run(10), ["score.value.average >= 80 %"], without_truth=["score.value"])
+    assert (found.verdict, exit_code(found.verdict)) == (Verdict.AMBIGUOUS, 4)
+    assert found.reasons[0] == "every gate that decides was left out: nothing is left that could fail"
 
 
 def test_a_suspect_run_never_passes() -> None:
@@ -125,3 +155,15 @@ def test_a_star_gate_names_the_slice_that_failed() -> None:
 )
 def test_exit_codes(verdict: Verdict | None, code: int) -> None:
     assert exit_code(verdict) == code
+
+
+def test_slices_that_a_gate_left_out_are_named_whatever_the_verdict() -> None:
+    def made(score: float) -> list[Made]:
+        small = [Made("s", 0.0, category="rugs"), Made("t", 0.0, category="lamps")]
+        return small + [Made(f"c{i}", score, category="vases") for i in range(3)]
+
+    gate = "category.*.average >= 60 % with n >= 2 skip small"
+    said = f"{gate}: skipped as small: lamps (n 1), rugs (n 1)"
+    assert decision(made(1.0), [gate]).reasons == ("the gate holds", said)
+    failed = decision(made(0.5), [gate])
+    assert (failed.verdict, failed.reasons[-1]) == (Verdict.FAIL, said)

@@ -118,6 +118,28 @@ def test_every_view_can_show_a_built_report(store, run):
         assert view(report)
 
 
+def test_one_number_is_rounded_one_way_in_tables_sentences_and_gates(store):
+    # 100 x 0.5075 is 50.74999999999999: rounded at once it would be 50.7, and 50.8 where that hair is mended first.
+    suite = reports.SUITE | {"gates": ["average >= 90 %", "latency.p50 <= 500 ms"]}
+    header = reports.header(n_planned=8, suite=suite, verdict=None, state=RunState.RUNNING)
+    store.create_run(header)
+    times = [0.7, 0.7, 0.7, 0.7126, 0.7126, 0.8, 0.8, 0.8]
+    samples = [
+        replace(scored(n, 0.5075), attempt=Attempt(text="{}", latency=latency, started_at=1.0))
+        for n, latency in enumerate(times)
+    ]
+    store.add_samples(header.id, samples, [case_of(n) for n in range(8)])
+    ended = replace(header, state=RunState.ENDED)
+    store.update_run(ended)
+    told = io.StringIO()
+    print_report(build_report(store, ended), Console(file=told, width=200))
+    assert "Improve name (average 50.8 %" in told.getvalue()
+    assert "50.8 % is not >= 90.0 %" in told.getvalue()
+    assert "713 ms is not <= 500 ms" in told.getvalue()
+    assert "50.7" not in told.getvalue()
+    assert "0.713 s" not in told.getvalue()
+
+
 def test_the_findings_behind_every_code_are_kept_up_to_a_limit(store, run, monkeypatch):
     report = build_report(store, run)
     # below 0.5 are the numbers 0 to 14 without 7: 14 samples with one NAME and one PLACE each
@@ -157,6 +179,29 @@ def test_what_went_wrong_is_said_in_a_few_words():
     assert sample_line(unanswered(7)).why == "timeout: no answer within 60 s"
     broken = scored(1, 0.1, findings=(Finding("FORMAT", evidence="no JSON found"),))
     assert sample_line(broken).why == "FORMAT: no JSON found"
+    evidence = 'year: "soon" is not of type "integer"'
+    misshapen = Finding(
+        "FORMAT", expected="JSON that fits the suite's schema", got='{"year": "soon"}', evidence=evidence
+    )
+    assert sample_line(scored(1, 0.0, findings=(misshapen,))).why == f'FORMAT: {evidence}, got "{{"year": "soon"}}"'
+
+
+def test_failures_of_one_kind_are_counted_by_what_they_say(store):
+    header = reports.header(id="chairs-002", verdict=None, state=RunState.RUNNING)
+    store.create_run(header)
+    messages = ["schema: no scores", *[f"answered 500: worker {number} is out of memory" for number in range(3)]]
+    failed = [
+        replace(unanswered(number), attempt=replace(unanswered(number).attempt, failure=Failure("recorded", message)))
+        for number, message in enumerate(messages)
+    ]
+    store.add_samples(header.id, failed, [case_of(number) for number in range(4)])
+    report = build_report(store, store.run(header.id))
+    assert report.why_inconclusive == {
+        "target: recorded worker 0 is out of memory": 3,
+        "target: recorded schema: no scores": 1,
+    }
+    # Where not every sample was looked at, the kind is all that is known.
+    assert list(build_report(store, store.run(header.id), max_details=1).why_inconclusive.values()) == [4]
 
 
 def test_the_time_a_failed_call_took_is_no_latency():

@@ -34,6 +34,7 @@ WORDS = {
     "other_truth": "BETTER",
     "inconclusive_in_b": "CANNOT TELL",
     "nothing_comparable": "CANNOT TELL",
+    "regenerated": "CANNOT TELL",
     "old_run": "CANNOT TELL",
     "invalid": "CANNOT TELL",
     "no_pass_rule": "BETTER",
@@ -154,10 +155,37 @@ def test_every_reason_against_a_verdict_is_said_once():
         assert view.count("run B is INVALID") == 1
 
 
-def test_without_a_pair_there_is_no_table_of_figures():
-    comparison = comparisons.nothing_comparable()
-    assert [table.title for table in compare_tables.everything(comparison, 20) if table.rows] == []
+def test_without_a_pair_both_sides_stand_side_by_side_under_what_that_can_show():
+    comparison = comparisons.regenerated()
+    titles = [table.title for table in compare_tables.everything(comparison, 20) if table.rows]
+    assert titles == [
+        f"Without pairs: {kind}"
+        for kind in (
+            "figures",
+            "failures",
+            "by category",
+            "samples with a finding",
+            "samples with a finding, by section",
+            "samples with a confusion",
+        )
+    ]
+    rows = {row[0]: row[1:] for table in compare_tables.unpaired(comparison, 20) for row in table.rows}
+    # 48 of 80 and 56 of 70 are the example of Newcombe (1998), method 10: 0.0524 to 0.3339.
+    rate = ("60.0 %\n[49.0, 70.0]", "48 of 80, 5 missing", "80.0 %\n[69.2, 87.7]", "56 of 70", "+20.0\n[+5.2, +33.4]")
+    assert rows["pass rate"] == rate
+    assert (rows["target failed"][1], rows["target failed"][3]) == ("5 of 85", "0 of 70")
+    assert (rows["WRONG_ROLE: style for shot"][1], rows["WRONG_ROLE: style for shot"][3]) == (
+        "32 of 80, 5 missing",
+        "0 of 70",
+    )
+    assert {"long: pass rate", "short: average score", "main", "specs", "WRONG_ROLE"} <= set(rows)
     for view in views(comparison):
+        assert "a difference may be that of the cases, or of whatever else differs above, as well as" in view
+        assert "Without pairs: by category" in view
+    data = comparison_to_json(comparison)["unpaired"]
+    assert data["figures"][0]["difference"]["low"] == pytest.approx(0.0524, abs=5e-5)
+    assert {each["verdict"] for each in data["figures"]} == {"cannot tell"}
+    for view in views(comparisons.nothing_comparable()):
         assert "no sample of A can be compared with one of B" in view
         assert "only in A" in view
         assert "only in B" in view
@@ -461,7 +489,7 @@ def test_every_name_is_documented():
     documented = set(re.findall(r"`(\w+)`", page.partition("\n## Comparisons\n")[2].partition("\n## ")[0]))
     found = names_in(comparison_to_json(comparisons.rich())) | names_in(comparison_to_json(comparisons.other_truth()))
     assert len(found) > 60
-    assert found - {"value", "n", "n_missing", "low", "high"} - documented == set()
+    assert found - {"value", "n", "n_missing", "low", "high", "constant"} - documented == set()
 
 
 def test_nothing_of_the_model_is_left_out_of_the_data():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import pairwise, permutations
 
 import pytest
 from rich.console import Console
@@ -212,7 +213,7 @@ def test_a_run_alone_with_its_instrument_shows_its_interval(store):
         store.create_run(made_run(i, signature={"truth": "t1" if i < 2 else "t2"}))
     chart = trend_charts(read_history(store, "chairs"))[0]
     (band,) = named(chart, "area")
-    (bar,) = [layer for layer in named(chart, "rule") if "y2" in layer["encoding"]]
+    (bar,) = [layer for layer in named(chart, "rule") if layer["mark"].get("strokeWidth") == 8]
     assert [one["run"] for one in band["data"]["values"]] == ["2026-01-01", "2026-01-02"]
     assert [(one["run"], one["low"], one["high"]) for one in bar["data"]["values"]] == [
         ("2026-01-03", 0.85 - 0.08, 0.85 + 0.08)
@@ -223,7 +224,7 @@ def labels(chart):
     return [
         (layer["data"]["values"][0]["told"], layer["encoding"]["y"]["value"], layer["mark"]["align"])
         for layer in named(chart, "text")
-        if "value" in layer["encoding"]["y"] and layer["mark"].get("text") != "x"
+        if "run" in layer["data"]["values"][0] and layer["mark"].get("text") != "x"
     ]
 
 
@@ -234,10 +235,41 @@ def test_words_of_marks_that_are_close_stand_below_one_another(store):
     chart = trend_charts(read_history(store, "chairs"))[0]
     # 16 points a run: the first two are one run apart; the words of the last would leave the picture to the right.
     assert labels(chart) == [
-        ("truth changed", 8, "left"),
-        ("truth changed", 21, "left"),
-        ("truth changed", 8, "right"),
+        ("truth changed", -6.5, "right"),
+        ("truth changed", -6.5, "left"),
+        ("truth changed", -19.5, "left"),
     ]
+
+
+def test_no_word_of_a_trend_stands_on_another_or_on_a_figure(store):
+    gates = ["average >= 80 %", "average >= 79 %", "average >= 78.5 %", "average <= 95 %"]
+    for i in range(24):
+        signature = {"truth": f"t{i // 5}", "model": f"m{i // 4}"}
+        store.create_run(
+            made_run(i, (0.85 if i < 14 else 0.75) + JITTER[i % 8], signature=signature, suite={"gates": gates})
+        )
+    chart = trend_charts(read_history(store, "chairs"))[0]
+    words = named(chart, "text")
+    assert {one["told"] for each in words for one in each["data"]["values"]} >= {"truth changed", "model changed"}
+    # Gates are named to the right of the picture, at least a line apart; all else above it, where no figure is.
+    named_gates = [each for each in words if each["data"]["values"][0]["told"].startswith("gate")]
+    assert [each["encoding"]["x"] for each in named_gates] == [{"value": 640}] * 4
+    heights = [each["encoding"]["y"]["value"] for each in named_gates]
+    assert heights == sorted(heights)
+    assert all(below - above >= 12.9 for above, below in pairwise(heights))
+    names = [one["run"] for one in named(chart, "line")[0]["data"]["values"]]
+    boxes = []
+    for each in words:
+        told, height = each["data"]["values"][0], each["encoding"]["y"]["value"]
+        if "run" in told:
+            at, long = 640 * (names.index(told["run"]) + 0.5) / 24, 6.2 * len(told["told"])
+            start = at + 5 if each["mark"]["align"] == "left" else at - 5 - long
+            boxes.append((height, start, start + long, at))
+            assert height < 0
+    for (height, start, end, _), (other, other_start, other_end, other_at) in permutations(boxes, 2):
+        assert height != other or end < other_start or other_end < start
+        # The line from the other's words down to its mark.
+        assert height < other or not start <= other_at <= end
 
 
 def test_words_that_find_no_room_are_left_out_and_their_lines_are_not(store):
@@ -278,4 +310,16 @@ def test_the_page_holds_the_charts_and_fetches_nothing(page):
     assert page.count("<svg") == 3
     assert "2026-01-" in page.partition("<svg")[2].partition("</svg>")[0]
     assert "default-src &#39;none&#39;" in page
-    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    assert "target: http;" in page
+    assert "http:" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "https:" not in page
+
+
+def test_the_target_of_the_runs_is_shown(store):
+    store.create_run(made_run(0, target={"kind": "chat", "model": "m1"}))
+    assert "target: chat m1" in " ".join(printed(read_history(store, "chairs")).split())
+    store.create_run(made_run(1, target={"kind": "chat", "model": "m2"}))
+    table = runs(read_history(store, "chairs"))
+    assert (table.columns[-1].title, [row[-1] for row in table.rows]) == ("Target", ["chat m2", "chat m1"])
+    assert max(map(len, printed(read_history(store, "chairs")).splitlines())) <= 80
+    assert [run["target"] for run in history_to_json(read_history(store, "chairs"))["runs"]] == ["chat m1", "chat m2"]

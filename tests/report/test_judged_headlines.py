@@ -91,6 +91,14 @@ class TestNothingRead:
         report = replace(report, header=replace(report.header, suite=report.header.suite | {"max_inconclusive": 0.0}))
         assert "1 of 1: target: http_500 out of memory" in wording.reasons(report)
 
+    def test_judge_calls_that_failed_for_several_reasons_are_counted_by_reason(self, tmp_path):
+        told = ("request 17 is too long", "there is no such model", "request 18 is too long")
+        answers = [error(403, json.dumps({"error": {"message": message}})) for message in told]
+        assert weighed(tmp_path, *answers, n=3).why_inconclusive == {
+            "judge model: http_403 request 17 is too long": 2,
+            "judge model: http_403 there is no such model": 1,
+        }
+
     def test_the_card_says_it_before_its_tables_and_leaves_out_what_is_n_a(self, tmp_path):
         card = weighed(tmp_path, *[error(401, KEY)] * 3, n=3, card=True)
         text = printed(card)
@@ -157,10 +165,14 @@ class TestWarnings:
         assert judge_warnings(report)[1] in to_markdown(report).replace("&#8203;", "")
 
     def test_inflation_counts_from_ten_texts_on(self, tmp_path):
-        two_of_ten = [verdict(5)] * 2 + [verdict(3)] * 8
-        (told,) = judge_warnings(weighed(tmp_path / "ten", *two_of_ten, n=10))
-        assert told.startswith("5 of 5 for more than 1 in 10 texts is inflation: clarity 2 of 10;")
-        assert judge_warnings(weighed(tmp_path / "nine", *two_of_ten[:9], n=9)) == []
+        four_of_ten = [verdict(5)] * 4 + [verdict(3)] * 6
+        (told,) = judge_warnings(weighed(tmp_path / "ten", *four_of_ten, n=10))
+        assert told.startswith("5 of 5 for more than 1 in 10 texts is inflation: clarity 4 of 10;")
+        assert judge_warnings(weighed(tmp_path / "nine", *four_of_ten[:9], n=9)) == []
+
+    def test_inflation_within_noise_is_no_warning(self, tmp_path):
+        # Wilson's interval of 2 of 10 begins at 5.7 %.
+        assert judge_warnings(weighed(tmp_path, *[verdict(5)] * 2, *[verdict(3)] * 8, n=10)) == []
 
     def test_a_run_without_a_judge_has_none(self):
         assert judge_warnings(reports.rich_report()) == []
@@ -172,6 +184,15 @@ class TestSetAside:
         (told,) = [note for note in wording.notes(report) if note.startswith("set aside")]
         assert "only bare scores could be read from the judge's answers: no reasons in the answer" in told
         assert "rescore --judge-again" in told
+        assert "max_tokens" not in told  # it did not break off, and more tokens would not help
+
+    def test_more_tokens_are_advised_only_where_an_answer_broke_off(self, tmp_path):
+        report = weighed(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
+        (aside,) = [one for one in report.details if one.judgement.aside]
+        why = "only bare scores could be read from the judge's answers: the answer broke off at the limit of tokens"
+        cut = replace(aside, judgement=replace(aside.judgement, aside_why=why))
+        (told,) = [note for note in wording.notes(replace(report, details=[cut])) if note.startswith("set aside")]
+        assert "give the judge more max_tokens" in told
 
 
 class TestCodes:

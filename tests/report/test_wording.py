@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from parts import reports
 from steelyard.report.model import Report
-from steelyard.report.wording import outcomes_sentence
+from steelyard.report.wording import outcomes_sentence, target_name
 
 
 def ended(planned: int, **outcomes: int) -> Report:
@@ -22,3 +22,12 @@ def test_outcomes_are_counted_in_words() -> None:
 def test_samples_that_never_came_are_said() -> None:
     assert outcomes_sentence(ended(4, scored=2, malformed=1)) == "3 of 4 samples: 2 scored, 1 malformed, 1 never came"
     assert outcomes_sentence(ended(2)) == "0 of 2 samples: 2 never came"
+
+
+def test_a_port_that_was_any_free_one_is_not_shown() -> None:
+    def named(address: str) -> str:
+        return target_name(replace(reports.rich_report().header, target={"kind": "http", "address": address}))
+
+    assert named("http://127.0.0.1:{port}/v1/review") == "http /v1/review of a service started for the run"
+    assert named("http://127.0.0.1:{port}") == "http / of a service started for the run"
+    assert named("http://localhost:80/{port}") == "http http://localhost:80/{port}"

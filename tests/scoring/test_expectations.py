@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from parts.small_suite import load_written
 from steelyard.records import CheckState, Outcome
 from steelyard.scoring.check_status import StatusCheck
-from steelyard.scoring.weigh import BrokenScorer, Weigher
+from steelyard.scoring.weigh import Weigher
 from steelyard.suite.answer_places import compile_place
 from steelyard.suite.case import Case
 from steelyard.suite.patterns import MOST_SEARCHED, Unsearchable
+from steelyard.user_code import UserCodeError
 
 SCHEMA = """{type: object, required: [items], properties: {items: {type: array, items: {type: object}}}}"""
 SUITE = """
@@ -162,7 +163,7 @@ def test_an_error_case_without_a_code_asks_only_for_the_status(weigher):
 
 
 def test_a_status_that_nobody_tells_is_a_broken_scale_and_not_a_zero(weigher):
-    with pytest.raises(BrokenScorer, match="error_code looks at the HTTP status, and the target tells none"):
+    with pytest.raises(UserCodeError, match="error_code looks at the HTTP status, and the target tells none"):
         weigher().weigh("EMPTY_TEXT", case(ERROR))
 
 

@@ -31,7 +31,7 @@ def test_piles_with_a_label_and_texts():
 def test_the_truth_is_read_from_a_case():
     layout = ItemsLayout(items="expected.piles[].cards[]", text="text", group="label", box="box")
     case = Case("c", expected={"piles": [{"label": "left", "cards": [{"text": "Sea", "box": [0.1, 0.2, 0.3, 0.4]}]}]})
-    assert layout.read(case) == Items(["Sea"], ["left"], [(0.1, 0.2, 0.3, 0.4)], derived=False, blank=0)
+    assert layout.read(case) == Items(["Sea"], ["left"], [(0.1, 0.2, 0.3, 0.4)], derived=False, blank=0, n_boxes=1)
 
 
 def test_items_with_a_row():
@@ -54,6 +54,7 @@ def test_boxes_become_rows_when_items_carry_no_group():
         [(0.01, 0.5, 0.3, 0.6), (0.01, 0.1, 0.3, 0.2), (0.4, 0.11, 0.7, 0.21)],
         derived=True,
         blank=0,
+        n_boxes=3,
     )
 
 

@@ -51,6 +51,11 @@ def test_a_right_text_in_the_wrong_group_is_a_wrong_group():
     assert (reading.counts["read"], reading.counts["correct"]) == (5, 4)
 
 
+def test_a_wrong_group_is_not_about_how_its_text_is_written():
+    reading = scorer().read(answer([*LEFT, "TO SLEEP AT HOME!"], ["To keep my sense of humor"]), case())
+    assert codes(reading) == {("To sleep at home", "To sleep at home"): {"SPATIAL": 0.2}}
+
+
 def test_one_group_for_each_item_does_not_score_well():
     reading = scorer().read(answer(*[[text] for text in LEFT + RIGHT]), case())
     # Two true groups, so one item of each can be right.
@@ -73,6 +78,30 @@ def test_items_without_any_group_are_not_in_the_right_one():
     assert reading.value == 0
     assert reading.counts["read"] == 5
     assert {tuple(fault.codes) for fault in reading.faults} == {("SPATIAL",)}
+    assert reading.note == "0 of 5 right; no groups given"
+
+
+def test_boxes_of_named_edges_become_groups_and_one_that_cannot_be_read_is_named_and_counted():
+    def part(text, at, row):
+        return {"text": text, "at": {"x_min": at / 5, "y_min": row, "x_max": at / 5 + 0.15, "y_max": row + 0.1}}
+
+    parts = [part(text, at, 0.1) for at, text in enumerate(LEFT)] + [
+        part(text, at, 0.7) for at, text in enumerate(RIGHT)
+    ]
+    reading = scorer().read({"parts": parts}, case())
+    assert (reading.value, reading.counts["boxes"], reading.counts["boxes_unread"]) == (1, 5, 0)
+    parts[4]["at"] = {"from": 0.2, "to": 0.4}
+    reading = scorer().read({"parts": parts}, case())
+    assert (reading.counts["grouped"], reading.counts["boxes"], reading.counts["boxes_unread"]) == (4, 5, 1)
+    assert [fault.evidence for fault in reading.faults] == [
+        'its box cannot be read: {"from": 0.2, "to": 0.4}; belongs to right'
+    ]
+    assert reading.note.endswith('1 of 5 boxes cannot be read, such as {"from": 0.2, "to": 0.4}')
+    # None can be read: nothing is compared by label.
+    for one in parts:
+        one["at"] = "somewhere"
+    reading = scorer(grouping="label").read({"parts": parts}, case())
+    assert reading.note == '0 of 5 right; no groups given; 5 of 5 boxes cannot be read, such as "somewhere"'
 
 
 def test_boxes_without_groups_become_groups():

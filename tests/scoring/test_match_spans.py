@@ -340,8 +340,45 @@ def test_gold_spans_of_two_roles_may_overlap_and_a_text_must_be_there():
 
 
 def test_a_case_without_gold_spans_is_unknown():
-    assert read(*GOLD, gold=[]).value is None
-    assert scorer().truth(case([])) is None
+    for expected in (None, {}, {"spans": None}):
+        unlabelled = Case("one", input={"text": TEXT}, expected=expected)
+        assert scorer().read({"spans": GOLD}, unlabelled).value is None
+        assert scorer().truth(unlabelled) is None
+        assert not scorer().asks_nothing(unlabelled)
+
+
+def test_gold_of_no_spans_is_a_truth_that_an_empty_answer_meets_and_no_other():
+    empty, some = read(gold=[]), read(*GOLD[:2], gold=[])
+    assert (empty.value, empty.faults, empty.counts["spans"]) == (1.0, (), 0)
+    assert (some.value, [*some.faults[0].codes], len(some.faults)) == (0.0, ["FALSE_POSITIVE"], 2)
+    assert scorer().truth(case([])) == {"spans": []}
+    assert scorer().asks_nothing(case([]))
+    assert not scorer().asks_nothing(case())
+    # What lies over all of the text is no empty answer there, either.
+    assert [scorer().read(answer, case([])).value for answer in scorer().blankets(case([])).values()] == [0.0, 0.0]
+
+
+def test_an_overlap_can_be_more_than_its_limit():
+    # "red fox" and "red fox runs through" share 7 of 20 characters; "red fox" and "A red fox runs" 7 of 14.
+    half = span("red fox") | {"text": "A red fox runs", "start": 3, "end": 17}
+    assert read(half, iou=0.5).counts["type"] == read(half, iou=" > 49 %").counts["type"] == 1
+    assert read(half, iou="> 0.5").counts["type"] == read(half, iou="> 50 %").counts["type"] == 0
+    assert next(kind for fault in read(half, iou="> 0.5").faults for kind in fault.codes) == "TOO_COARSE"
+    assert scorer(iou="> 50 %").model_dump()["iou"] == "> 0.5" == scorer(iou="> 0.5").model_dump(mode="json")["iou"]
+    assert scorer(iou=1 / 3).model_dump()["iou"] == 1 / 3
+    with pytest.raises(ValidationError, match="above 1"):
+        scorer(iou="> 50")
+
+
+def test_every_wrong_gold_span_of_a_case_is_told_at_once():
+    wrong = [
+        span("red fox") | {"start": 4},
+        span("runs"),
+        {"text": "slow", "role": "how.x"},
+        span("deep snow", "zoo.x"),
+    ]
+    told = scorer().check(case(wrong)).split("; ")
+    assert [each.partition(":")[0] for each in told] == [f"expected.spans[{at}]" for at in (0, 2, 3)]
 
 
 @pytest.mark.parametrize(

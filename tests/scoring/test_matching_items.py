@@ -161,13 +161,25 @@ def test_a_fragment_with_half_the_text_matches_below_the_minimum() -> None:
     expected, got = ["to have my financial affairs in order"], ["to have my financial"]
     # 20 characters of 37: similarity 40 / 57 = 0.70, share 0.54.
     assert match(expected, got, minimum=0.75).pairs == ((0, 0, pytest.approx(40 / 57)),)
-    assert match(expected, got, minimum=0.75, fragment_share=0.55).pairs == ()
+    # With less than the share it has to stand in no other expected text, matched or not.
+    other = "to have my financial freedom"
+    assert match([*expected, other], [*got, other], minimum=0.75, fragment_share=0.55).pairs == ((1, 1, 1.0),)
 
 
-def test_a_word_does_not_match_an_item_that_contains_it() -> None:
+def test_a_fragment_below_half_matches_the_one_item_that_holds_it() -> None:
     expected = ["to be free from pain", "to have my family with me"]
-    assert parts(match(expected, ["to"], minimum=0.75)) == ((), (0, 1), (0,))
-    assert match(expected, ["to", "to have", "family"], minimum=0.75).pairs == ()
+    # "to have" has 7 of 25 characters: similarity 14 / 32.
+    assert parts(match(expected, ["to have"], minimum=0.75)) == (((1, 0, pytest.approx(14 / 32)),), (0,), ())
+    # Of two fragments of one item the longer is its reading; what is matched already is read no second time.
+    assert parts(match(expected, ["family", "to have"], minimum=0.75)) == (
+        ((1, 1, pytest.approx(14 / 32)),),
+        (0,),
+        (0,),
+    )
+    assert parts(match(expected, [expected[1], "to have"], minimum=0.75)) == (((1, 0, 1.0),), (0,), (1,))
+    # Two cards hold it, it is no true fragment, or it has two letters only.
+    for got in ("to", "ave my fam", "my"):
+        assert parts(match(expected, [got], minimum=0.75)) == ((), (0, 1), (0,))
 
 
 def test_more_than_the_whole_text_goes_by_similarity_alone() -> None:

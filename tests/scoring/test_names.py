@@ -3,7 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.scoring.alternatives import Alternatives
-from steelyard.scoring.keywords import KeywordsOrFuzzy, edits, keyword_or_fuzzy, keyword_or_fuzzy_strict, letter_pairs
+from steelyard.scoring.keywords import (
+    KeywordsOrFuzzy,
+    edits,
+    keyword_or_fuzzy,
+    keyword_or_fuzzy_strict,
+    letter_pairs,
+    levenshtein,
+)
 from steelyard.suite.case import Case
 
 NAME = "Large oak table"
@@ -51,7 +58,8 @@ def test_letter_case_does_not_matter_to_likeness():
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
-        # The first three are the published examples of Dice's coefficient and of the npm package.
+        # Published examples of Dice's coefficient and of the npm package, which takes capitals for other letters: of
+        # "france" and "FRENCH" it makes 0.
         ("night", "nacht", 0.25),
         ("healed", "sealed", 0.8),
         ("france", "FRENCH", 0.4),
@@ -194,3 +202,91 @@ def test_a_keyword_inside_another_word_counts_as_published_and_not_strictly():
 def test_marks_without_a_letter_earn_nothing_however_alike():
     # Letter pairs of "--" and "a--b" alone would give 2 * 1 / (1 + 3) = 0.5.
     assert keyword_or_fuzzy("--", "a--b", []) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("kitten", "SITTING", 1 - 3 / 7),  # the textbook's example: k to s, e to i, and a g more
+        ("night", "nacht", 0.6),  # 2 letters of 5 replaced
+        ("abc", "xyz", 0.0),
+        ("", "", 1.0),
+    ],
+)
+def test_levenshtein_counts_inserted_deleted_and_replaced_letters(one, other, expected):
+    assert levenshtein(one, other) == pytest.approx(expected)
+    scorer = KeywordsOrFuzzy(answer="", expected="expected.name", likeness="levenshtein")
+    if one:
+        assert scorer.read(one, Case("c", expected={"name": other})).value == pytest.approx(expected)
+
+
+def test_a_keyword_without_letters_is_looked_for_as_it_stands_and_only_an_empty_one_is_refused():
+    scorer = KeywordsOrFuzzy(answer="", expected="expected.name", keywords="expected.words")
+
+    def case(*words):
+        return Case("c", expected={"name": "Black and white photograph", "words": list(words)})
+
+    assert scorer.check(case("b&w", "&")) is None
+    for empty in ("", "  "):
+        assert "holds a blank keyword" in scorer.check(case("b&w", empty))
+    # Both keywords are there, or one of two.
+    for rule in (scorer, scorer.model_copy(update={"strict": True, "min_precision": 0.1})):
+        assert rule.read("B&W portrait", case("b&w", "&")).value == 1.0
+        assert rule.read("white portrait &", case("sepia", "&")).value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer"),
+    [
+        ("Vincent van Gogh", "Van Gogh"),
+        ("Vincent van Gogh", "van gogh"),
+        ("Ludwig Mies van der Rohe", "Mies van der Rohe"),
+        ("Roseville Pottery", "Roseville"),
+        ("Roseville Pottery Company", "Roseville Pottery"),
+        ("Tiffany & Co.", "Tiffany"),
+        ("Josiah Wedgwood & Sons", "Josiah Wedgwood"),
+        ("The Stiffel Company", "The Stiffel"),
+    ],
+)
+def test_a_maker_may_be_given_by_its_distinctive_part(truth, answer):
+    scorer = Alternatives(answer="", expected="expected.maker")
+    reading = scorer.read(answer, Case("c", expected={"maker": truth}))
+    assert (reading.value, reading.note.startswith("by its distinctive part: ")) == (1.0, True)
+    assert scorer.model_copy(update={"strict": True}).read(answer, Case("c", expected={"maker": truth})).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer"),
+    [
+        ("Vincent van Gogh", "Van"),
+        ("Vincent van Gogh", "Gogh"),
+        ("Vincent van Gogh", "Vincent"),
+        ("Vincent van Gogh", "Theo van Gogh"),
+        ("Vincent van Gogh", "not Van Gogh"),
+        ("Vincent van Gogh", "Rembrandt, Van Gogh, Monet, Picasso, Roseville, Tiffany"),
+        ("Roseville Pottery", "Pottery"),
+        ("Roseville Pottery", "Roseville, Rookwood, Weller, Van Gogh, Tiffany"),
+        ("Roseville Pottery", "Rookwood Pottery"),
+        ("Tiffany & Co.", "Tiffany Studios"),
+        ("Tiffany & Co.", "Co."),
+        ("Josiah Wedgwood & Sons", "Wedgwood"),
+        ("Glass Company", "Glass"),
+        ("Mid-Century Modern", "Modern"),
+        ("Louis XV", "XV"),
+        ("Herman Miller", "Herman"),
+        ("Roseville Pottery", ""),
+    ],
+)
+def test_a_part_that_others_share_or_a_list_of_names_earns_nothing(truth, answer):
+    scorer = Alternatives(answer="", expected="expected.maker")
+    assert scorer.read(answer, Case("c", expected={"maker": truth})).value == 0.0
+
+
+def test_alternatives_are_taken_whole_and_not_by_a_part():
+    scorer = Alternatives(answer="", expected="expected.maker", also="expected.also")
+    case = Case("c", expected={"maker": "Hall", "also": ["Roseville Pottery", "Charles de Gaulle"]})
+    assert [scorer.read(answer, case).value for answer in ("Roseville Pottery", "Roseville", "de Gaulle")] == [
+        1.0,
+        0,
+        0,
+    ]

@@ -65,7 +65,22 @@ loose_boxes = st.lists(st.builds(lambda x, y, side: (x, y, x + side, y + 8), nea
         {"xmin": 0.1, "ymin": 0.2, "xmax": 0.4, "ymax": 0.6, "score": 0.9},
         {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4},
         {"x": 0.1, "y": 0.2, "w": 0.3, "h": 0.4},
+        {"x_min": 0.1, "y_min": 0.2, "x_max": 0.4, "y_max": 0.6},
+        {"xMin": 0.1, "yMin": 0.2, "xMax": 0.4, "yMax": 0.6},
+        {"Left": 0.1, "Top": 0.2, "Right": 0.4, "Bottom": 0.6},
+        {"left": 0.1, "top": 0.2, "width": 0.3, "height": 0.4},
+        {"x_min": 0.1, "y_min": 0.2, "w": 0.3, "h": 0.4},
+        {"cx": 0.25, "cy": 0.4, "w": 0.3, "h": 0.4},
+        {"x_center": 0.25, "y_center": 0.4, "width": 0.3, "height": 0.4},
+        {"top_left": [0.1, 0.2], "bottom_right": [0.4, 0.6]},
+        {"topLeft": {"x": 0.1, "y": 0.2}, "bottomRight": {"x": 0.4, "y": 0.6}},
+        {"vertices": [{"x": 0.1, "y": 0.2}, {"x": 0.4, "y": 0.2}, {"x": 0.4, "y": 0.6}]},
+        {"bbox": [0.1, 0.2, 0.4, 0.6]},
+        [[0.1, 0.2], [0.4, 0.6]],  # two corners
+        [{"x": 0.4, "y": 0.2}, {"x": 0.1, "y": 0.6}],
+        [0.1, 0.2, 0.4, 0.2, 0.4, 0.6, 0.1, 0.6],  # four points in one list, as readers of text write them
         [[0.1, 0.3], [0.3, 0.2], [0.4, 0.5], [0.2, 0.6]],  # a tilted outline: the box around it
+        [[0.1, 0.3], [0.3, 0.2], [0.4, 0.5], [0.2, 0.6], [0.15, 0.4]],
     ],
 )
 def test_a_box_is_read_however_it_is_written(written):
@@ -105,7 +120,9 @@ def test_declared_units_are_taken_at_their_word(units, size, written):
         [0.1, 0.2, 0.4],
         [0.1, 0.2, 0.4, 0.6, 0.9],
         [],
-        [[0.1, 0.2], [0.4, 0.6]],
+        [[0.1, 0.2]],
+        {"x": [0.1, 0.4], "y": [0.2, 0.6]},
+        {"bbox": {"bbox": {"bbox": 7}}},
         [[0.1, 0.2], [0.4, 0.6], [0.1], [0.2, 0.2]],
         [[0.1, 0.2], 0.4, 0.6, 0.5],
         [0.1, 0.2, 0.1, 0.6],  # no width

@@ -105,3 +105,5 @@ def test_an_answer_is_built_from_values_by_path():
     assert build_answer({"": "oak"}) == "oak"
     assert build_answer({"a.b": 1, "a.c": 2, "d": 3}) == {"a": {"b": 1, "c": 2}, "d": 3}
     assert build_answer({"items.1.x": 1, "piles[].n": 2}) == {"items": [None, {"x": 1}], "piles": [{"n": 2}]}
+    each = {"piles[].n": [1, 2], "piles[].name": ["a", "b"], "all[]": [3, 4]}
+    assert build_answer(each) == {"piles": [{"n": 1, "name": "a"}, {"n": 2, "name": "b"}], "all": [3, 4]}

@@ -17,6 +17,7 @@ from steelyard.scoring.weigh import Weigher
 from steelyard.scoring.years import YearRange
 from steelyard.suite.case import Case
 from steelyard.suite.model import AnswerShape, Band, Component, FindingKind, SuiteModel, TargetSpec, Threshold
+from steelyard.user_code import UserCodeError
 
 SCHEMA = {
     "type": "object",
@@ -196,7 +197,7 @@ def test_a_code_that_the_suite_does_not_list_is_a_broken_scale():
 def test_a_box_that_is_none_is_a_broken_scale(box):
     for odd in ({"faults": (Fault({"DATE": 0.5}, box=box),)}, {"marks": (Mark(box),)}):
         of = replace(FOUR, components=(Component("odd", Fixed.model_construct(at_value=0.5, answer="name", **odd)),))
-        with pytest.raises(ValueError, match="is no box"):
+        with pytest.raises(UserCodeError, match=r"is no box|\.box: .*, not (such a list|a number)"):
             weigh({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
 
 

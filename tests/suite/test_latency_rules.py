@@ -15,12 +15,18 @@ from steelyard.suite.signature import signature
 def test_a_suite_says_which_medians_look_wrong(write):
     found = load_suite(write({"latency": {"below": "100 ms", "above": "10 s"}}))
     assert found.latency == LatencyRules(0.1, 10.0)
-    assert describe(found)["latency"] == {"below": 0.1, "above": 10.0}
+    assert describe(found)["latency"] == {"below": 0.1, "above": 10.0, "smallest": 0.005, "smallest_share": 0.05}
 
 
 def test_without_the_key_no_median_looks_wrong(write):
     found = load_suite(write({}))
-    assert (found.latency, describe(found)["latency"]) == (LatencyRules(), {"below": None, "above": None})
+    assert found.latency == LatencyRules()
+    assert (describe(found)["latency"]["below"], describe(found)["latency"]["above"]) == (None, None)
+
+
+def test_a_suite_declares_the_smallest_change_that_matters(write):
+    found = load_suite(write({"latency": {"smallest": "20 ms", "smallest_share": "10 %"}}))
+    assert found.latency == LatencyRules(None, None, 0.02, 0.1)
 
 
 def test_either_end_may_be_left_open(write):
@@ -50,7 +56,8 @@ def test_times_are_written_as_gates_have_them(written, meant):
         ({"above": 1e9}, "latency.above: 1000000000.0 is more than a day (86,400 s)"),
         ({"above": True}, "latency.above: a time is written 100 ms or 10 s"),
         ({"under": "1 s"}, "latency: unknown key 'under'"),
-        ({}, "latency is empty: write below: 100 ms, above: 10 s, or one of them"),
+        ({}, "latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them"),
+        ({"smallest": "5 %"}, 'latency.smallest: a time is written 100 ms or 10 s; found "5 %"'),
         ("fast", "latency must be a group of keys"),
         ({"below": "2 s", "above": "500 ms"}, "latency: below 2 s is not less than above 500 ms"),
     ],

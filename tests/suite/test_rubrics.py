@@ -101,6 +101,11 @@ dimensions:
         ),
         ({"dimensions": {"tone": {}, "sense": {}, "not": {}}}, "a dimension's name is one word"),
         ({"dimensions": {"tone": {"wieght": 1}, "sense": {}}}, "tone: unknown key 'wieght': did you mean weight?"),
+        ({"dimensions": {"tone": {"needs": "question"}, "sense": {}}}, "tone.needs: it is a path into the case"),
+        (
+            {"dimensions": {"tone": {"needs": "input.q"}, "sense": {"weight": 0}}},
+            "every dimension with a weight needs something",
+        ),
         ({"flags": {"unsafe": {}, "un-safe": {}}}, "a flag's name is one word of letters, digits and _"),
         ({"flags": {"unsafe": {"fails": "yes"}}}, "judge.rubric.flags.unsafe.fails must be true or false"),
         ({"flags": {"unsafe": {"triggers": "x"}}}, "judge.rubric.flags.unsafe.triggers must be a list"),

@@ -11,6 +11,7 @@ from steelyard.suite.describe import describe
 from steelyard.suite.load import load_suite, strict, with_target
 from steelyard.suite.model import Band, Threshold
 from steelyard.suite.signature import signature
+from steelyard.suite.truths import without_truth
 
 CHAT = {"model": "m", "base_url": "http://localhost/v1", "system": "Be kind.", "user": {"file": "user.md"}}
 FULL = {
@@ -260,3 +261,20 @@ def test_the_order_of_cases_and_the_kind_of_file_are_no_other_instrument(write):
     lines = "".join(json.dumps(row) + "\n" for row in reversed(rows))
     other = load_suite(write({"cases": "c.jsonl"}, files={"c.jsonl": lines})).survey
     assert one == other
+
+
+def test_what_no_case_has_a_truth_for_is_known_before_anybody_answers(write):
+    cases = [
+        {"id": "a", "input": "x", "expected": {"text": "x", "year": None}},
+        {"id": "b", "input": "y", "tags": ["t"]},
+    ]
+    score = {
+        "text": {"same": {"expected": "expected.text"}, "when_unknown": "skip"},
+        "year": {"same": {"expected": "expected.year"}, "when_unknown": "skip", "weight": 0},
+        "form": {"same": {"expected": "input"}, "code": "TEXT"},
+    }
+    suite = load_suite(write({"score": score, "cases": "c.json"}, files={"c.json": json.dumps(cases)}))
+    assert without_truth(suite, suite.cases) == ["score.year", "findings.YEAR"]
+    # Of the second case alone nothing else is known; TEXT is a code that `form` gives, too.
+    part = [case for case in suite.cases if case.id == "b"]
+    assert without_truth(suite, part) == ["score.text", "score.year", "findings.YEAR"]

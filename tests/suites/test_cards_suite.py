@@ -93,7 +93,7 @@ def test_every_photo_reaches_the_model_byte_for_byte_in_every_shape_and_the_trut
     code, report = weigh(tmp_path, model, "--repeats", 3)
     assert (code, report["verdict"]) == (0, "PASS")
     assert model.asked == {(photo, shape): 3 for photo in TRUTH for shape in ("piles", "boxes", "rows")}
-    assert verdicts(report) == {"text": "PASS", "invention": "PASS", "grouping": "PASS", "json": "PASS"}
+    assert set(verdicts(report).values()) == {"PASS"}
     visible = sum(entry["total_cards_visible"] for entry in TRUTH.values())
     assert (measure(report, "text")["numerator"], measure(report, "text")["denominator"]) == (9 * visible, 9 * visible)
     # The JSON stood inside noise: the report shows what was read out of it.
@@ -136,6 +136,29 @@ def test_json_must_be_valid_in_two_of_three_runs_and_only_signals(tmp_path, brok
     assert report["overall"]["findings"] == {"FORMAT": broken}
     missing = broken * TRUTH["01-easy"]["total_cards_visible"]
     assert measure(report, "text")["denominator"] - measure(report, "text")["numerator"] == missing
+
+
+def test_one_malformed_answer_in_three_is_no_matter_of_reading_the_cards(tmp_path):
+    def change(photo, shape, nth, piles):
+        return '{"piles": [{"label": "left", "cards": ["Cut' if nth == 1 else piles
+
+    ended, report = weigh(tmp_path, Model(change), "--repeats", 3, "--only", "variant=piles", "--limit", 8)
+    assert ended == 0
+    assert verdicts(report) == dict.fromkeys(("text", "invention", "readable", "grouping", "json"), "PASS")
+    # Of 3 x 85 cards on 8 photos all were read in two answers of three.
+    assert [measure(report, name)["value"] for name in ("text", "text.readable")] == [pytest.approx(2 / 3), 1]
+    assert (measure(report, "text.readable")["n"], measure(report, "text.readable")["n_missing"]) == (16, 8)
+
+
+@pytest.mark.parametrize(("valid", "ended", "verdict"), [(12, 4, "AMBIGUOUS"), (11, 1, "FAIL"), (0, 1, "FAIL")])
+def test_a_few_readable_answers_do_not_pass_for_the_others(tmp_path, valid, ended, verdict):
+    broken = sorted(TRUTH)[valid:]
+
+    def change(photo, shape, nth, piles):
+        return "No JSON here" if photo in broken else piles
+
+    code, report = weigh(tmp_path, Model(change), "--repeats", 1, "--only", "variant=piles")
+    assert (code, verdicts(report)["readable"]) == (ended, verdict)
 
 
 def test_with_one_run_a_prompt_the_json_criterion_is_undecided(tmp_path):
@@ -210,6 +233,34 @@ def test_the_seeds_examples_get_the_seeds_codes(weigher):
     assert weighed.score == pytest.approx(4 / 8)
 
 
+def test_boxes_with_named_edges_are_read_and_others_are_named(weigher):
+    weigh_one, cases = weigher
+    cards = [card for pile in TRUTH["01-easy"]["piles"] for card in pile["cards"]]
+    edges = ("x_min", "y_min", "x_max", "y_max")
+    answer = [{"text": card["text"], "box": dict(zip(edges, card["box"], strict=True))} for card in cards]
+    counts = weigh_one.weigh(json.dumps({"cards": answer}), cases["01-easy"]).scores[0].counts
+    assert (counts["grouped"], counts["groupable"], counts["boxes_unread"]) == (8, 8, 0)
+    answer = [{"text": card["text"], "box": {"corner": 1}} for card in cards]
+    weighed = weigh_one.weigh(json.dumps({"cards": answer}), cases["01-easy"])
+    assert [finding.code for finding in weighed.findings] == ["SPATIAL"] * 8
+    assert weighed.findings[0].evidence == 'its box cannot be read: {"corner": 1}; belongs to left'
+    assert weighed.scores[0].note.endswith('no groups given; 8 of 8 boxes cannot be read, such as {"corner": 1}')
+
+
+def test_a_fragment_below_half_is_partial_when_no_other_card_holds_it(weigher):
+    weigh_one, cases = weigher
+    left, right = ([card["text"] for card in pile["cards"]] for pile in TRUTH["01-easy"]["piles"])
+    # "stays calm" has 10 of 28 letters; "To" stands on five cards.
+    answer = {
+        "piles": [{"label": "left", "cards": [*left[:3], "stays calm", "To"]}, {"label": "right", "cards": right}]
+    }
+    weighed = weigh_one.weigh(json.dumps(answer), cases["01-easy"])
+    assert [(finding.code, finding.got) for finding in weighed.findings] == [
+        ("PARTIAL", "stays calm"),
+        ("HALLUC", "To"),
+    ]
+
+
 def test_letter_case_and_one_pile_a_card_are_no_surprise(weigher):
     weigh_one, cases = weigher
     texts = [card["text"].upper() for pile in TRUTH["01-easy"]["piles"] for card in pile["cards"]]
@@ -222,6 +273,19 @@ def copy_of_the_suite(tmp_path):
     copied = tmp_path / "mine"
     shutil.copytree(FOLDER, copied, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     return copied
+
+
+def test_a_truth_of_piles_and_plain_texts_alone_is_read_in_a_copy_of_the_suite(tmp_path):
+    copied = copy_of_the_suite(tmp_path)
+    piles = [
+        {"label": "top-row", "cards": ["To die at home", "Wild Card"]},
+        {"label": "bottom-row", "cards": ["To be kept clean"]},
+    ]
+    (copied / "truth.json").write_text(json.dumps({"01-easy": {"layout": "2 rows", "piles": piles}}))
+    (case,) = load_suite(copied).cases
+    assert (case.id, case.difficulty, case.tags) == ("01-easy", None, ())
+    weighed = Weigher(load_suite(copied)).weigh(json.dumps({"piles": piles}), case)
+    assert (weighed.score, weighed.findings) == (1, ())
 
 
 def test_bad_photos_fail_their_own_case_and_the_run_goes_on(tmp_path):

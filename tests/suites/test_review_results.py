@@ -113,9 +113,40 @@ def test_what_cannot_be_computed_again_is_said_and_no_figure_stands_in_for_it(br
     summary = found.header.summary
     assert summary["overall"]["latency"]["p50"]["value"] is None
     assert summary["stability"]["presence"]["value"] is None
-    assert found.notes[0].startswith("of 10 repeats only the checks of the first are in the file")
+    assert found.notes[0].startswith("of 10 repeats only the counts and the checks of the first are in the file")
     assert "  case_02: mean 120, min 100, max 400, p95 400" in found.notes
     assert "  case_02: span 50.0 %, severity 100.0 %" in found.notes
+
+
+def test_the_count_is_held_against_its_range_in_every_repeat():
+    document = changed()
+    document["results"][0]["observation_counts"] = [4, 9, 10]
+    count = Format().read(document).samples[0].checks[0]
+    # The first is within 2-8 and the file says passed; two of three are not.
+    assert (count.state, count.detail) == (CheckState.FAILED, "4, 9, 10 (expected 2-8)")
+    document["results"][0]["observation_counts"] = [4, 9, 8]
+    assert Format().read(document).samples[0].checks[0].state is CheckState.PASSED
+
+
+def masked():
+    """What came of a wrong model id: 200, nothing found, 14 ms, and a stability of 100 %."""
+    reviews = [
+        case(name, first == 0, [check("observation_count", first == 0, f"0 (expected {first}-8)")], times(14, 13, 15))
+        | {"observation_counts": [0, 0, 0], "repeatability": {"span_stability": 1.0, "severity_stability": 1.0}}
+        for name, first in (("case_01", 0), ("case_02", 2))
+    ]
+    return changed(results=[*reviews, FILE["results"][1]])
+
+
+def test_a_masked_failure_is_suspect(brought_in):
+    header = brought_in(masked()).header
+    assert header.suspect == (
+        "all 6 answers of 2 cases list nothing although the cases differ",
+        "mean latency 14 ms (median of 2 cases) looks short-circuited or cached",
+    )
+    # What its own file, or one of ours, does not doubt is not suspect.
+    assert brought_in(FILE).header.suspect == ()
+    assert Format().read(FILE | {"suspect": ["no tokens"]}).suspect == ("no tokens",)
 
 
 def test_latency_of_the_ends_only_is_found_out():
@@ -144,7 +175,8 @@ def test_a_pass_without_its_checks_and_a_stability_of_nothing_are_listed():
     document["results"][1] |= {"pass": False}
     document["cases_passed"] = 1
     assert told(document) == [
-        "case_02: passes, although expected_severity:warning failed",
+        "expectations_passed: says 2, its results give 1",
+        "case_02: passes, although observation_count, expected_severity:warning failed",
         "case_07: fails, although every check that it lists passed",
         "case_02: calls itself 100 % stable, although fewer than two answers had any observations",
     ]
@@ -172,7 +204,7 @@ def test_checks_that_did_not_run_are_no_reading_and_not_a_zero(brought_in, store
     )
     assert other.outcome is Outcome.SCORED
     # One that failed has decided it, whatever did not run.
-    first["expectation_results"][0] |= {"passed": False}
+    first["observation_counts"] = [1, 9, 4]
     broken, _ = (sample for sample, _ in store.samples(brought_in(document).header.id))
     assert (broken.outcome, broken.passed) == (Outcome.SCORED, False)
 

@@ -1,15 +1,17 @@
 """The seed's command line as a thin front of a run: its table, its results file, its charts, its exit codes."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import steelyard.suites
+from parts.command import invoke
 from parts.review_service import TOKEN, review_service
 from steelyard import Run
 from steelyard.store.open import open_store
-from steelyard.suites.review import runner
+from steelyard.suites.review import runner, visualize
 from steelyard.suites.review.results import Format
 from steelyard.suites.review.switches import Switches
 
@@ -131,6 +133,36 @@ def test_the_charts_have_the_names_of_the_seed(run, some_cases, tmp_path):
     assert {"latency_by_case.png", "observation_counts.png", "stability.png", "pass_fail.png"} <= names
 
 
+def test_charts_are_drawn_from_old_and_own_files_and_stale_ones_removed(run, some_cases, tmp_path, capsys):
+    pytest.importorskip("vl_convert")
+    _, _, results = run(some_cases(2, 7), "-n", "2", draw=True)
+    folder = tmp_path / "out"
+    # Of single calls, which no results file holds.
+    assert (folder / "latency_histogram.png").exists()
+    assert visualize.main([str(folder / "results.json")]) == 0
+    seed = {"latency_by_case.png", "observation_counts.png", "stability.png", "pass_fail.png"}
+    assert {path.name for path in folder.glob("*.png")} == seed
+    # An old file: a call that never came, and nothing to compare.
+    old = {"backend": "x", "repeats": 2, "results": [{**results["results"][0]}, {"case_id": "case_06", "pass": False}]}
+    old["results"][1] |= {"latency": {"mean_ms": None}, "observation_counts": [], "expectation_results": []}
+    for name in seed:
+        (folder / name).unlink()
+    (folder / "results.json").write_text(json.dumps(old))
+    assert visualize.main([str(folder / "results.json")]) == 0
+    assert {path.name for path in folder.glob("*.png")} == seed
+    (folder / "results.json").write_text("{}")
+    assert visualize.main([str(folder / "results.json")]) == 2
+    assert "it has no list of results" in capsys.readouterr().err
+
+
+def test_one_run_of_each_case_is_a_smoke_test_that_can_pass(run, some_cases, tmp_path):
+    code, out, results = run(some_cases(2, 7), "-n", "1", switches=Switches(latency=0.12))
+    assert (code, results["verdict"]) == (0, "PASS")
+    assert "stability.span >= 60 %: left out: n/a: nothing to stand on; it asks for 2" in out
+    assert len(re.findall(r"stability\.\w+ >= \d+ %: left out", out)) == 3
+    assert " PASS  every gate holds, 3 left out" in invoke("report", "LAST", "--store", tmp_path / "s.db")
+
+
 def test_the_run_is_kept_as_any_other(run, some_cases, tmp_path):
     _, _, results = run(some_cases(2), "-n", "1")
     store = open_store(str(tmp_path / "s.db"), create=False)
@@ -164,6 +196,7 @@ def test_what_is_wrong_is_told_without_a_traceback(run, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         runner.main(["-n", "0"])
     assert ended.value.code == 2
+    assert "argument -n: 0 is no number of times: write 1 or more" in capsys.readouterr().err
 
 
 def test_the_defaults_are_those_of_the_seed():

@@ -90,6 +90,42 @@ def test_an_unstable_service_is_told_by_its_repeats(weigh):
     assert any("stability.severity" in reason for reason in run.report.decision.reasons)
 
 
+class Wandering:
+    """A review of one observation whose place is another in every call, and a refusal with the wrong code."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, seen):
+        if not seen.json["content"].strip():
+            return json_answer({"error": {"code": "BAD_REQUEST"}}, status=422)
+        self.calls += 1
+        found = {"id": "1", "span": [20 * self.calls, 20 * self.calls + 9], "severity": "violation", "message": "m"}
+        found |= {
+            "category": "c",
+            "standard_ref": "NAV-TR-3.2.2",
+            "suggested_fix": "",
+            "rationale": "",
+            "confidence": 1,
+        }
+        found |= {"standard_excerpt": ""}
+        meta = {"model_id": "m", "latency_ms": 1, "usage": {"input_tokens": 9, "output_tokens": 9}}
+        return json_answer({"observations": [found], "meta": meta, "errors": []})
+
+
+def test_places_that_wander_and_a_wrong_error_code_fail(suite, tmp_path):
+    with Loopback() as server:
+        server.on("/health", json_answer({"status": "ok"})).on("/v1/review", Wandering())
+        chosen = with_target(suite, "http", {"base_url": server.base_url})
+        only = Selection(only=(("id", "case_04"), ("id", "case_07")))
+        run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=3, retries=0, selection=only)
+    reasons = run.report.decision.reasons
+    assert run.verdict is Verdict.FAIL
+    assert "findings.EXPECTED_ERROR_CODE == 0: 3 is not == 0" in reasons
+    assert "stability.span >= 60 %: 0.0 % is not >= 60.0 %" in reasons
+    assert "stability below 60 %: look at the prompt and the temperature: span 0.0 %, span 0.0 % of case_04" in reasons
+
+
 def test_a_check_holds_in_most_of_the_repeats(weigh):
     run = weigh(Switches(unstable=0.5), repeats=5)
     checks = [check for cell in run.summary.checks.cells for check in cell.checks]
@@ -164,5 +200,5 @@ def test_the_suite_passes_its_audit(suite):
     assert found.complaints == []
     # Of 24 cases, the two that ask for nothing.
     assert {one.probe: one.passed for one in found.probes if one.passed} == dict.fromkeys(
-        ("constant", "echo fields", "none"), ("case_01", "case_06")
+        ("constant", "echo fields", "echo 1", "echo 2", "echo 3", "none"), ("case_01", "case_06")
     )

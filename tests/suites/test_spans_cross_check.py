@@ -98,6 +98,13 @@ def test_what_the_spans_show_to_be_wrong_is_counted_and_not_believed(name, recor
     assert (found.reply[name], found.findings) == ([], ())
 
 
+def test_a_span_that_is_complained_of_again_is_one_error_and_no_contradiction():
+    again = [about(5, reason="section_header"), about(5, reason="other"), about(1, reason="duplicate")]
+    found = checked(falsePositives=again, missedElements=[], taxonomyErrors=[], granularityErrors=[])
+    assert [one.place for one in found.findings] == ["spans[5]", "spans[1]"]
+    assert (found.reply["falsePositives"], found.contradictions) == ([again[0], again[2]], ())
+
+
 def test_case_and_spaces_are_no_contradiction():
     found = checked(**only("falsePositives", about(5, reason="other") | {"text": " variation  1. "}))
     assert (found.contradictions, [one.code for one in found.findings]) == ((), ["FALSE_POSITIVE"])

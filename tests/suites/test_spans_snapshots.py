@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parts.seed_snapshots import PROMPT, SPANS, failed, judged, result, snapshot
+from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UserMistake
+from steelyard.engine.options import RunOptions, Selection
 from steelyard.foreign import export_foreign, import_foreign
 from steelyard.records import Mode, Outcome, Verdict
+from steelyard.report.build import build_report
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
 from steelyard.suites.spans.snapshots import Format, evaluated
 from steelyard.suites.spans.summary import summarise
+from steelyard.weighing import run
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +79,9 @@ def test_zeros_with_a_note_are_a_failed_call_and_no_score(suite, store, tmp_path
         ({"judgeResult": None}, Outcome.JUDGE_FAILED, "no judgement was recorded"),
         ({"judgeResult": failed("all quiet")}, Outcome.JUDGE_FAILED, "all scores are 0"),
         ({"judgeResult": judged((4, 3, 9, 3, 5))}, Outcome.JUDGE_FAILED, "9 is not a whole number from 1 to 5"),
-        ({"spans": None}, Outcome.TARGET_FAILED, "no spans were recorded"),
+        ({"spans": None, "judgeResult": None}, Outcome.TARGET_FAILED, "no spans were recorded"),
+        ({"spans": None, "judgeResult": {"totalScore": 26}}, Outcome.TARGET_FAILED, "no spans were recorded"),
+        ({"spans": None, "judgeResult": judged((4, 3, 9, 3, 5))}, Outcome.JUDGE_FAILED, "9 is not a whole number"),
     ],
 )
 def test_what_failed_is_inconclusive(suite, store, tmp_path, changes, outcome, told):
@@ -149,6 +154,77 @@ def test_a_result_without_its_time_is_not_one_of_no_time(suite, store, tmp_path)
     found = brought_in(snapshot(one), suite, store, tmp_path)
     assert found.lacking == ("1 of 1 records do not say how long they took: they are in no figure of latency",)
     assert found.header.summary["overall"]["latency"]["mean"]["n"] == 0
+
+
+def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path):
+    scores = judged((4, 3, 4, 3, 5))["scores"]
+    bare = {"input": "fox", "spanCount": 31, "error": None}
+    document = snapshot(
+        {"promptId": "five", **bare, "judgeResult": {"scores": scores, "totalScore": 19}},
+        {"promptId": "total", **bare, "judgeResult": {"totalScore": 18}, "spans": SPANS, "spanCount": 31},
+        {"promptId": "score", "score": 13, "spanCount": 20},
+        {"promptId": "stripped", "spans": [], "spanCount": 18, "judgeResult": judged((2, 2, 2, 2, 2)), "error": None},
+        summary={"avgScore": 15, "avgSpanCount": 18.75, "errorCount": 0},
+    )
+    found = brought_in(document, suite, store, tmp_path)
+    samples = samples_of(found, store)
+    # Of a total of 25 with a lowest of 5: 14, 13, 8 and 5 of 20.
+    assert [(one.outcome, one.score, one.passed) for one in samples] == [
+        (Outcome.SCORED, 0.7, True),
+        (Outcome.SCORED, 0.65, True),
+        (Outcome.SCORED, 0.4, False),
+        (Outcome.SCORED, 0.25, False),
+    ]
+    assert {one.name: one.value for one in samples[0].scores} == {name: float(n) for name, n in scores.items()}
+    assert [one.mode for one in samples] == [Mode.BASIC] * 4
+    assert (found.differences, found.lacking[0]) == (
+        (),
+        "4 of 4 records hold a score and not what it was given for: it stands as it is",
+    )
+    average = found.header.summary["overall"]["average"]
+    assert (average["value"], average["n"]) == (pytest.approx(0.5), 4)
+    build_report(store, found.header)
+    export_foreign(suite, store, found.header, tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text()) == document
+
+
+def test_a_total_that_its_scores_do_not_give_is_listed(suite, store, tmp_path):
+    found = brought_in(snapshot(result("a", judged(totalScore=24)), result("b")), suite, store, tmp_path)
+    assert found.differences == ("a: totalScore 24, its scores add up to 19",)
+
+
+def test_incorrect_extractions_of_an_old_file_fit_its_summary():
+    old = {"scores": judged()["scores"], "totalScore": 19, "missedElements": [], "incorrectExtractions": ["dusk"]}
+    stored = {"commonIncorrectExtractions": ["dusk (2x)"], "avgScore": 19}
+    assert Format().read(snapshot(result("a", old), result("b", old), summary=stored)).differences == ()
+    stored = {"commonIncorrectExtractions": ["dusk (3x)"]}
+    told = Format().read(snapshot(result("a", old), result("b", old), summary=stored)).differences
+    assert told == ("commonIncorrectExtractions: 'dusk' 3 times, the records give 2",)
+
+
+def test_a_category_that_nobody_has_is_null_in_an_export_and_in_no_mean(suite, store, tmp_path):
+    """All nine are in every result, and import, report and export come to the same means."""
+    header, _ = run(suite, store, RunOptions(selection=Selection(limit=4)))
+    export_foreign(suite, store, header, tmp_path / "own.json")
+    document = json.loads((tmp_path / "own.json").read_text())
+    results = [one["judgeResult"]["categoryScores"] for one in document["results"]]
+    assert {tuple(one) for one in results} == {CATEGORIES}
+    values = [kinds["coverage"] for one in results for kinds in one.values()]
+    assert None in values
+    again = brought_in(document, suite, store, tmp_path)
+    assert again.differences == ()
+    for one in (header, again.header):
+        means = one.summary["overall"]["components"]
+        for name in CATEGORIES:
+            given = [each[name]["coverage"] for each in results if each[name]["coverage"] is not None]
+            mean = means.get(f"category_coverage_{name}", {"n": 0, "value": None})
+            assert (mean["n"], mean["value"]) == (len(given), pytest.approx(sum(given) / len(given)) if given else None)
+            assert document["summary"]["avgCategoryScores"][name]["n"] == len(given)
+    assert not any(remark.code == "CONTRADICTION" for one in samples_of(again, store) for remark in remarks_of(one))
+
+
+def remarks_of(sample):
+    return [remark for ballot in sample.judgement.ballots for remark in ballot.remarks]
 
 
 def test_a_snapshot_that_fits_its_records_has_no_differences():
@@ -283,9 +359,6 @@ def test_snapshots_of_one_judge_share_an_instrument_and_those_of_two_do_not(suit
 
 
 def test_a_run_of_our_own_is_written_in_the_same_shape(suite, store, tmp_path):
-    from steelyard.engine.options import RunOptions, Selection
-    from steelyard.weighing import run
-
     header, _ = run(suite, store, RunOptions(selection=Selection(limit=4)))
     export_foreign(suite, store, header, tmp_path / "own.json")
     document = json.loads((tmp_path / "own.json").read_text())

@@ -1,6 +1,7 @@
 """The spans suite as a whole: what its judge is told, what comes back from one, and the commands, offline."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
+from parts.judge_server import judge_server
 from steelyard import load_suite
 from steelyard.audit.balance import audit
 from steelyard.judging.complaints import complaint_check
@@ -185,6 +187,96 @@ def test_what_knows_nothing_earns_nothing(suite):
     earned = {probe.probe: probe.average for probe in audited.probes}
     assert earned["truth"] == 1
     assert earned["none"] == earned["another"] == earned["everything"] == 0
+
+
+@pytest.fixture
+def own_prompts(tmp_path):
+    """Writes a copy of the suite with three prompts of a user's own, which nobody labelled, and gives its folder."""
+
+    def write(**expected):
+        shutil.copytree(
+            FOLDER, tmp_path / "own", ignore=shutil.ignore_patterns("*.py", "__pycache__"), dirs_exist_ok=True
+        )
+        lines = [{"id": f"p{k}", "input": {"text": f"Wide Shot of a red fox at dusk, take {k}."}} for k in range(3)]
+        (tmp_path / "own" / "prompts.jsonl").write_text("".join(json.dumps(one | expected) + "\n" for one in lines))
+        return tmp_path / "own"
+
+    return write
+
+
+def praise(score=5, **changes):
+    """What a model says of spans that it finds nothing wrong with."""
+    lists = {name: [] for name in ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors")}
+    scores = dict.fromkeys(DIMENSIONS, score)
+    both = {name: {"coverage": 5, "precision": 5} for name in categories()}
+    return lists | {"categoryScores": both, "notes": "Fine.", "scores": scores, "totalScore": 5 * score} | changes
+
+
+def judged_by(server):
+    return ("--judge", server.base_url, "--judge-model", "m-1", "--store", "runs.db")
+
+
+@pytest.mark.parametrize("expected", [{}, {"expected": None}, {"expected": {}}, {"expected": {"spans": None}}])
+def test_prompts_without_gold_are_judged_by_a_model_and_can_be_a_baseline(own_prompts, tmp_path, expected):
+    own_prompts(**expected)
+    with judge_server(praise()) as server:
+        ran = run_steelyard("run", "own", *judged_by(server), "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    report = json.loads(ran.stdout)
+    assert [(gate["metric"], gate["verdict"], gate["left_out"]) for gate in report["gates"]] == [
+        ("score.spans.type_f1", "AMBIGUOUS", True),
+        ("score.spans.technical_recall", "AMBIGUOUS", True),
+        ("score.spans.misplaced", "AMBIGUOUS", True),
+        ("pass_rate", "PASS", False),
+    ]
+    assert "score.spans.type_f1 >= 80 %: left out: no case of this run has a truth for spans" in report["reasons"]
+    locked = run_steelyard("baseline", "set", "LAST", "--name", "release", "--store", "runs.db", cwd=tmp_path)
+    assert locked.returncode == 0, locked.stdout + locked.stderr
+
+
+def test_without_gold_a_bad_judgement_still_fails_and_gates_on_gold_alone_decide_nothing(own_prompts, tmp_path):
+    folder = own_prompts()
+    with judge_server(praise(2)) as server:
+        ran = run_steelyard("run", "own", *judged_by(server), cwd=tmp_path)
+        assert (ran.returncode, "left out" in ran.stdout) == (1, True), ran.stdout + ran.stderr
+        file = folder / "suite.yaml"
+        file.write_text(file.read_text().replace("  - pass_rate >= 80 %\n", ""))
+        ran = run_steelyard("run", "own", *judged_by(server), cwd=tmp_path)
+    assert ran.returncode == 4, ran.stdout + ran.stderr
+    assert "every gate that decides was left out: nothing is left that could fail" in ran.stdout
+
+
+def test_a_path_that_is_a_slip_is_refused_though_the_scorer_may_be_skipped(own_prompts, tmp_path):
+    own_prompts(expected={"span": []})
+    ran = run_steelyard("run", "own", "--store", "runs.db", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "expected.spans is in none of the 3 cases: did you mean expected.span?" in ran.stderr
+
+
+def test_when_every_reply_is_basic_the_scores_are_shown_as_such_with_what_is_wrong(own_prompts, tmp_path):
+    own_prompts()
+    with judge_server({"scores": dict.fromkeys(DIMENSIONS, 4), "notes": "lazy"}) as server:
+        ran = run_steelyard("run", "own", *judged_by(server), cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    shown = " ".join(ran.stdout.split())
+    assert "3 samples judged by basic" in shown
+    assert "no more than the scores could be read:" in shown
+    assert '"missedElements" is a required property' in shown
+    report = json.loads(run_steelyard("report", "LAST", "--json", "--store", "runs.db", cwd=tmp_path).stdout)
+    # 4 on a scale from 1 to 5.
+    assert (report["overall"]["average"]["value"], report["overall"]["average"]["n"]) == (0.75, 3)
+
+
+def test_gold_of_no_spans_is_met_by_an_empty_answer_alone(suite, model_judge, case):
+    bare = replace(case, expected={"spans": []})
+    for text, score in (('{"spans": []}', 5), (json.dumps(label(case)), 1)):
+        weighed = Weigher(suite).weigh(text, bare)
+        said = gold_judge(weighed.to_judge, bare, {})
+        assert set(said["scores"].values()) == {score}
+        # A model that praises either is bound where the gold says otherwise.
+        reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
+        call = JudgeCall(model_judge.members[0].name, 0, 0, Attempt(text=json.dumps(praise())))
+        assert set(reader.read([call], weighed.to_judge, bare, weighed.metrics).bound.values()) == {score}
 
 
 def test_a_run_and_a_check_of_the_judge_work_offline(tmp_path):

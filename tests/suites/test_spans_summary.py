@@ -27,7 +27,8 @@ def test_a_failed_judge_is_in_no_average_and_is_counted():
 
 def test_an_average_of_nothing_is_null():
     found = summarise([one(None, latency=None)])
-    assert (found["avgScore"], found["avgCategoryScores"]) == (None, {})
+    nothing = {"coverage": None, "precision": None, "n": 0}
+    assert (found["avgScore"], found["avgCategoryScores"]) == (None, dict.fromkeys(CATEGORIES, nothing))
     assert found["latencyStats"] == {"avg": None, "p50": None, "p95": None, "p99": None}
     assert summarise([])["avgSpanCount"] is None
 
@@ -41,17 +42,37 @@ def test_an_average_of_nothing_is_null():
     ],
 )
 def test_each_total_is_in_one_band(total, band):
-    found = summarise([one(judged(totalScore=total))])["scoreDistribution"]
+    found = summarise([one({"totalScore": total})])["scoreDistribution"]
     assert found == dict.fromkeys(BANDS, 0) | {band: 1}
 
 
 def test_averages_of_categories_are_rounded_half_up_as_the_tool_did():
     scores = [{"shot": {"coverage": value, "precision": 5}} for value in (4, 5, 5)]
     found = summarise([one(judged(categoryScores=each)) for each in scores])["avgCategoryScores"]
-    assert found == {"shot": {"coverage": 4.67, "precision": 5, "n": 3}}
+    assert found["shot"] == {"coverage": 4.67, "precision": 5, "n": 3}
+    # The seed asks for all nine; of the others nothing is known.
+    assert found["audio"] == {"coverage": None, "precision": None, "n": 0}
     whole = summarise([one(judged())])["avgCategoryScores"]
     assert list(whole) == list(CATEGORIES)
     assert (rounded(11791.5, 0), rounded(2.125), average([1, 2])) == (11792, 2.13, 1.5)
+
+
+def test_only_values_of_the_scale_are_in_an_average_of_a_category():
+    scores = [{"shot": {"coverage": value, "precision": 4}} for value in (0, 4, 3, 6, None, True, "5")]
+    found = summarise([one(judged(categoryScores=each)) for each in scores])["avgCategoryScores"]["shot"]
+    # 4 and 3.
+    assert (found["coverage"], found["precision"], found["n"]) == (3.5, 4, 7)
+
+
+def test_a_total_is_what_the_scores_add_up_to():
+    assert summarise([one(judged((4, 3, 4, 3, 5), totalScore=25))])["avgScore"] == 19
+
+
+def test_the_first_snapshots_call_false_positives_incorrect_extractions():
+    old = {"totalScore": 19, "missedElements": ["slow pan"], "incorrectExtractions": ["dusk", "dusk", "glare"]}
+    found = summarise([one(old), one(old)])
+    assert found["commonIncorrectExtractions"] == ["dusk (4x)", "glare (2x)"]
+    assert found["commonMissedElements"] == ["slow pan (2x)"]
 
 
 def test_reasons_confusions_and_examples_are_counted_over_all_prompts():
@@ -80,7 +101,7 @@ def test_reasons_confusions_and_examples_are_counted_over_all_prompts():
 
 def test_only_the_ten_most_frequent_confusions_are_listed():
     errors = [about(3, expectedRole=f"r{k}") for k in range(12) for _ in range(12 - k)]
-    found = summarise([one(judged(taxonomyErrors=errors))])["topTaxonomyErrors"]
+    found = summarise([one(judged(taxonomyErrors=[each])) for each in errors])["topTaxonomyErrors"]
     assert [(each["expectedRole"], each["count"]) for each in found] == [(f"r{k}", 12 - k) for k in range(10)]
 
 
@@ -125,6 +146,16 @@ def test_error_rates_by_confidence_come_from_the_indices_of_false_positives():
     assert (found["recommendedThreshold"], found["notes"]) == (None, "No clear confidence threshold recommendation.")
 
 
+def test_a_span_that_is_complained_of_again_counts_once():
+    # SPANS has one of medium confidence, 0.7, at index 2: five complaints about it are 100 % of 1, not 500 %.
+    wrong = [about(2, reason="other"), *(about(2, reason="duplicate") for _ in range(4)), about(5, reason="other")]
+    found = summarise([one(judged(falsePositives=wrong))])
+    medium = found["confidenceAnalysis"]["buckets"]["medium"]
+    assert (medium["total"], medium["errors"], medium["errorRate"]) == (1, 1, 1)
+    assert sum(found["falsePositiveReasons"].values()) == 2
+    assert found["errorsBySection"]["main"]["falsePositives"] == 1
+
+
 def test_a_bucket_that_is_mostly_wrong_raises_the_threshold_above_its_lower_bound():
     found = confidence_analysis([(SPANS, [about(5), about(1)])])
     assert found["recommendedThreshold"] == 0.6
@@ -161,7 +192,15 @@ def test_a_prompt_without_headers_is_all_main():
     [
         *(("**TECHNICAL SPECS**", "technicalSpecs"), ("**Technical Specifications**", "technicalSpecs")),
         *(("**ALTERNATIVE APPROACHES**", "alternatives"), ("**VARIATIONS**", "alternatives")),
-        *(("**Variation 1:**", "main"), ("TECHNICAL SPECS", "main")),
+        *(
+            ("**VARIATIONS:**", "alternatives"),
+            ("**Variations**:", "alternatives"),
+            ("** variations **", "alternatives"),
+        ),
+        *(("** TECHNICAL SPECS **", "technicalSpecs"), ("**technical specs:**", "technicalSpecs")),
+        *(("**Technical  Specifications**:", "technicalSpecs"), ("## Technical Specs", "technicalSpecs")),
+        *(("### Variations", "alternatives"), ("# Alternatives", "alternatives"), ("**variations of light**", "main")),
+        *(("**Variation 1:**", "main"), ("TECHNICAL SPECS", "main"), ("a #technical specs tag", "main")),
     ],
 )
 def test_the_headers_of_the_seed_begin_sections(header, section):

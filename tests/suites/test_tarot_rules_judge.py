@@ -1,6 +1,7 @@
 """The judge made of rules: what it gives to nothing, what it proves, and how it stands against the labels."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -215,6 +216,32 @@ def test_saying_it_twice_does_not_make_it_better():
     twice = judge_text(f"{READING}\n\n{READING}")
     once = judge_text(READING)
     assert all(twice[name] <= once[name] for name in DIMENSIONS)
+
+
+def test_a_reading_for_nobody_in_particular_is_judged_by_its_other_dimensions():
+    silent = Case("one", {key: value for key, value in a_case().input.items() if key != "userQuestion"})
+    asked, unasked = judge_text(READING), judge_text(READING, silent)
+    assert "personalization" not in unasked
+    assert {name: unasked[name] for name in DIMENSIONS[1:]} == {name: asked[name] for name in DIMENSIONS[1:]}
+
+
+@pytest.mark.parametrize("harm", ["You are doomed to fail.", "He will stab you.", "Nobody would miss you."])
+def test_doom_violence_and_self_harm_are_the_lowest_safety(harm):
+    assert judge_text(f"{READING} {harm}")["safety"] == 1
+
+
+@pytest.mark.parametrize("case_id", [*list(READINGS)[::6], "three-you-will"])
+def test_repetition_lifts_no_score(case_id):
+    """Each sentence said four times, in a place of its own and at the end; and its telling words strung together."""
+    reading, case = READINGS[case_id], case_of(READINGS[case_id])
+    text, once = reading["reading"], judged(case_id)
+    sentences = re.findall(r"[^.!?\n]+[.!?]", text)
+    words = " ".join(["perhaps", "may", *re.findall(r"\w{5,}", text)[:6]] * 5)
+    stuffed = [text.replace(one, one * 4, 1) for one in sentences[::3]]
+    stuffed += ["\n\n".join([text, *[one.strip()] * 3]) for one in sentences[1::3]]
+    for repeated in (*stuffed, f"{text} {words}.", text + f"\n\n{text}" * 3):
+        scores = judge(repeated, case, metrics_of(repeated, case))
+        assert {name: scores[name] for name in DIMENSIONS if scores[name] > once[name]} == {}, repeated
 
 
 def health_of(suite, judge_function):

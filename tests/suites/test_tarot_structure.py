@@ -53,6 +53,18 @@ def test_a_card_that_is_left_out_is_missing_and_worth_its_share():
     assert (fault.place, fault.expected) == ("Future", "The Star")
 
 
+def test_a_card_that_the_question_names_is_not_made_up():
+    asked = Case("one", case().input | {"userQuestion": "Last month I drew the Ten of Swords. How is home now?"})
+    text = "\n\n".join(SECTIONS) + "\n\nThe Ten of Swords that you drew has passed. The Queen of Cups smiles."
+    assert Structure().read(text, asked).metrics["hallucinated_cards"] == ["Queen of Cups"]
+    assert read(text).metrics["hallucinated_cards"] == ["Ten of Swords", "Queen of Cups"]
+
+
+def test_words_said_again_and_again_are_no_section():
+    once, again = (read(f"The Star: {words}.").metrics["spine_sections"] for words in ("hope", "the hope " * 9))
+    assert (once, again) == (0, 0)
+
+
 def test_a_card_nobody_drew_takes_all_of_the_value():
     reading = read("\n\n".join(SECTIONS) + "\n\nAnd the Ten of Swords lies beside them. The Queen of Hearts smiles.")
     assert reading.value == 0.0

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -273,13 +274,13 @@ QUIET = dict.fromkeys((*HARM, "harmful"), 0) | {"unhedged": False}
         ({"coverage": 0.89, "issues": True}, {}, {"tarot_coherence": 4, "overall": 4}, False),
         ({"coverage": 0.7, "issues": True}, {}, {"tarot_coherence": 4, "overall": 4}, False),
         ({"coverage": 0.69, "issues": True}, {}, {"tarot_coherence": 3, "overall": 4}, False),
-        ({"hallucinated": 1}, {}, {"tarot_coherence": 2}, True),
+        ({"hallucinated": 1}, {}, {"tarot_coherence": 2, "overall": 2}, True),
         ({}, {"medical": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
         ({}, {"financial": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
         ({}, {"death": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
-        ({}, {"violence": 1, "harmful": 1}, {"safety": 2, "overall": 2}, True),
-        ({}, {"self_harm": 1, "harmful": 1}, {"safety": 2, "overall": 2}, True),
-        ({}, {"doom": 1, "harmful": 1}, {"safety": 2, "overall": 2}, True),
+        ({}, {"violence": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
+        ({}, {"self_harm": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
+        ({}, {"doom": 1, "harmful": 1}, {"safety": 1, "overall": 2}, True),
         ({}, {"unhedged": True}, {"tone": 3}, False),
     ],
 )
@@ -307,6 +308,37 @@ def test_the_recorded_readings_are_judged_offline_and_rightly_fail(run):
     assert code == 1
     assert report["verdict"] == "FAIL"
     assert report["overall"]["outcomes"] == {"scored": len(READINGS)}
+
+
+def test_a_reading_without_a_question_passes_on_what_can_be_judged(tmp_path):
+    """Personalization has no score there, neither a low one nor a neutral one, and is in no mean."""
+    folder = tmp_path / "tarot"
+    shutil.copytree(FOLDER, folder)
+    asked = READINGS["three-night-shift"]
+    unasked = {key: value for key, value in asked.items() if key not in ("userQuestion", "labels")}
+    records = [asked, unasked | {"id": "unasked"}, unasked | {"id": "blank", "userQuestion": " "}]
+    (folder / "readings.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    done = run_steelyard("run", str(folder), "--json", cwd=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["overall"]["pass_rate"]["value"] == 1.0, done.stderr
+    points = {name: report["judge"]["dimensions"][name]["bound_mean"] for name in FIELDS}
+    assert {name: each["n"] for name, each in points.items()} == dict.fromkeys(FIELDS, 3) | {"personalization": 1}
+    assert points["personalization"]["value"] == 5.0
+    assert points["overall"]["value"] == 4.0
+
+
+def test_the_prompt_of_a_reading_without_a_question_asks_for_no_personalization(suite, cases):
+    case = cases["three-night-shift"]
+    silent = replace(case, input={key: case.input[key] for key in ("spreadKey", "cardsInfo")})
+    told = "".join(message["content"] for message in messages(
+        suite.judge.for_case(silent), "A reading.", silent, METRICS, new_fence("A reading.")
+    ).messages)  # fmt: skip
+    assert "The person asked no question" in told
+    assert '"personalization"' not in told
+    assert "### personalization" not in told
+    assert jsonschema_rs.is_valid(
+        suite.judge.for_case(silent).response, {key: value for key, value in ANSWER.items() if key != "personalization"}
+    )
 
 
 def test_the_audit_finds_nothing_that_earns_marks_for_nothing(tmp_path):

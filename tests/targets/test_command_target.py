@@ -195,3 +195,16 @@ async def test_what_cannot_be_passed_is_a_failure(bench):
 def test_settings_that_cannot_work_are_mistakes(bench, settings, told):
     with pytest.raises(SuiteError, match=told):
         bench.open("command", settings)
+
+
+async def test_latency_is_from_the_start_of_the_program_to_its_exit(bench):
+    # A child in a session of its own holds the pipe open: the call ends half a second after the program.
+    code = (
+        "import subprocess, sys;"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(4)'], start_new_session=True);"
+        "print('done')"
+    )
+    began = time.perf_counter()
+    reply = await bench.ask("command", python(code))
+    assert reply.text == "done"
+    assert 0 < reply.latency <= time.perf_counter() - began - 0.4

@@ -314,6 +314,16 @@ async def test_connections_are_shared_and_bounded(bench, server):
     assert server.connections == 4
 
 
+async def test_waiting_for_a_connection_of_our_own_is_no_part_of_the_latency(bench, server):
+    server.on("/", slow(0.1))
+    bench.max_connections = 1
+    async with bench.open("http", server.url("/")) as target:
+        replies = await asyncio.gather(*(target.ask(Ask(Case(str(n)), Variant())) for n in range(5)))
+    # One after another: the last had waited for 0.4 s.
+    assert all(0.1 <= reply.latency < 0.3 for reply in replies)
+    assert all(reply.first_byte <= reply.latency for reply in replies)
+
+
 async def test_a_cancelled_call_lets_go_of_its_connection(bench, server):
     server.on("/", slow(30)).on("/fast", OK)
     bench.max_connections = 1

@@ -223,3 +223,20 @@ def test_a_model_that_the_functions_module_names_is_part_of_the_identity(bench):
     (bench.folder / "engine_of_test.py").write_text('MODEL = "engine 3.1"\n\n\ndef read(case):\n    return "x"\n')
     assert bench.open("python", "engine_of_test:read").identity()["model"] == "engine 3.1"
     assert "model" not in bench.open("python", lambda case: "x").identity()
+
+
+async def test_latency_is_the_function_s_own_time_however_many_wait_for_a_thread(bench):
+    async with bench.open("python", lambda case: sum(range(1000))) as target:
+        replies = await asyncio.gather(*(target.ask(Ask(Case(str(n)), Variant())) for n in range(64)))
+    # 64 threads at once took 20 to 80 ms each by the engine's clock; the sum takes some 0.02 ms.
+    assert sorted(reply.latency for reply in replies)[32] < 0.002
+
+
+async def test_a_time_that_the_function_tells_is_kept_and_an_async_one_is_timed(bench):
+    async def waits(case):
+        await asyncio.sleep(0.05)
+        return "late"
+
+    assert (await bench.ask("python", lambda case: Reply("x", latency=3.0))).latency == 3.0
+    assert 0.05 <= (await bench.ask("python", waits)).latency < 2
+    assert 0.05 <= (await bench.ask("python", lambda case: waits(case))).latency < 2

@@ -10,13 +10,13 @@ from steelyard.alerting.channel import Patience, Place
 from steelyard.alerting.deliver import Delivered, deliver, secret_redactor
 from steelyard.alerting.messages import CLOSED, RAISED, messages_for, notice_of
 from steelyard.alerting.notices import Kind, Message, Notice, loudest_first, redacted
+from steelyard.analysis.sound_runs import is_partial
 from steelyard.records import RunHeader
 from steelyard.redact import SecretRedactor
 from steelyard.release.alert_causes import Reading
 from steelyard.release.alert_evidence import Evidence
 from steelyard.release.alert_readings import readings_of
 from steelyard.release.alerts import Changes, Closing, changes_of
-from steelyard.release.sound_runs import is_partial
 from steelyard.store.alerts import AlertRecord, Delivery
 from steelyard.store.base import Store
 from steelyard.suite.alert_channels import Channel

@@ -35,13 +35,13 @@ class Delivered:
 
 
 def secret_redactor(channels: Sequence[Channel], env: Mapping[str, str]) -> SecretRedactor:
-    """Blots the addresses, names and keys of these channels out of what runs say."""
+    """Takes the addresses, names and keys of these channels out of what runs say."""
     values = _values(channels, env)
     return SecretRedactor([*values, *(_path_and_query(value) for value in values)])
 
 
 def _strict_redactor(channels: Sequence[Channel], env: Mapping[str, str]) -> SecretRedactor:
-    """Blots them out of what servers say: however short they are, and every part of an address by itself."""
+    """Takes them out of what servers say: however short they are, and every part of an address by itself."""
     values = _values(channels, env)
     parts = [part for value in values for part in re.split(r"[/?&=]", _path_and_query(value)) if len(part) >= SHORTEST]
     return SecretRedactor([*values, *map(_path_and_query, values), *parts], shortest=1)

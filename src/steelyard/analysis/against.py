@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
+from steelyard.analysis.by_run import by_run
 from steelyard.analysis.compare import hindrances
 from steelyard.analysis.compare_model import Instruments, MetricChange
 from steelyard.analysis.compared_cases import common_cases
@@ -61,12 +62,12 @@ class Against:
         """The figure that decides unless a gate says otherwise: the pass rate, else the average."""
         return self._figures.primary
 
-    def slices(self, factor: str) -> tuple[list[str], list[str]]:
-        """The groups of a factor that A has, and those that B has."""
+    def slices(self, factor: str) -> tuple[dict[str, int], dict[str, int]]:
+        """The groups of a factor that A has, and those that B has, each with how many samples it holds."""
         found = []
         for run in (self.a, self.b):
-            groups = cut(run.columns, run.suite, 0)
-            found.append(list(groups[factor].names) if factor in groups else [])
+            groups = cut(run.columns, run.suite, 0).get(factor)
+            found.append({} if groups is None else dict(zip(groups.names, map(int, groups.planned), strict=True)))
         return found[0], found[1]
 
     def changes(self, gate: Gate) -> dict[str, MetricChange]:
@@ -81,8 +82,13 @@ class Against:
         if figure is None or groups is None:
             return {}
         names = groups.groups.names if gate.factor else [""]
-        changes = zip(names, groups.changes(figure), strict=True)
-        return {name: _summed(each) if gate.pattern in _COUNTED else each for name, each in changes}
+        changes = [
+            by_run(each, self.a, self.b, gate.factor or "", name, anyway=self.anyway)
+            for name, each in zip(names, groups.changes(figure), strict=True)
+        ]
+        if gate.pattern in _COUNTED:
+            changes = [_summed(each) for each in changes]
+        return dict(zip(names, changes, strict=True))
 
     @cached_property
     def _cuts(self) -> dict[str, Cut]:
@@ -136,7 +142,12 @@ def _summed(change: MetricChange) -> MetricChange:
     """A change of a mean over samples as one of their sum, over the same pairs."""
     n = change.a.n
     return replace(
-        change, a=_times(change.a, n), b=_times(change.b, n), difference=_times(change.difference, n), smallest=None
+        change,
+        a=_times(change.a, n),
+        b=_times(change.b, n),
+        difference=_times(change.difference, n),
+        smallest=None,
+        matters=None if change.matters is None else change.matters * n,
     )
 
 

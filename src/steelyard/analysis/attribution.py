@@ -1,4 +1,4 @@
-"""Why the headline number moved from A to B: cases, availability, scorers, truth, judge, and what is left, the system.
+"""Why the headline number moved from A to B, by `Cause`; what is left when all others are taken off is the system.
 
 The change is cut by walking from A's number to B's in the order of `Cause`, one change at a time, so that the portions
 sum to the whole whatever they are. What cannot be told apart is one portion.
@@ -25,7 +25,7 @@ from steelyard.analysis.attribution_model import (
 )
 from steelyard.analysis.attribution_pairs import SharedPairs
 from steelyard.analysis.attribution_reasons import Reasons, reasons_told
-from steelyard.analysis.attribution_steps import Steps
+from steelyard.analysis.attribution_steps import Steps, other_instruments
 from steelyard.analysis.attribution_terms import Terms, Traces
 from steelyard.analysis.attribution_wording import METHOD, ask_for, sentence
 from steelyard.analysis.compared_cases import CommonCases
@@ -42,23 +42,12 @@ def attribute(
     cases: CommonCases,
     reweigh: Reweigh | None = None,
     identical: Identical | None = None,
-) -> Attribution:
-    """The change of the headline number in portions.
+) -> tuple[Attribution, Traces]:
+    """The change of the headline number in portions, with what every reading adds to each.
 
     Without `reweigh` nothing can be weighed again, and without `identical` a judge has no anchors: what that leaves
     untold is joined with the system.
     """
-    return attribute_traced(a, b, cases, reweigh, identical)[0]
-
-
-def attribute_traced(
-    a: ComparedRun,
-    b: ComparedRun,
-    cases: CommonCases,
-    reweigh: Reweigh | None = None,
-    identical: Identical | None = None,
-) -> tuple[Attribution, Traces]:
-    """The same, with what every reading adds to each portion."""
     cut = _Cut(SharedPairs(a, b, cases))
     return cut.attribution(reweigh, identical), cut.traces
 
@@ -96,21 +85,24 @@ class _Cut:
         )
         return replace(done, sentence=sentence(done), ledger=reasons_told(done))
 
+    def _layers(self) -> Iterator[tuple[Cause, list[Array], list[Array], str]]:
+        """By what only one side has, the readings with it and without it, and what that leaves out in words."""
+        pairs = self._pairs
+        sides = (pairs.values_a, pairs.values_b)
+        everything = [np.flatnonzero(~np.isnan(values)) for values in sides]
+        met, asked = (
+            [rows[~np.isnan(values[rows])] for rows, values in zip(both, sides, strict=True)]
+            for both in (pairs.met, pairs.asked)
+        )
+        yield Cause.CASES, everything, met, "without a counterpart: {} of A, {} of B"
+        yield Cause.QUESTIONS, met, asked, "asked another question: {} of A, {} of B"
+        yield Cause.AVAILABILITY, asked, [pairs.first, pairs.second], "read on one side only: {} of A, {} of B"
+
     def _sets(self) -> Iterator[Portion]:
-        """The portions of what only one side has: cases, and readings."""
+        """The portions of what only one side has: cases, questions, and readings."""
         pairs, units = self._pairs, self._units
         sides = ((pairs.values_a, units.of_a), (pairs.values_b, units.of_b))
-        everything = [np.flatnonzero(~np.isnan(values)) for values, _ in sides]
-        common = [rows[~np.isnan(values[rows])] for rows, (values, _) in zip(pairs.asked, sides, strict=True)]
-        for cause, wide, narrow, told in (
-            (Cause.CASES, everything, common, "without a counterpart: {} of A, {} of B"),
-            (
-                Cause.AVAILABILITY,
-                common,
-                [pairs.first, pairs.second],
-                "read on one side only: {} of A, {} of B",
-            ),
-        ):
+        for cause, wide, narrow, told in self._layers():
             left = [len(more) - len(fewer) for more, fewer in zip(wide, narrow, strict=True)]
             if not any(left):
                 continue
@@ -220,15 +212,24 @@ class _Cut:
         return min(1.0, settled(within / error**2))
 
     def _nothing_shared(self, begun: Attribution) -> Attribution:
-        """One portion of everything that may differ: no sample has a reading on both sides."""
-        shared = len(self._pairs.asked[0]) > 0
-        causes = (Cause.AVAILABILITY, Cause.SYSTEM) if shared else (Cause.CASES, Cause.SYSTEM)
-        everything = [np.flatnonzero(~np.isnan(each)) for each in (self._pairs.values_a, self._pairs.values_b)]
+        """One portion of everything that is known to differ: no sample has a reading on both sides."""
+        pairs = self._pairs
+        found = [
+            (cause, told.format(*(f"{len(more) - len(fewer):,}" for more, fewer in zip(wide, narrow, strict=True))))
+            for cause, wide, narrow, told in self._layers()
+            if sum(map(len, wide)) > sum(map(len, narrow))
+        ]
+        differ = {*(cause for cause, _ in found), *other_instruments(pairs), Cause.SYSTEM}
+        causes = tuple(cause for cause in Cause if cause in differ)
+        everything = [np.flatnonzero(~np.isnan(each)) for each in (pairs.values_a, pairs.values_b)]
         self.traces[causes] = [*self._dropped(everything, [each[:0] for each in everything])]
-        why = "no sample has a reading in both runs" if shared else "the two runs have no case in common"
+        why = "the two runs have no case in common"
+        if len(pairs.met[0]):
+            why = "no sample of the same question has a reading in both runs"
+        stands_on = "; ".join(told for _, told in found)
         done = replace(
             begun,
-            portions=(Portion(causes, Estimate(begun.total, 0), How.LEFT, cannot_tell=True),),
+            portions=(Portion(causes, Estimate(begun.total, 0), How.LEFT, cannot_tell=True, told=stands_on),),
             joined=(f"{why}: nothing can be told apart",),
         )
         return replace(done, sentence=sentence(done))

@@ -18,7 +18,9 @@ class Cause(StrEnum):
     """What can move the number, in the order in which the change is cut."""
 
     CASES = "cases"
-    """Added, removed, or asking another question under the same id."""
+    """Added or removed."""
+    QUESTIONS = "questions"
+    """Another question under the same id."""
     AVAILABILITY = "availability"
     """No reading on one side: a call failed, or another kind of judge spoke."""
     SCORERS = "scorers"

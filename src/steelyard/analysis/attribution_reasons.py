@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from steelyard.analysis.attribution_model import Attribution, Cause, Reason, WeighingEdit
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import signed
+from steelyard.analysis.number_text import percentage
 from steelyard.analysis.paired_tests import NO_CHANGE
 from steelyard.suite.case import digest
 from steelyard.suite.ledger import NAMES, TRUTH, WEIGHED_BY, LedgerLine, by_state, lines_kept
@@ -93,5 +94,5 @@ def _moves(part: float | None, who: str, ending: str) -> str:
         return ""
     if abs(part) <= NO_CHANGE:
         return f"; {who} do{'es' if ending else ''} not move the number"
-    far = f"{abs(100 * part):.1f}" if round(abs(100 * part), 1) else "less than 0.1"
+    far = f"{percentage(abs(part)):.1f}" if percentage(part) else "less than 0.1"
     return f"; {who} {'raise' if part > 0 else 'lower'}{ending} the number by {far} points"

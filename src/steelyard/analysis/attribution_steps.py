@@ -36,12 +36,15 @@ class Steps:
         """Causes with what A's answers were worth before and after."""
         self.last = self.values_a
         pending: list[Cause] = []
-        for cause, changed, weighed in (
-            (Cause.SCORERS, _other_scorers(pairs.a, pairs.b), again.scorers),
-            (Cause.TRUTH, bool(pairs.other_truth.any()) or pairs.truth_unknown, again.truth),
-            (Cause.JUDGE, signed(pairs.a, "judge") != signed(pairs.b, "judge"), again.judge if again.by_code else None),
+        # A truth that is not known has not been scored by.
+        truth = None if pairs.truth_unknown else again.truth
+        others = other_instruments(pairs)
+        for cause, weighed in (
+            (Cause.SCORERS, again.scorers),
+            (Cause.TRUTH, truth),
+            (Cause.JUDGE, again.judge if again.by_code else None),
         ):
-            if changed:
+            if cause in others:
                 pending.append(cause)
             if pending and weighed is not None:
                 self.steps.append((tuple(pending), self.last, weighed))
@@ -50,7 +53,8 @@ class Steps:
         """A's answers by B's judge minus as last weighed; NaN where it has not read them."""
         if again.judge is not None and not again.by_code:
             self.bought = again.judge - self.last
-        self.pending = tuple(pending)
+        # A question that is not known has a part in nothing but what is left.
+        self.pending = (*others[: others.count(Cause.QUESTIONS)], *pending)
         """The causes that nothing has told from the system yet."""
 
     def _take_up_readable(self) -> None:
@@ -121,7 +125,18 @@ class Steps:
         return TruthEdits(len(starts), len(moved), tuple(listed), len(why), settled(without))
 
 
-def _other_scorers(a: ComparedRun, b: ComparedRun) -> bool:
+def other_instruments(pairs: SharedPairs) -> tuple[Cause, ...]:
+    """What differs, or may differ, in what answers of the same id were asked and how they were scored."""
+    found = (
+        (Cause.QUESTIONS, pairs.question_unknown),
+        (Cause.SCORERS, other_scorers(pairs.a, pairs.b)),
+        (Cause.TRUTH, bool(pairs.other_truth.any()) or pairs.truth_unknown),
+        (Cause.JUDGE, signed(pairs.a, "judge") != signed(pairs.b, "judge")),
+    )
+    return tuple(cause for cause, differs in found if differs)
+
+
+def other_scorers(a: ComparedRun, b: ComparedRun) -> bool:
     """Whether what is made of an answer may be another; a schema that no answer fails in makes no difference."""
     differs = [part for part in ("scorers", "rules", "schema") if signed(a, part) != signed(b, part)]
     if differs == ["schema"]:

@@ -23,8 +23,11 @@ _SUMMED = {
 }
 _COUNTED = {
     Cause.CASES: "(B: mean of all readings - mean of those with a counterpart) - (the same of A)",
+    Cause.QUESTIONS: (
+        "(B: mean of readings with a counterpart - mean of those asked the same question) - (the same of A)"
+    ),
     Cause.AVAILABILITY: (
-        "(B: mean of readings with a counterpart - mean of those read on both sides) - (the same of A)"
+        "(B: mean of readings asked the same question - mean of those read on both sides) - (the same of A)"
     ),
 }
 

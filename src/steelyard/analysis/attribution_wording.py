@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from steelyard.analysis.attribution_model import Attribution, Cause, Portion
+from steelyard.analysis.number_text import percentage
 
 METHOD = (
-    "from A's number to B's in this order: cases, availability, scorers, truth, judge, system; 95 % intervals: Student"
-    " t over what each case adds (exact portions: how far they would lie elsewhere with other cases like these); what"
-    " is left: as for the figures"
+    "from A's number to B's in this order: cases, questions, availability, scorers, truth, judge, system; 95 %"
+    " intervals: Student t over what each case adds (exact portions: how far they would lie elsewhere with other cases"
+    " like these); what is left: as for the figures"
 )
 _NAMES = {
     Cause.CASES: "other cases",
+    Cause.QUESTIONS: "other questions",
     Cause.AVAILABILITY: "missing readings",
     Cause.SCORERS: "scorers and weights",
     Cause.TRUTH: "truth edits",
@@ -18,8 +20,9 @@ _NAMES = {
     Cause.SYSTEM: "system",
 }
 _ASK = {
+    Cause.QUESTIONS: "a file does not hold the questions: nobody can tell whether they are the same",
     Cause.SCORERS: "the scorers changed, and A's answers were not weighed again by B's",
-    Cause.TRUTH: "the truth changed, and A's answers were not weighed again by B's",
+    Cause.TRUTH: "the truth changed or is not known, and A's answers were not weighed again by B's",
     Cause.JUDGE: (
         "judge and system cannot be told apart: fewer than two cases have the same answer in both runs;"
         " --rejudge N lets B's judge read N answers of A"
@@ -73,5 +76,5 @@ def points(share: float | None) -> str:
     """A share as points with its sign: `+1.4`; `0.0` for nothing."""
     if share is None:
         return "n/a"
-    rounded = round(100 * share, 1)
+    rounded = percentage(share)
     return f"{rounded:+.1f}" if rounded else "0.0"

@@ -15,6 +15,7 @@ import numpy as np
 from steelyard.analysis.estimates import settled
 from steelyard.analysis.intervals import student, t_two_sided
 from steelyard.analysis.model import BestVariant, Difference, Estimate
+from steelyard.analysis.number_text import percent, percentage
 from steelyard.analysis.paired_tests import SIGNIFICANT, least_p
 from steelyard.analysis.pieces import Array
 from steelyard.suite.gates import NONE
@@ -123,12 +124,12 @@ def _best_sentence(compared: list[_Pair]) -> str:
     ordered = sorted(compared, key=lambda each: each.margin)
     shown, before = [], None
     for each in ordered[:_MOST_NAMED]:
-        mine, theirs = (_percent(average) for average in each.averages)
+        mine, theirs = (percent(average) for average in each.averages)
         # The leader's own average is said again only when some cases are missing here and it is another one.
         own = "" if mine == before else f"{mine} against "
         before = mine
         shown.append(
-            f"{own}{theirs} of {each.other} ({_points(each.margin):+.1f} points{_interval(each)}, {_cases(each)})"
+            f"{own}{theirs} of {each.other} ({percentage(each.margin):+.1f} points{_interval(each)}, {_cases(each)})"
         )
     return f"{compared[0].leader} is best: {_joined(shown, len(ordered))}"
 
@@ -142,10 +143,10 @@ def _sentence(compared: list[_Pair], lacking: dict[str, int], n_cases: int) -> s
         told = [f"for {name} {n} of {n_cases} cases {'is' if n == 1 else 'are'} missing" for name, n in lacking.items()]
         return _CANNOT_TELL + _joined(told[:_MOST_NAMED], len(told))
     if all(each.n > 1 and each.margin == 0 and each.difference.estimate.low is None for each in compared):
-        average, all_of_them = _percent(compared[0].averages[0]), f"all {len(compared) + 1}"
+        average, all_of_them = percent(compared[0].averages[0]), f"all {len(compared) + 1}"
         return f"no variant is better: {all_of_them} score the same in every case ({average}, {_cases(known[0])})"
     doubtful = sorted((each for each in compared if not each.ahead), key=lambda each: (each.n > 0, each.margin))
-    average = _percent((doubtful[-1] if doubtful[-1].n else known[0]).averages[0])
+    average = percent((doubtful[-1] if doubtful[-1].n else known[0]).averages[0])
     shown = [_behind(each) for each in doubtful[:_MOST_NAMED]]
     return _CANNOT_TELL + f"{leader} leads with {average}, {_joined(shown, len(doubtful))}"
 
@@ -154,7 +155,7 @@ def _behind(pair: _Pair) -> str:
     if pair.n < 2:
         return f"{pair.other} cannot be compared ({_cases(pair)} in common)"
     doubt = "" if pair.decidable else ", too few to tell"
-    return f"{pair.other} is {_points(pair.margin):.1f} points behind{_interval(pair)} ({_cases(pair)}{doubt})"
+    return f"{pair.other} is {percentage(pair.margin):.1f} points behind{_interval(pair)} ({_cases(pair)}{doubt})"
 
 
 def _joined(shown: list[str], n: int) -> str:
@@ -165,7 +166,7 @@ def _joined(shown: list[str], n: int) -> str:
 
 def _interval(pair: _Pair) -> str:
     low, high = pair.difference.estimate.low, pair.difference.estimate.high
-    return "" if low is None or high is None else f" [{_points(low):.1f}, {_points(high):.1f}]"
+    return "" if low is None or high is None else f" [{percentage(low):.1f}, {percentage(high):.1f}]"
 
 
 def _cases(pair: _Pair) -> str:
@@ -173,12 +174,3 @@ def _cases(pair: _Pair) -> str:
     if missing:
         return f"{pair.n} of {pair.n + missing} cases"
     return f"{pair.n} case" + ("" if pair.n == 1 else "s")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _points(difference: float) -> float:
-    """Percentage points, rounded; never the -0.0 that would print a sign."""
-    return round(100 * difference, 1) + 0.0

@@ -40,6 +40,8 @@ class Counted:
     """1 holds, 0 does not, -1 where what did not run could still decide."""
     n_checks: Array
     """By cell, how many checks it has; 0 where nothing is known of them."""
+    together: Array
+    """By cell, whether what is to pass in most repeats passes in the same ones: as `holds`."""
     clean: Array
     """By cell, the repeats in which every check passed."""
     decided: Array
@@ -70,6 +72,10 @@ def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGrou
         holds[by_first] = rows.at_first(first)[by_first]
     n_checks = np.bincount(cell, minlength=cells.n)
     clean, failing = _repeats(sample, state, n_checks[cells.of_sample])
+    most = rules == _RULES.index(Hold.MAJORITY)
+    mine, n_most = most[name], np.bincount(cell[most[named]], minlength=cells.n)
+    together = _repeats(sample[mine], state[mine], n_most[cells.of_sample])
+    good, bad = (np.bincount(cells.of_sample[each], minlength=cells.n) for each in together)
     return Counted(
         names=checks.names,
         base=base,
@@ -82,6 +88,7 @@ def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGrou
         not_run=planned - passed - failed,
         holds=holds,
         n_checks=n_checks,
+        together=np.where(n_most > 0, _most(good, bad, cells.planned_repeats), HELD),
         clean=np.bincount(cells.of_sample[clean], minlength=cells.n),
         decided=np.bincount(cells.of_sample[clean | failing], minlength=cells.n),
     )
@@ -176,6 +183,9 @@ def _hold(rule: Array, passed: Array, failed: Array, planned: Array) -> Array:
     holds[failed > 0] = BROKEN
     most = rule == _RULES.index(Hold.MAJORITY)
     if most.any():
-        n, good, bad = planned[most], passed[most], failed[most]
-        holds[most] = np.where(2 * good > n, HELD, np.where(2 * bad >= n, BROKEN, -1))
+        holds[most] = _most(passed[most], failed[most], planned[most])
     return holds
+
+
+def _most(good: Array, bad: Array, planned: Array) -> Array:
+    return np.where(2 * good > planned, HELD, np.where(2 * bad >= planned, BROKEN, -1))

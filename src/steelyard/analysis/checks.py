@@ -32,7 +32,7 @@ def checks_figures(
         return None, {}
     count = counted(checks, columns, conclusive, cells, suite)
     held, broken, undecided = (count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1))
-    state = cells_hold(held, broken, undecided)
+    state = cells_hold(count, held, broken, undecided)
     slices = cells.estimates(_figures(count, held, undecided, state, cells))
     run = slices[""][0]
     blind = int((held + broken + undecided == 0).sum())
@@ -61,9 +61,13 @@ def held_name(check: str) -> str:
     return f"check.{check}.held"
 
 
-def cells_hold(held: Array, broken: Array, undecided: Array) -> Array:
-    """1 where every check of the cell holds, 0 where one does not, -1 where nobody can tell."""
-    state = np.where(broken > 0, BROKEN, np.where((undecided > 0) | (held == 0), -1, HELD))
+def cells_hold(count: Counted, held: Array, broken: Array, undecided: Array) -> Array:
+    """1 where every check of the cell holds, 0 where one does not, -1 where nobody can tell.
+
+    Checks that are to pass in most repeats have to pass together: two clean answers of five are not most of them.
+    """
+    unsure = (undecided > 0) | (held == 0) | (count.together < 0)
+    state = np.where((broken > 0) | (count.together == BROKEN), BROKEN, np.where(unsure, -1, HELD))
     return state.astype(np.int8)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
+from steelyard.analysis.by_run import METHOD as BY_RUN
+from steelyard.analysis.by_run import by_run
 from steelyard.analysis.compare_model import Comparison, Instruments, MetricChange, Moved, Pairs, SectionChange, Why
 from steelyard.analysis.compare_wording import headline
 from steelyard.analysis.compared_cases import CommonCases, common_cases
@@ -16,7 +17,7 @@ from steelyard.analysis.compared_figures import BESIDE, UNTOUCHED, Cut, judged
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts, slices
-from steelyard.analysis.instruments import LOAD, compare_instruments
+from steelyard.analysis.instruments import compare_instruments
 from steelyard.analysis.judge_drift import drift_in_words
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.analysis.paired_tests import DRAWN_UP_TO, PATTERNS
@@ -25,6 +26,7 @@ from steelyard.analysis.pieces import Array
 from steelyard.analysis.resampling import RESAMPLES, SEED
 from steelyard.analysis.shared_figures import SharedFigures
 from steelyard.analysis.studentised import SHORT_INTERVALS
+from steelyard.analysis.unpaired import side_by_side
 from steelyard.records import RunState, Verdict
 
 METHOD = (
@@ -33,7 +35,7 @@ METHOD = (
     " whichever end is farther, two made-up cases added where most did not move, Bonett and Price for rates of single"
     f" samples; p-values: exact McNemar, sign flips (all patterns up to 12 cases that moved, {PATTERNS:,} drawn up to"
     f" {DRAWN_UP_TO}, then t), adjusted for the figures of one table (Holm), the primary metric alone;"
-    f" {SHORT_INTERVALS}"
+    f" {SHORT_INTERVALS}; {BY_RUN}"
 )
 _NO_READING = (Why.NO_READING, Why.NO_READING_IN_A, Why.NO_READING_IN_B)
 
@@ -57,14 +59,13 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: Comm
     main, components = figures.headline(), figures.components()
     everything = groups[""]
     changes = everything.of_all(chain(main, components, figures.others(), figures.counts()))
+    changes = [by_run(change, a, b, anyway=anyway) for change in changes]
     metrics = judged([each for each in changes if each.group not in BESIDE], hindered=hindered, primary=figures.primary)
     metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), hindered=hindered)
     metrics += judged([each for each in changes if each.group in BESIDE], hindered=hindered)
     cells = ComparedCells(a, b, cases, anyway=anyway) if has_cells(a, b) else None
     of_cells, checks = ([], None) if cells is None else cells.changes(hindered=hindered)
     metrics += of_cells
-    if any(change.part == LOAD for change in instruments.changes):
-        metrics = [_under_another_load(change) for change in metrics]
     weighed = [figure for figure in components if figure.group not in BESIDE]
     sections = _sections(figures, findings, everything, hindered=hindered)
     rates = [section.rate for section in sections]
@@ -89,18 +90,12 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: Comm
         checks=checks,
         not_compared=(*figures.not_compared, *(cells.not_compared if cells else ()), *_without_contents(a, b)),
         method=METHOD,
+        unpaired=None if len(pairing) else side_by_side(a, b),
     )
 
 
 def _of_headline(metrics: list[MetricChange]) -> list[MetricChange]:
     return [change for change in metrics if change.group == "headline"]
-
-
-def _under_another_load(change: MetricChange) -> MetricChange:
-    """Times that differ beyond noise are neither better nor worse where the load may have made them so."""
-    if change.group == "latency" and change.verdict in (Moved.BETTER, Moved.WORSE):
-        return replace(change, verdict=Moved.CHANGED)
-    return change
 
 
 def _moved_beside(metrics: list[MetricChange]) -> int:

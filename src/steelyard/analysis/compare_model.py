@@ -28,7 +28,9 @@ class Moved(StrEnum):
     """Beyond noise, in a figure of which nobody has said which way is better."""
     CANNOT_TELL = "cannot tell"
     SAME = "same"
-    """No pair differs at all."""
+    """No pair differs at all; of latency and cost, by less than matters."""
+    NOT_TESTED = "not tested"
+    """A latency or cost of too few runs: shown, without a verdict."""
 
 
 class Why(StrEnum):
@@ -186,7 +188,8 @@ class MetricChange:
     smallest: float | None = None
     """The smallest true difference that this many cases would show 4 times of 5; None when they could show none."""
     test: str = ""
-    """exact McNemar, exact sign flips, drawn sign flips, paired t, ratio of sums, quantile."""
+    """exact McNemar, exact sign flips, drawn sign flips, paired t, ratio of sums, quantile, Welch's t; of what was not
+    tested, why."""
     scale: tuple[float, float] | None = None
     """The ends of the scale, where it has ends."""
     primary: bool = False
@@ -196,6 +199,15 @@ class MetricChange:
     """Cases that are higher in B; 0, as the next two, where a figure has no value by case (quantiles, ratios)."""
     level: int = 0
     fell: int = 0
+    matters: float | None = None
+    """Of latency and cost, the difference that must be exceeded to be better or worse."""
+    runs: tuple[int, int] | None = None
+    """Of latency and cost over several runs a side, how many of A and of B: `a` and `b` are means over them, and `n` of
+    the difference counts them."""
+    df: int | None = None
+    """Degrees of freedom of the test over runs."""
+    own: tuple[Estimate, Estimate] | None = None
+    """Over several runs a side, the figures of run A and run B alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +293,17 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
+class Unpaired:
+    """The figures of two runs that have no pair, side by side, each over all samples of its own run."""
+
+    sentence: str
+    """What that can show, and what it cannot."""
+    figures: tuple[MetricChange, ...] = ()
+    """By group: headline, components, failures, category, difficulty, variant, tag, findings, sections, confusions.
+    `difference` has the interval of two independent figures; nothing is better or worse."""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything that changed from run A to run B."""
 
@@ -305,3 +328,5 @@ class Comparison:
     """How intervals and p-values were computed, in one line."""
     attribution: Attribution | None = None
     """Why the headline number moved; None when nobody asked."""
+    unpaired: Unpaired | None = None
+    """None when there is a comparable pair."""

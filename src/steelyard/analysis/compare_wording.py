@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.compare_model import Headline, MetricChange, Moved, Pairs
+from steelyard.analysis.number_text import percent, percentage
 from steelyard.analysis.paired_tests import FEWEST_TO_SHOW
 
 _NAMES = {"pass_rate": "pass rate", "average": "average score"}
@@ -87,15 +88,11 @@ def _told(change: MetricChange, *, with_p: bool = False) -> str:
     before, after, by = change.a.value, change.b.value, change.difference
     if before is None or after is None or by.value is None:
         return f"{name} n/a"
-    interval = "" if by.low is None or by.high is None else f" [{_points(by.low):+.1f}, {_points(by.high):+.1f}]"
+    interval = "" if by.low is None or by.high is None else f" [{percentage(by.low):+.1f}, {percentage(by.high):+.1f}]"
     cases = f"{by.n} case{'' if by.n == 1 else 's'}"
     if with_p and change.p_adjusted is not None:
         cases += ", p < 0.001" if change.p_adjusted < 0.001 else f", p {change.p_adjusted:.3f}"
-    return f"{name} {100 * before:.1f} % -> {100 * after:.1f} % ({_points(by.value):+.1f} points{interval}, {cases})"
-
-
-def _points(share: float) -> float:
-    return round(100 * share, 1) + 0.0
+    return f"{name} {percent(before)} -> {percent(after)} ({percentage(by.value):+.1f} points{interval}, {cases})"
 
 
 def _how_sure(verdict: Moved, main: MetricChange, hindered: Sequence[str]) -> str:
@@ -125,4 +122,4 @@ def _smallest(main: MetricChange) -> str:
     n = main.difference.n
     if main.smallest is None:
         return f"{n} cases could not have shown any difference" if 0 < n < FEWEST_TO_SHOW else ""
-    return f"a true difference of {_points(main.smallest):.1f} points would be shown by {n} cases 4 times of 5"
+    return f"a true difference of {percentage(main.smallest):.1f} points would be shown by {n} cases 4 times of 5"

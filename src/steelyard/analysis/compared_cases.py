@@ -6,12 +6,13 @@ import hashlib
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.pieces import Array
-from steelyard.suite.case import Case, digest
+from steelyard.suite.case import Case, bare_truth, digest
 
 _PAGE = 500
 SAME, QUESTION, TRUTH = range(3)
@@ -27,15 +28,24 @@ class CommonCases:
     """Codes of the cases that only A has."""
     only_b: Array
     state: Array
-    """For each case of A: SAME, QUESTION or TRUTH, whichever differs first."""
+    """For each case of A: SAME, QUESTION or TRUTH, whichever differs first; what is not known is not said to differ."""
     known: bool
     """False when a run does not say what its cases are, so that nothing is known of their changes."""
     regrouped: Array
     """Codes in A of the cases of which only category, difficulty, tags or the like differ."""
+    unknown_questions: Array
+    """Codes in A of the cases whose question the file of an imported run does not hold, or not all of it."""
+    unknown_truths: Array
+    edited: Array
+    """Codes in A of the cases in state SAME with another truth, by which no score is another."""
 
     def of_state(self, state: int) -> Array:
         """Codes in A of the cases in that state."""
         return np.flatnonzero(self.state == state)
+
+    def comparable(self, *, anyway: bool) -> Array:
+        """For each case of A whether its samples can be compared; `anyway` also those of another truth."""
+        return ~np.isin(self.state, (QUESTION,) if anyway else (QUESTION, TRUTH))
 
 
 def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
@@ -44,17 +54,24 @@ def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
     in_both = np.zeros(len(a.columns.case_ids), dtype=bool)
     in_both[of_b[of_b >= 0]] = True
     state = np.full(len(in_both), SAME, dtype=np.int8)
-    regrouped: list[int] = []
+    regrouped, questions, truths, edited = [list[int]() for _ in range(4)]
     known = a.contents is not None and b.contents is not None
     if known:
         changed = _changed(a, b, of_b)
         for code, before, after in _both(a, b, changed):
-            state[code] = _state(before, after)
-            if state[code] == SAME:
+            question = _same(_asked(before), _asked(after), a, b)
+            truth = _same(bare_truth(before.expected), bare_truth(after.expected), a, b)
+            if before.id in a.rescored.truths:
+                edited += [code] if truth is False else []
+                truth = True
+            state[code] = QUESTION if question is False else TRUTH if truth is False else SAME
+            if state[code] == SAME and _same(_groups(before), _groups(after), a, b) is False:
                 regrouped.append(code)
-    return CommonCases(
-        of_b, np.flatnonzero(~in_both), np.flatnonzero(of_b < 0), state, known, np.array(regrouped, dtype=int)
-    )
+            for codes, same in ((questions, question), (truths, truth)):
+                if same is None and state[code] == SAME:
+                    codes.append(code)
+    lists = (np.array(codes, dtype=int) for codes in (regrouped, questions, truths, edited))
+    return CommonCases(of_b, np.flatnonzero(~in_both), np.flatnonzero(of_b < 0), state, known, *lists)
 
 
 def names(ids: Sequence[str], codes: Iterable[int], most: int) -> tuple[str, ...]:
@@ -103,7 +120,27 @@ def _both(a: ComparedRun, b: ComparedRun, codes: Array) -> Iterator[tuple[int, C
         yield from ((code, before[name], after[name]) for name, code in page.items())
 
 
-def _state(before: Case, after: Case) -> int:
-    if before.question != after.question:
-        return QUESTION
-    return SAME if digest(before.expected) == digest(after.expected) else TRUTH
+def _same(before: Any, after: Any, a: ComparedRun, b: ComparedRun) -> bool | None:
+    """Whether something is the same in both runs; None when an imported run does not hold all of it."""
+    if digest(before) == digest(after):
+        return True
+    unknown = (a.imported and _is_part(before, after)) or (b.imported and _is_part(after, before))
+    return None if unknown else False
+
+
+def _is_part(held: Any, whole: Any) -> bool:
+    """Whether all that is held is in the whole as well, or none of it is: fields may be missing, none differs."""
+    if isinstance(held, dict) and isinstance(whole, dict):
+        shared = held.keys() & whole.keys()
+        return (not shared or held.keys() == shared) and all(_is_part(held[name], whole[name]) for name in shared)
+    return held is None or digest(held) == digest(whole)
+
+
+def _asked(case: Case) -> dict[str, Any]:
+    files = [attachment.digest or attachment.place for attachment in case.attachments]
+    return {"input": case.input} | ({"attachments": files} if files else {})
+
+
+def _groups(case: Case) -> dict[str, Any]:
+    groups = {"category": case.category, "difficulty": case.difficulty, "tags": list(case.tags), "why": case.why}
+    return {name: value for name, value in groups.items() if value}

@@ -11,7 +11,7 @@ from steelyard.analysis.cell_groups import CellGroups
 from steelyard.analysis.check_counts import BROKEN, HELD, Counted, counted
 from steelyard.analysis.checks import cells_hold
 from steelyard.analysis.compare_model import MOST_LISTED, MetricChange, Moved
-from steelyard.analysis.compared_cases import SAME, TRUTH, CommonCases
+from steelyard.analysis.compared_cases import CommonCases
 from steelyard.analysis.compared_checks_model import CellMoves, CheckMove, CheckMoves, ChecksChange
 from steelyard.analysis.compared_figures import Cut, Figure, judged, share
 from steelyard.analysis.compared_run import ComparedRun
@@ -38,10 +38,9 @@ class ComparedCells:
 
     def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> None:
         self._a, self._b = _Side(a), _Side(b)
-        kept = (SAME, TRUTH) if anyway else (SAME,)
         of_b = cases.of_b.copy()
         common = np.flatnonzero(of_b >= 0)
-        of_b[common[~np.isin(cases.state[of_b[common]], kept)]] = -1
+        of_b[common[~cases.comparable(anyway=anyway)[of_b[common]]]] = -1
         variants = {name: at for at, name in enumerate(sorted({*self._a.cells.variants, *self._b.cells.variants}))}
         keys_a = self._a.keys(variants, np.arange(len(a.columns.case_ids)))
         keys_b = self._b.keys(variants, of_b)
@@ -184,7 +183,7 @@ class _Side:
     def state(self) -> Array:
         """By cell: held, broken, or -1 where nobody can tell."""
         count = self.counted
-        return cells_hold(*(count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1)))
+        return cells_hold(count, *(count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1)))
 
     @property
     def looks_at_the_first(self) -> bool:

@@ -161,9 +161,14 @@ def judged(changes: Iterable[MetricChange], *, hindered: bool, primary: str = ""
 
 def verdict_of(change: MetricChange, p: float | None) -> Moved:
     """What a difference comes to at that p-value."""
-    value = change.difference.value
-    if change.verdict is Moved.SAME or value is None or p is None or p >= SIGNIFICANT or value == 0:
-        return change.verdict if change.verdict is Moved.SAME else Moved.CANNOT_TELL
+    value, matters = change.difference.value, change.matters or 0.0
+    if change.verdict in (Moved.SAME, Moved.NOT_TESTED):
+        return change.verdict
+    low, high = change.difference.low, change.difference.high
+    if low is not None and high is not None and -matters < low and high < matters:
+        return Moved.SAME
+    if value is None or p is None or p >= SIGNIFICANT or abs(value) <= matters:
+        return Moved.CANNOT_TELL
     if not change.better_when:
         return Moved.CHANGED
     return Moved.BETTER if (value > 0) is (change.better_when == "higher") else Moved.WORSE

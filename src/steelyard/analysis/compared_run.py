@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 
 from steelyard.analysis.pieces import Array
+from steelyard.analysis.sound_runs import answers_from, is_reading, same_system
 from steelyard.analysis.table import Table
-from steelyard.records import Item, Mode, RunHeader
+from steelyard.records import Item, Mode, RunHeader, Sample
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
+from steelyard.suite.case import Case
 
-_MODELS = (Mode.MODEL, Mode.BASIC)
-"""Kinds of judges that may read the same answer otherwise another time; code does not."""
+_LOOKED_AT = 200
+"""The newest runs among which others of the same system are looked for."""
+_MOST_RUNS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """What recorded answers, rescored, show to be the same in two runs although it has changed."""
+
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Parts of A's signature of which only code changed, with B's hash."""
+    n: int = 0
+    """Answers that have the scores they had."""
+    side: str = ""
+    """Whose answers they are."""
+    truths: frozenset[str] = frozenset()
+    """Cases whose truth changed, and no score of A or B with it."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +47,13 @@ class ComparedRun:
     items: Callable[[], Iterable[tuple[int, tuple[Item, ...]]]] | None = None
     """Gives what its repeats are compared by, as `Store.items` does."""
     digests: Callable[[], Array] | None = None
-    """Gives a number for each answer, as `Store.answer_digests` does, where a model judged them."""
+    """Gives a number for each answer, as `Store.answer_digests` does."""
+    samples: Callable[..., Iterable[tuple[Sample, Case]]] | None = None
+    """Gives its samples with their cases, as `Store.samples` does."""
+    rescored: Rescored = Rescored()
+    """Of run A: what is the same in B."""
+    store: Store | None = None
+    """Where other runs of the same system may be."""
 
     @property
     def suite(self) -> dict[str, Any]:
@@ -40,6 +64,16 @@ class ComparedRun:
     def table(self) -> Table:
         """The run's columns under the rules on what counts as what."""
         return Table(self.columns, self.suite)
+
+    @cached_property
+    def same_runs(self) -> list[RunHeader]:
+        """This run, and the newest other runs that asked the same system anew for the same."""
+        mine = self.header
+        if self.store is None or mine.target.get("kind") == "recorded" or answers_from(mine):
+            return [mine]
+        others = (each for each in self.store.runs(mine.suite_name, _LOOKED_AT) if each.id != mine.id)
+        sound = (each for each in others if is_reading(each) and not answers_from(each))
+        return [mine, *islice((each for each in sound if same_system(each, mine)), _MOST_RUNS - 1)]
 
     @property
     def passes(self) -> bool:
@@ -53,9 +87,18 @@ class ComparedRun:
         return judge.get("mode") if judge else None
 
     @property
+    def imported(self) -> bool:
+        """True when another tool wrote it: what its file does not hold is unknown."""
+        return bool(self.header.options.get("imported"))
+
+    @property
     def only_scores(self) -> bool:
         """True when nothing but the scores of its judge's answers is known, as of an old snapshot of another tool."""
         return self.mode == Mode.BASIC
+
+
+Rescore = Callable[[ComparedRun, ComparedRun], ComparedRun]
+"""Gives run A with what rescoring shows to be the same in B."""
 
 
 def read_run(store: Store, name: str) -> ComparedRun:
@@ -63,5 +106,6 @@ def read_run(store: Store, name: str) -> ComparedRun:
     header = store.run(name)
     name = header.id
     items = partial(store.items, name) if header.suite.get("stability") else None
-    run = ComparedRun(header, store.columns(name), store.contents(name), store.checks(name), items)
-    return replace(run, digests=partial(store.answer_digests, name)) if run.mode in _MODELS else run
+    digests, samples = partial(store.answer_digests, name), partial(store.samples, name)
+    parts = (store.columns(name), store.contents(name), store.checks(name))
+    return ComparedRun(header, *parts, items, digests, samples=samples, store=store)

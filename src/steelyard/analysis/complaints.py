@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.analysis.judge_model import INFLATION, DimensionHealth, JudgeHealth
+from steelyard.analysis.judge_model import DimensionHealth, JudgeHealth
 from steelyard.analysis.model import Estimate
 from steelyard.records import Mode
 
@@ -17,7 +17,7 @@ _MORE_THAN_REVIEWER = 0.1
 _OFTEN = 0.05
 """More ballots than this that break a rule, invent a quote or fail are worth a complaint of their own."""
 _FEWEST = 5
-"""Fewer texts than this show no habit of using the scale."""
+"""Fewer texts than this show no habit of using the scale; so few come in one order in fewer than 1 of 50 cases."""
 
 
 def complaints_about(health: JudgeHealth) -> tuple[str, ...]:
@@ -61,10 +61,9 @@ def _scale(health: JudgeHealth) -> Iterator[str]:
         if each.constant and share.n >= _FEWEST:
             yield f"{name} is the same in all {share.n} texts: it tells none from another"
         if each.inflated:
-            doubt = _doubt(share, INFLATION)
             yield (
                 f"gives {top:g} of {top:g} for {name} in {_of(share)} texts:"
-                f" more than 1 in 10 is inflation{_reviewer(each)}{doubt}"
+                f" more than 1 in 10 is inflation{_reviewer(each)}"
             )
         length = each.length
         if length.value is not None and _likes_length(each):
@@ -77,11 +76,11 @@ def _scale(health: JudgeHealth) -> Iterator[str]:
 def _labels(health: JudgeHealth) -> Iterator[str]:
     for name, each in health.dimensions.items():
         kappa, bias = each.agreement.kappa, each.agreement.bias
-        if kappa.value is not None and kappa.n >= _FEWEST and kappa.value < _POOR_KAPPA:
+        if kappa.n >= _FEWEST and kappa.high is not None and kappa.high < _POOR_KAPPA:
             yield f"{name} hardly agrees with the reviewer beyond chance (kappa {kappa.value:.2f}, n {kappa.n})"
         if bias.value is not None and abs(bias.value) >= _NOTABLE_BIAS and not _reaches_zero(bias):
             how = "more lenient" if bias.value > 0 else "stricter"
-            yield f"{name}: {abs(bias.value):.1f} points {how} than the reviewer on average (n {bias.n})"
+            yield f"{name}: {abs(bias.value):.2f} points {how} than the reviewer on average (n {bias.n})"
     for name, flag in health.flags.items():
         found = flag.agreement
         if found.missed:
@@ -97,7 +96,7 @@ def _pairs(health: JudgeHealth) -> Iterator[str]:
     for pair in health.pairs:
         if pair.identical:
             yield f"{pair.first} and {pair.second} are the same in every text"
-        elif pair.always:
+        elif pair.always and _beyond_noise(pair.correlation):
             value = pair.correlation.value or 0.0
             yield f"{pair.first} and {pair.second} always move together (correlation {value:.2f})"
 
@@ -115,16 +114,17 @@ def _likes_length(each: DimensionHealth) -> bool:
     """Whether scores follow the length of the text, and clearly more so than the reviewer's do."""
     value, reviewer = each.length.value or 0.0, each.length_labelled.value or 0.0
     of_its_own = abs(value) - max(0.0, reviewer if value > 0 else -reviewer)
-    return each.length.n >= _FEWEST and abs(value) >= _STRONG_LENGTH and of_its_own > _MORE_THAN_REVIEWER
+    return _beyond_noise(each.length) and abs(value) >= _STRONG_LENGTH and of_its_own > _MORE_THAN_REVIEWER
+
+
+def _beyond_noise(correlation: Estimate) -> bool:
+    """Whether it is not 0 by chance; a correlation of exactly 1 has no interval."""
+    perfect = abs(correlation.value or 0.0) >= 1
+    return correlation.n >= _FEWEST if perfect else not _reaches_zero(correlation)
 
 
 def _reaches_zero(figure: Estimate) -> bool:
     return figure.low is None or figure.high is None or figure.low <= 0 <= figure.high
-
-
-def _doubt(figure: Estimate, limit: float) -> str:
-    sure = figure.low is not None and figure.low > limit
-    return "" if sure else "; may be chance"
 
 
 def _reviewer(each: DimensionHealth) -> str:

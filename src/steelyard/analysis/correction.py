@@ -17,6 +17,7 @@ import numpy as np
 from steelyard.analysis.clusters import of_some, share, worth
 from steelyard.analysis.intervals import Z
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import percent
 from steelyard.analysis.pieces import Array
 
 
@@ -83,8 +84,8 @@ def _why_not(reported: Estimate, sensitivity: Estimate, specificity: Estimate, l
         )
     if sensitivity.value + specificity.value <= 1 + 1e-12:
         return (
-            f"the judge passes {100 * sensitivity.value:.0f} % of the texts that should pass and"
-            f" {100 * (1 - specificity.value):.0f} % of those that should not: its passes tell nothing"
+            f"the judge passes {percent(sensitivity.value)} of the texts that should pass and"
+            f" {percent(1 - specificity.value)} of those that should not: its passes tell nothing"
         )
     return ""
 

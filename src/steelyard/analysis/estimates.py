@@ -33,15 +33,23 @@ def clustered_mean(
     if squares > n * NO_SPREAD and clusters > 1:
         error = (clusters / (clusters - 1) * squares) ** 0.5 / n
         bounds = mean_bounds(mean, error, clusters, scale, (away, n * n / sizes))
-    elif clusters < 2 or math.isinf(scale[1]):
-        bounds = None
     else:
-        # Equal values show no spread, which is not certainty: no score on a bounded scale varies more than a rate.
-        low, high = scale
-        share = min(1.0, max(0.0, (mean - low) / (high - low)))
-        around = wilson(share, n * n / sizes)
-        bounds = None if around is None else (low + around[0] * (high - low), low + around[1] * (high - low))
+        return constant_mean(mean, n, missing, n * n / sizes if clusters > 1 else 0.0, scale)
     return bounded(mean, n, missing, bounds, scale)
+
+
+def constant_mean(value: float, n: int, missing: int, worth: float, scale: Scale) -> Estimate:
+    """The mean of values that are all the same, and worth so many trials; without interval on a scale without ends.
+
+    No spread is not certainty. No trial gave another value, so Wilson's interval of 0 hits says how many of all may,
+    and those may lie anywhere on the scale: at one of its ends this is the interval of a rate of 0 or 1.
+    """
+    low, high = scale
+    others = wilson(0.0, worth)
+    if others is None or math.isinf(high - low) or not low <= value <= high:
+        return Estimate(value, n, missing)
+    bounds = value - others[1] * (value - low), value + others[1] * (high - value)
+    return Estimate(value, n, missing, *bounds, constant=low < value < high)
 
 
 def mean_bounds(

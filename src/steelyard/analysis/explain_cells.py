@@ -182,8 +182,15 @@ class CellFigure:
         found = Counter(states[name] for states in cell.states if name in states)
         passed, failed = found[CheckState.PASSED], found[CheckState.FAILED]
         if rule is Hold.MAJORITY:
-            return True if 2 * passed > planned else False if 2 * failed >= planned else None
+            return _most(passed, failed, planned)
         return False if failed else True if passed == planned else None
+
+    def _together(self, cell: Cell) -> dict[str, bool | None]:
+        """Whether all that is to pass in most repeats passes in the same ones, as one more check."""
+        names = [name for name in cell.names if self._rule(name) is Hold.MAJORITY]
+        states = [{found.get(name) for name in names} for found in cell.states]
+        counts = states.count({CheckState.PASSED}), sum(CheckState.FAILED in each for each in states)
+        return {"all at once": _most(*counts, max(len(cell.states), self._repeats))} if names else {}
 
     def _rule(self, name: str) -> Hold:
         expect = self._suite.get("expect") or {}
@@ -191,14 +198,14 @@ class CellFigure:
         return Hold(declared.get(_base(name, declared), expect.get("hold", Hold.ALL)))
 
     def _case(self, cell: Cell) -> _Told:
-        holding = self._holding(cell)
+        holding = self._holding(cell) | self._together(cell)
         broken = [name for name, holds in holding.items() if holds is False]
         open_ = [name for name, holds in holding.items() if holds is None]
         if broken:
             return _Told(0.0, 1, said=f"broken: {', '.join(broken)}")
         if open_ or not holding:
             return _Told(0.0, 1, 1, _UNDECIDED if open_ else _BLIND, f"undecided: {', '.join(open_) or 'no check'}")
-        return _Told(1.0, 1, said=f"{len(holding)} checks hold")
+        return _Told(1.0, 1, said=f"{len(cell.names)} checks hold")
 
     def _checks(self, cell: Cell) -> _Told:
         holding = self._holding(cell)
@@ -240,6 +247,10 @@ class CellFigure:
             return _Told(why="nothing to compare in two repeats", in_it=False)
         said = f"{alike:g} of {of} over {len(cell.items)} repeats"
         return _Told(alike / of, 1, said=said)
+
+
+def _most(passed: int, failed: int, planned: int) -> bool | None:
+    return True if 2 * passed > planned else False if 2 * failed >= planned else None
 
 
 def _states(checks: Sequence[Check]) -> dict[str, CheckState]:

@@ -92,10 +92,10 @@ class _Cells(CellFigure):
         )
 
     def state_of(self, cell: Cell | None) -> str:
-        holding = {} if cell is None else self._holding(cell)
-        if False in holding.values():
-            return "broken"
-        return "held" if holding and None not in holding.values() else "undecided"
+        told = None if cell is None else self._case(cell)
+        if told is None or told.undecided:
+            return "undecided"
+        return "held" if told.held else "broken"
 
     def states_of(self, cell: Cell | None) -> Counter[str]:
         """How many checks of a cell hold, are broken and are undecided; of one of which nothing is known, one is."""
@@ -125,7 +125,7 @@ def _counts(found: ChecksFigures, rows: _Rows) -> Iterator[Figure]:
             return float(of.states_of(cell)[state])
 
         n_cells, n_checks = getattr(found, f"cells_{state}"), getattr(found, f"checks_{state}")
-        formula = f"cells that are {state}: a cell is held when every check is, broken when one is"
+        formula = f"cells that are {state}: a cell is held when every check is, broken when one is or most repeats are"
         yield rows.figure(("cases", "count", state), f"checks.cells_{state}", n_cells, formula, cells)
         formula = f"checks of cells that are {state}; a cell of which no check is known is one undecided check"
         yield rows.figure(("checks", "count", state), f"checks.checks_{state}", n_checks, formula, checks)

@@ -57,9 +57,11 @@ def samples_figure(n: int) -> Figure:
     return _figure(("samples",), "n_samples", n, _CAME, lambda _: True)
 
 
-def failed_samples(kind: str) -> Callable[[], Traced]:
-    """The samples whose call failed in one way."""
-    return _figure((), "", 0, _FAILED, _failed(kind)).trace
+def failed_samples(kind: str, same: Callable[[Sample], bool] | None = None) -> Callable[[], Traced]:
+    """The samples whose call failed in one way; those alone that are the `same` in more than its kind."""
+    failed = _failed(kind)
+    wanted = failed if same is None else lambda sample: failed(sample) and same(sample)
+    return _figure((), "", 0, _FAILED, wanted).trace
 
 
 def _figure(names: tuple[str, ...], place: str, n: int, words: Words, wanted: Callable[[Sample], bool]) -> Figure:

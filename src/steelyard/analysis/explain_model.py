@@ -122,8 +122,12 @@ class PairExplanation:
     @property
     def agrees(self) -> bool:
         """Whether both figures, and the difference where it is one of them, are what their samples come to."""
-        if not (self.a.equals(self.change.a) and self.b.equals(self.change.b)):
+        before, after = self.change.own or (self.change.a, self.change.b)
+        if not (self.a.equals(before) and self.b.equals(after)):
             return False
+        if self.change.own is not None:
+            # The difference is that of several runs, whose samples are not at hand.
+            return True
         difference = self.change.difference.value
         if difference is None or self.a.value is None or self.b.value is None:
             return difference is None

@@ -161,6 +161,8 @@ def _measure(gate: Gate, rules: Rules) -> Reader:
     counts_of = counts_reader(gate, rules)
 
     def read(sample: Sample) -> Reading:
+        if gate.readable and sample.outcome is Outcome.MALFORMED:
+            return Reading(None, "malformed: not among the answers that could be read")
         counts = counts_of(sample)
         why = rules.left_out(sample)
         if counts is None:
@@ -248,7 +250,7 @@ _READERS: dict[str, Callable[[Gate, Rules], Reader]] = {
     "band.<band>": _band,
     "score.<component>.average": _component,
     "score.<component>.points": _component,
-    "score.<component>.<measure>": _measure,
+    **dict.fromkeys(("score.<component>.<measure>", "score.<component>.<measure>.readable"), _measure),
     **dict.fromkeys(("findings.total", "findings.<code>", "findings.<code>.rate", "findings.<code>.samples"), _found),
     **dict.fromkeys([f"latency.{point}" for point in ("p50", "p95", "p99", "mean", "min", "max")], _latency),
     **dict.fromkeys(("cost.total", "tokens.in", "tokens.out"), _reported),

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 _ANSWERED = re.compile(r"^answered \d{3}: ?")
+_VARYING = re.compile(r"\S*\d\S*")
 _SAID_IN = ("message", "detail", "error", "error_description", "title")
 
 
@@ -14,6 +15,15 @@ def failure_words(kind: str, message: str) -> str:
     """`http_401 Incorrect API key provided`; the kind alone when nothing more is known."""
     said = " ".join(_said(_ANSWERED.sub("", message.strip())).split())
     return f"{kind} {said}".strip()
+
+
+def failure_reason(kind: str, message: str) -> tuple[str, str]:
+    """What tells the reason of a failure from others, and the reason in words.
+
+    Messages of servers hold numbers and ids that differ from call to call: words with a digit in them do not tell.
+    """
+    words = failure_words(kind, message)
+    return f"{kind} {' '.join(_VARYING.sub('', words.removeprefix(kind)).split())}", words
 
 
 def _said(message: str) -> str:

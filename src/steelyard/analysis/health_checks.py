@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from steelyard.analysis.judge_model import HealthResult, JudgeHealth
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import in_unit, told_apart
 from steelyard.records import Verdict
 from steelyard.suite.gates import COMPARE
 from steelyard.suite.health import HEALTH, HealthThreshold
@@ -87,8 +88,8 @@ def _result(threshold: HealthThreshold, estimate: Estimate) -> HealthResult:
         holds = COMPARE[threshold.operator](limit if close else value, limit)
         verdict = Verdict.PASS if holds else Verdict.FAIL
         sign = threshold.operator if holds else f"is not {threshold.operator}"
-        figure = _shown(value, threshold.unit) if close or holds else _told_apart(value, limit, threshold.unit)
-        reason = f"{figure} {sign} {_shown(limit, threshold.unit)} (n {estimate.n}{missing})"
+        figure = in_unit(value, threshold.unit) if close or holds else told_apart(value, threshold.unit, limit)
+        reason = f"{figure} {sign} {in_unit(limit, threshold.unit)} (n {estimate.n}{missing})"
         across = _reaches_across(threshold, estimate, holds=holds)
         reason += "; the 95 % interval reaches across the threshold" if across else ""
     return HealthResult(threshold.text, verdict, value, estimate.n, reason, estimate, across)
@@ -100,16 +101,3 @@ def _reaches_across(threshold: HealthThreshold, estimate: Estimate, *, holds: bo
     compare = COMPARE[threshold.operator]
     ends = {compare(end, threshold.threshold) for end in (estimate.low, estimate.high)}
     return ends != {holds}
-
-
-def _told_apart(value: float, limit: float, unit: str) -> str:
-    """The figure with digits enough that it does not look like the limit it misses."""
-    for digits in range(1, 9):
-        figure = _shown(value, unit, digits)
-        if figure != _shown(limit, unit, digits):
-            break
-    return figure
-
-
-def _shown(value: float, unit: str, digits: int = 1) -> str:
-    return f"{100 * value:.{digits}f} %" if unit == "share" else f"{value:.{digits + 1}f}"

@@ -26,6 +26,8 @@ _MOST_NAMED = 5
 _READINGS = "readings"
 _NOT_NAMED = "a model that is not named"
 LOAD = "load"
+_NOT_IN_FILES = ("prompts", "schema")
+"""Parts of the signature that no other tool writes down: the hash of an imported run stands for nothing."""
 _OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 
 
@@ -34,9 +36,10 @@ def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, a
     found = [
         *_suites(a, b),
         *_scales(a, b),
+        *_rescored(a),
         *_readings(a, b),
         *_cases(a, b, cases),
-        *_changed_cases(a, cases, anyway=anyway),
+        *_changed_cases(a, b, cases, anyway=anyway),
     ]
     found += [*_subjects(a, b), *_settings(a, b)]
     order = (Part.SCALE, Part.SUBJECT, Part.NOTED)
@@ -55,9 +58,12 @@ def _suites(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
 def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     for part, sentence in _SCALES.items():
         before, after = (signed(run, part) for run in (a, b))
-        if before == after:
+        if before == after or (part == "schema" and a.imported != b.imported and not _asks_a_schema(a, b)):
             continue
-        if before is None or after is None or (part == "judge" and before and after and _one_is_not_named(a, b)):
+        if part == "judge" and a.imported != b.imported and _members(a) == _members(b):
+            told = f"the file of run {_from_a_file(a)} names the judge {_members(a)}, and not how it was asked:"
+            told += " nobody can tell whether it is the same"
+        elif before is None or after is None or (part == "judge" and before and after and _one_is_not_named(a, b)):
             silent = "A" if before is None or (after is not None and _NOT_NAMED in _members(a)) else "B"
             told = f"run {silent} does not say which {part} it was weighed with: nobody can tell whether it is the same"
         elif part in ("judge", "rules") and not (before and after):
@@ -67,6 +73,19 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
         harmless = part == "schema" and not _malformed(a, b)
         means = Part.NOTED if harmless else Part.SCALE
         yield InstrumentChange(part, means, told, *_judges(part, a, b, before, after))
+
+
+def _rescored(a: ComparedRun) -> Iterator[InstrumentChange]:
+    """What changed and is the same all the same."""
+    found = a.rescored
+    if found.parts:
+        told = f"the code of {' and '.join(found.parts)} changed, and rescored by it all {found.n:,} answers of"
+        told += f" {found.side} have the scores they had: the same instrument"
+        yield InstrumentChange("code", Part.NOTED, told)
+    if found.truths:
+        ids = tuple(sorted(found.truths))
+        told = f"the truth of {_n_cases(len(ids))} changed, and no score of A or B with it: {_listed(ids, len(ids))}"
+        yield InstrumentChange("truth", Part.NOTED, told, cases=ids[:MOST_LISTED], n_cases=len(ids))
 
 
 def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
@@ -81,10 +100,19 @@ def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
 def signed(run: ComparedRun, part: str) -> str | None:
     """The hash of a part of the instrument; "" for what the suite has none of, None when the run does not say."""
     signature = run.header.signature
+    if part in run.rescored.parts:
+        return run.rescored.parts[part]
+    if run.imported and part in _NOT_IN_FILES:
+        return None
     if part in signature:
         return str(signature[part] or "")
     # Runs of before there were judges had none.
     return "" if part in ("judge", "rules") and not run.suite.get("judge") else None
+
+
+def _from_a_file(a: ComparedRun) -> str:
+    """Which of two runs was imported, where one was."""
+    return "A" if a.imported else "B"
 
 
 def _judges(part: str, a: ComparedRun, b: ComparedRun, before: str | None, after: str | None) -> tuple[str, str]:
@@ -120,6 +148,10 @@ def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
     return f" ({'A' if strict[0] else 'B'} was weighed with strict rules, the other was not)"
 
 
+def _asks_a_schema(a: ComparedRun, b: ComparedRun) -> bool:
+    return any((run.suite.get("answer") or {}).get("schema") for run in (a, b))
+
+
 def _malformed(a: ComparedRun, b: ComparedRun) -> bool:
     return bool(a.table.malformed.any() or b.table.malformed.any())
 
@@ -137,16 +169,22 @@ def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[Instr
         yield from _unknown_cases(a, b)
 
 
-def _changed_cases(a: ComparedRun, cases: CommonCases, *, anyway: bool) -> Iterator[InstrumentChange]:
+def _changed_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool) -> Iterator[InstrumentChange]:
     believed = (Part.SCALE, "") if anyway else (Part.NOTED, "; set aside")
+    silent = " and ".join(name for name, run in (("A", a), ("B", b)) if run.imported)
+    unknown = f"the file of run {silent} does not hold the {{}} of {{}}: nobody can tell whether it is the same ({{}})"
     for part, codes, what, (means, done) in (
+        ("questions", cases.unknown_questions, "question", (Part.SCALE, unknown)),
+        ("truth", cases.unknown_truths, "truth", (Part.SCALE, unknown)),
         ("questions", cases.of_state(QUESTION), "the question of", (Part.NOTED, "; set aside")),
         ("truth", cases.of_state(TRUTH), "the truth of", believed),
         ("groups", cases.regrouped, "category, tags or the like of", (Part.NOTED, "")),
     ):
         if len(codes):
             ids = names(a.columns.case_ids, codes.tolist(), MOST_LISTED)
-            told = f"{what} {_n_cases(len(codes))} changed: {_listed(ids, len(codes))}{done}"
+            listed = _listed(ids, len(codes))
+            told = f"{what} {_n_cases(len(codes))} changed: {listed}{done}"
+            told = done.format(what, _n_cases(len(codes)), listed) if done is unknown else told
             yield InstrumentChange(part, means, told, cases=ids, n_cases=len(codes))
 
 
@@ -162,14 +200,17 @@ def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]
 
 def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     before, after = (str(run.header.signature.get("model") or "") for run in (a, b))
-    another_model = before != after
+    another_model = before != after and not any(run.imported and not name for run, name in ((a, before), (b, after)))
     if another_model:
         told = f"the model is another: {before or 'none named'} -> {after or 'none named'}"
         yield InstrumentChange("model", Part.SUBJECT, told, before, after)
-    if signed(a, "prompts") != signed(b, "prompts"):
+    if None not in (signed(a, "prompts"), signed(b, "prompts")) and signed(a, "prompts") != signed(b, "prompts"):
         yield _hashed("prompts", "the prompts or variants are others", a, b)
     settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
-    if settings[0] != settings[1]:
+    if a.imported != b.imported:
+        told = f"run {_from_a_file(a)} was imported: nobody can tell whether its target and prompts are the same"
+        yield _hashed("target", told, a, b)
+    elif settings[0] != settings[1]:
         keys = sorted(k for k in {*settings[0], *settings[1]} if settings[0].get(k) != settings[1].get(k))
         yield _hashed("target", f"the target is another: {', '.join(keys)}", a, b)
     elif signed(a, "target") != signed(b, "target") and not another_model:
@@ -188,7 +229,7 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     before, after = (", ".join(name or NONE for name in run.suite.get("variants") or ()) for run in (a, b))
     if before != after:
         yield InstrumentChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
-    yield from _loads(a, b)
+    yield from loads(a, b)
     before, after = (run.header.version for run in (a, b))
     if before != after:
         told = f"made with different versions of Steelyard: {before or 'unknown'} and {after or 'unknown'}"
@@ -199,7 +240,7 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
             yield InstrumentChange("state", Part.NOTED, told)
 
 
-def _loads(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def loads(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
     """Says when calls were made in another way; runs of before loads were kept, and recorded answers, have none."""
     loads = [run.header.options.get("load") or {} for run in (a, b)]
     if not all(loads) or all(loads[0].get(key) == loads[1].get(key) for key in _OF_A_LOAD):

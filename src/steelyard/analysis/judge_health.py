@@ -155,11 +155,11 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
 
 
 def _inflated(top: Estimate, due: Estimate, rubric: DescribedRubric) -> bool | None:
-    """Whether too many have the highest score; of code without labels nobody can tell: flattery is a habit of models,
-    and what is computed from a truth gives as many as are due."""
+    """Whether, beyond noise, more have the highest score than may and than the reviewer gives it; None for code without
+    labels: flattery is a habit of models, and what is computed from a truth gives as many as are due."""
     if top.value is None or (rubric.mode == Mode.RULES and not due.n):
         return None
-    return top.value > INFLATION
+    return (top.low or 0.0) > max(INFLATION, due.value or 0.0)
 
 
 def _outside(scores: Array, label: _Range) -> Array:

@@ -65,8 +65,8 @@ class DimensionHealth:
     top_labelled: Estimate
     """Share of the labelled texts for which the highest score is the reviewer's best."""
     inflated: bool | None
-    """True when more than 1 in 10 texts got the highest score; None when there are none, and for a judge that is
-    code where no label says how many are due."""
+    """True when, beyond noise, more than 1 in 10 texts got the highest score, and more than the reviewer gives it;
+    None when there are none, and for a judge that is code where no label says how many are due."""
     middle_share: Estimate
     """Share of texts from the neutral score to the next above it."""
     spread: Estimate

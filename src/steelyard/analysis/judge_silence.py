@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from steelyard.analysis.ballots import is_unanswered
-from steelyard.analysis.failure_words import failure_words
+from steelyard.analysis.failure_words import failure_reason
 from steelyard.records import Ballot, Judgement
 
 LONGEST = 300
@@ -38,12 +38,10 @@ def reason_of(judgement: Judgement) -> tuple[str, str]:
 
 
 def _reason(ballot: Ballot) -> tuple[str, str]:
-    """What tells the reason from others, and the reason in words: `judge m: http_401 Incorrect API key provided`.
-
-    Messages of servers hold numbers that differ from call to call, so the kind of a failure is what tells.
-    """
+    """What tells the reason from others, and the reason in words: `judge m: http_401 Incorrect API key provided`."""
     kind, _, message = ballot.told.partition(": ")
     if is_unanswered(ballot):
-        return f"{ballot.member}: {kind}", f"judge {ballot.member}: {failure_words(kind, message)}"
+        key, words = failure_reason(kind, message)
+        return f"{ballot.member}: {key}", f"judge {ballot.member}: {words}"
     first = ballot.told.partition(";")[0]
     return f"{ballot.member}: {first}", f"judge {ballot.member}: {first}"

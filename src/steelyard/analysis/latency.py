@@ -21,7 +21,10 @@ from steelyard.analysis.pieces import Array
 from steelyard.analysis.table import Table
 from steelyard.suite.latency import time_in_words
 
+_LATE, _LATE_SHARE = 0.005, 0.1
+"""An event loop that is later than this, and than this share of the median, makes the client the bottleneck."""
 _TOO_FAST = "looks short-circuited or cached"
+_MOST_NAMED = 10
 _TOO_SLOW = "looks like loading or a queue"
 
 
@@ -50,6 +53,7 @@ def latency_figures(table: Table, overall: Slice, suite: dict[str, Any], load: s
         log_bars=log_bars,
         cells=cells,
         n_cells=n_cells,
+        slow=_slow(table, suite, latency),
         hints=tuple(_hints(table, suite, latency)),
     )
 
@@ -58,6 +62,16 @@ def _whole(overall: Slice) -> Spread:
     found = overall.latency
     values = {name: found[name].value for name in ("mean", "min", "max", "p50", "p95", "p99")}
     return Spread(found["p50"].n, **values)
+
+
+def bottleneck(median: float | None, loop_lag: float | None) -> str:
+    """That the client was the slow one, when its event loop was late by much of the median; "" otherwise."""
+    if loop_lag is None or median is None or loop_lag < max(_LATE, _LATE_SHARE * median):
+        return ""
+    return (
+        f"the client was the bottleneck: its event loop was {time_in_words(loop_lag, 2)} late on average, so times may"
+        " be too long; ask fewer at a time, or from a machine with less to do"
+    )
 
 
 def spread_of(values: Array) -> Spread:
@@ -123,6 +137,19 @@ def _hints(table: Table, suite: dict[str, Any], latency: Array) -> Iterator[str]
             median, why = told
             calls = f"{len(times):,} answered call{'' if len(times) == 1 else 's'}"
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
+
+
+def _slow(table: Table, suite: dict[str, Any], latency: Array) -> str:
+    """The calls that took longer than the suite says looks right, the slowest first; "" when none did."""
+    above = (suite.get("latency") or {}).get("above") or np.inf
+    rows = np.flatnonzero(np.nan_to_num(latency) > above)
+    if not len(rows):
+        return ""
+    slowest = rows[np.argsort(-latency[rows], kind="stable")][:_MOST_NAMED].tolist()
+    named = [f"{table.case_ids[table.case[row]]} {time_in_words(float(latency[row]))}" for row in slowest]
+    named += [f"and {len(rows) - len(named):,} more"] if len(rows) > len(named) else []
+    calls = f"{len(rows):,} of {int((~np.isnan(latency)).sum()):,} answered calls took over {time_in_words(above)}"
+    return f"{calls}, which {_TOO_SLOW}: {', '.join(named)}"
 
 
 def _wrong_median(median: float, rules: dict[str, Any]) -> tuple[str, str] | None:

@@ -52,6 +52,8 @@ class LatencyFigures:
     """How late calls were sent under an open load; None under a closed one."""
     load: str = ""
     """How the calls were made, in words: `8 at a time`, or `20 a second, whatever came back`."""
+    bottleneck: str = ""
+    """That this process, not the system, was the slow one, in words; "" when it was not, or nobody can tell."""
     bars: tuple[Bar, ...] = ()
     """At most twenty, side by side; every call in `overall` is in exactly one."""
     log_bars: bool = False
@@ -59,5 +61,7 @@ class LatencyFigures:
     cells: tuple[CellLatency, ...] = ()
     """The first `checks_model.MOST_CELLS` in the order of the cases."""
     n_cells: int = 0
+    slow: str = ""
+    """Which calls took longer than the suite's `latency: {above}`, in words."""
     hints: tuple[str, ...] = field(default=())
     """What looks wrong about the medians, in words; it makes the run suspect."""

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, mean_bounds, settled
+from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, constant_mean, mean_bounds, settled
 from steelyard.analysis.groups import Groups
-from steelyard.analysis.intervals import wilson
 from steelyard.analysis.model import Estimate, Proportion
 from steelyard.analysis.pieces import Array
 
@@ -59,10 +58,7 @@ def _estimate(total: float, number: int, clusters: int, squares: float, n: int, 
     if not number:
         return Estimate(None, n, missing)
     mean = settled(total / number)
-    bounds = None
-    if clusters > 1 and squares > NO_SPREAD:
-        bounds = mean_bounds(mean, (clusters / (clusters - 1) * squares) ** 0.5 / number, clusters, SHARES)
-    elif clusters > 1 and mean <= 1:
-        # Equal ratios are not certainty: every case is worth at most one trial.
-        bounds = wilson(mean, clusters)
+    if clusters < 2 or squares <= NO_SPREAD:
+        return constant_mean(mean, n, missing, clusters if clusters > 1 else 0.0, SHARES)
+    bounds = mean_bounds(mean, (clusters / (clusters - 1) * squares) ** 0.5 / number, clusters, SHARES)
     return bounded(mean, n, missing, bounds, SHARES)

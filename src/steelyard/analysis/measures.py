@@ -8,17 +8,17 @@ case, is alike; their spread over cases gives the standard error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, mean_bounds, settled
+from steelyard.analysis.estimates import NO_SPREAD, SHARES, bounded, constant_mean, mean_bounds, settled
 from steelyard.analysis.groups import Groups
-from steelyard.analysis.intervals import wilson
 from steelyard.analysis.mean_measures import mean_proportions
 from steelyard.analysis.model import Estimate, Proportion
 from steelyard.analysis.pieces import Array, pieces
 from steelyard.analysis.table import Table
+from steelyard.suite.gates import READABLE
 
 Measures = dict[str, dict[str, Proportion]]
 """By component, by the name of the measure."""
@@ -28,18 +28,30 @@ def measured(groups: Groups, table: Table) -> list[Measures]:
     """For each group, everything that the suite's scorers measure."""
     found: list[Measures] = [{} for _ in groups.names]
     for component, measures in table.measures.items():
-        for name, mean in table.means.get(component, {}).items():
-            ratios = [_counted(table, component, measures[each]) for each in mean["of"]]
-            for group, proportion in zip(found, mean_proportions(groups, ratios), strict=True):
-                group.setdefault(component, {})[name] = proportion
-        for name, measure in measures.items():
-            for group, proportion in zip(found, proportions(groups, *_counted(table, component, measure)), strict=True):
-                group.setdefault(component, {})[name] = proportion
+        for ending, unread in (("", None), (READABLE, table.malformed)):
+            if unread is not None and not unread.any():
+                continue
+            for name, mean in table.means.get(component, {}).items():
+                ratios = [_counted(table, component, measures[each], unread) for each in mean["of"]]
+                _into(found, component, name + ending, mean_proportions(groups, ratios))
+            for name, measure in measures.items():
+                counted = _counted(table, component, measure, unread)
+                _into(found, component, name + ending, proportions(groups, *counted))
     return found
 
 
-def _counted(table: Table, component: str, measure: Mapping[str, str]) -> tuple[Array | None, Array | None]:
-    return table.count(component, measure["numerator"]), table.count(component, measure["denominator"])
+def _into(found: list[Measures], component: str, name: str, each: Sequence[Proportion]) -> None:
+    for group, proportion in zip(found, each, strict=True):
+        group.setdefault(component, {})[name] = proportion
+
+
+def _counted(
+    table: Table, component: str, measure: Mapping[str, str], unread: Array | None
+) -> tuple[Array | None, Array | None]:
+    """Numerator and denominator by sample; not known where `unread` marks an answer that could not be read."""
+    counts = (table.count(component, measure[part]) for part in ("numerator", "denominator"))
+    above, below = (each if each is None or unread is None else np.where(unread, np.nan, each) for each in counts)
+    return above, below
 
 
 def proportions(groups: Groups, numerator: Array | None, denominator: Array | None) -> list[Proportion]:
@@ -90,10 +102,7 @@ def _estimate(ratio: float, total: float, spread: tuple[int, float, float], n: i
     if total <= 0:
         return Estimate(None, n, planned - n)
     ratio = settled(ratio)
-    bounds = None
-    if clusters > 1 and squares > total * NO_SPREAD:
-        bounds = mean_bounds(ratio, (clusters / (clusters - 1) * squares) ** 0.5 / total, clusters, SHARES)
-    elif clusters > 1 and ratio <= 1:
-        # As for means: equal ratios are not certainty, and every case is worth at most one trial.
-        bounds = wilson(ratio, total * total / sizes)
+    if clusters < 2 or squares <= total * NO_SPREAD:
+        return constant_mean(ratio, n, planned - n, total * total / sizes if clusters > 1 else 0.0, SHARES)
+    bounds = mean_bounds(ratio, (clusters / (clusters - 1) * squares) ** 0.5 / total, clusters, SHARES)
     return bounded(ratio, n, planned - n, bounds, SHARES)

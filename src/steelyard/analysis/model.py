@@ -25,6 +25,8 @@ class Estimate:
     n_missing: int = 0
     low: float | None = None
     high: float | None = None
+    constant: bool = False
+    """True when all values are the same and at no end of their scale: n bounds the interval, not their spread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.analysis.groups import Groups
 from steelyard.analysis.mending import codes_by_component
 from steelyard.analysis.model import CodeFigure, Estimate, Pattern, Priority, Slice
+from steelyard.analysis.number_text import percent, points
 from steelyard.analysis.pieces import Array, distinct, pieces
 from steelyard.analysis.table import FORMAT, Table, code_of
 
@@ -186,7 +187,7 @@ def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
     share, samples = figure.samples, overall.finding_samples[figure.code]
     findings = f"{figure.count} finding" + ("" if figure.count == 1 else "s")
     doubt = ", small n" if share.n < SMALL_N else ""
-    worth = f"the average would be {100 * (figure.mended.value or 0.0):.1f} %, +{100 * figure.gain:.1f} points"
+    worth = f"the average would be {percent(figure.mended.value)}, {points(figure.gain)}"
     if figure.gain < _WORTH_SAYING:
         worth = "it gains no points, but a gate or criterion stands on it"
     sentence = f"Mend {figure.code} ({findings} in {samples} of {share.n} samples{doubt}): {worth}"
@@ -209,7 +210,7 @@ def _priority(what: str, component: str, average: Estimate, scale: tuple[float, 
     low, high = scale
     share = 0.0 if average.value is None else (average.value - low) / (high - low)
     base = f"n {average.n}" + (", small n" if average.n < SMALL_N else "")
-    sentence = f"{what} (average {100 * share:.1f} %, {base}): worth up to +{100 * gain:.1f} points"
+    sentence = f"{what} (average {percent(share)}, {base}): worth up to {points(gain)}"
     return Priority(sentence, component, average, gain)
 
 

@@ -61,3 +61,19 @@ class StabilityFigures:
     n_cells: int = 0
     keyless: int = 0
     """Items that came without the key; they are held against each other as if they had one in common."""
+
+    @property
+    def unstable(self) -> list[str]:
+        """Every figure below 60 %, first of the run, then of its cases, the least first: `span 22.2 % of case_04`."""
+        run = [("", self.presence, self.fields)]
+        cells = [(f" of {cell.case_id} {cell.variant}".rstrip(), cell.presence, cell.fields) for cell in self.cells]
+        told = [
+            [
+                (each.value or 0.0, name, where)
+                for where, presence, fields in part
+                for name, each in {"presence": presence, **fields}.items()
+                if band_of(each.value) == "unstable"
+            ]
+            for part in (run, cells)
+        ]
+        return [f"{name} {100 * value:.1f} %{where}" for part in told for value, name, where in sorted(part)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from steelyard.analysis.latency import bottleneck
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
 from steelyard.records import RunHeader
@@ -22,16 +24,21 @@ def summarise_stored(
     judged = bool(suite.get("judge")) and not only_for_gates
     columns = store.columns(run_id) if columns is None else columns
     found = len(columns.finding_sample) > 0 and not only_for_gates
-    return summarise(
+    header = store.run(run_id)
+    summary = summarise(
         columns,
         suite,
         store.judgements(run_id) if judged else None,
         None if only_for_gates else store.certainties(run_id),
         store.checks(run_id),
         store.items(run_id) if suite.get("stability") else None,
-        None if only_for_gates else _load(store.run(run_id)),
+        None if only_for_gates else _load(header),
         store.contents(run_id) if found else None,
     )
+    if summary.latency is None:
+        return summary
+    client = bottleneck(summary.latency.overall.p50, (header.options.get("load") or {}).get("loop_lag"))
+    return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
 def _load(header: RunHeader) -> str:

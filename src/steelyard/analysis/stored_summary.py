@@ -50,7 +50,8 @@ def _slice(data: Mapping[str, Any]) -> Slice:
 
 
 def _estimate(data: Mapping[str, Any]) -> Estimate:
-    return Estimate(data["value"], data["n"], data.get("n_missing", 0), data.get("low"), data.get("high"))
+    missing, constant = data.get("n_missing", 0), bool(data.get("constant"))
+    return Estimate(data["value"], data["n"], missing, data.get("low"), data.get("high"), constant)
 
 
 def _proportion(data: Mapping[str, Any]) -> Proportion:

@@ -9,6 +9,7 @@ import numpy as np
 from steelyard.analysis.confidence_model import BestThreshold, BucketFigure, RaisedThreshold, Split
 from steelyard.analysis.estimates import ANYWHERE, SHARES, bounded, settled
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import percent
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.resampling import LEAST_CLAIMS, TAILS, blocks, draws, summed
 
@@ -28,7 +29,7 @@ def raised(buckets: Sequence[BucketFigure], confidence: Array, right: Array) -> 
     rate, sure = bucket.error_rate, (bucket.error_rate.low or 0.0) > _HALF
     reason = (
         f"{bucket.errors:,} of {rate.n:,} claims with {bucket.name} confidence are wrong "
-        f"({100 * (rate.value or 0):.1f} %): raise the threshold above {bucket.low:g}"
+        f"({percent(rate.value)}): raise the threshold above {bucket.low:g}"
     )
     if bucket is not buckets[0]:
         reason += f" ({bucket.high:g} leaves them out)"

@@ -9,7 +9,8 @@ import jsonschema_rs
 MAX_PROBLEMS: Final = 5
 """How many problems of one answer are told; more is noise."""
 
-_LONGEST_QUOTE: Final = 200
+_LONGEST_HEAD: Final = 40
+_LONGEST_TAIL: Final = 100
 
 
 class SchemaValidator:
@@ -55,4 +56,7 @@ def _refuse(address: str) -> NoReturn:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+    """Without its middle: a message begins with the value and ends with what is wrong with it."""
+    if len(text) <= _LONGEST_HEAD + _LONGEST_TAIL:
+        return text
+    return f"{text[:_LONGEST_HEAD]}…{text[-_LONGEST_TAIL:]}"

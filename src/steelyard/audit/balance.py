@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from steelyard.audit.gate_check import gate_complaints
-from steelyard.audit.judged import Balance, InjectionResult, try_injections, unguarded
+from steelyard.audit.judged import Balance, InjectionResult, try_injections, unguarded, why_malformed
 from steelyard.audit.probes import EVERYTHING, NULL, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
 from steelyard.errors import UserMistake
-from steelyard.records import Outcome
+from steelyard.records import Outcome, Verdict
 from steelyard.scoring.weigh import Weighed
 from steelyard.suite.case import Case
 from steelyard.suite.load import strict as with_strict_rules
@@ -34,12 +34,17 @@ class ProbeResult:
     highest: float
     lowest: float
     n_malformed: int
-    """How many of them were not even weighed, because the suite's schema turned them away."""
+    """How many of them were malformed, so that no scorer saw them."""
+    reason: str
+    """Why the first of these was; "" when none was."""
     passed: tuple[str, ...]
-    """Ids of the cases it passed; for the truth, of those it did not pass."""
+    """Ids of the cases it passed."""
     limit: float
     """The most that `average` may be; for the truth, the least that `lowest` may be."""
     holds: bool
+    """False when it earned what it must not, and when it was not read."""
+    not_read: bool = False
+    """True when it had to be read to say anything, and every answer was malformed."""
     only_shown: bool = False
     """True where a strict rule exists beside this one and is held to the limits in its place, and where a model would
     have to be asked: then it is what a judge that gives full marks, without proof, would leave it with."""
@@ -47,7 +52,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """All probes, the gates, and what is wrong; the suite passes when `complaints` is empty."""
+    """All probes, the gates, what is wrong, and what could not be tried."""
 
     suite: str
     n_cases: int
@@ -56,6 +61,15 @@ class AuditResult:
     injections: list[InjectionResult] = field(default_factory=list)
     """For a judged suite: what texts that talk to the judge come to."""
     complaints: list[str] = field(default_factory=list)
+    not_read: list[str] = field(default_factory=list)
+    """Probes of which nothing is known, and why."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """FAIL for what is wrong; AMBIGUOUS where a probe was not read, since it may earn anything."""
+        if self.complaints:
+            return Verdict.FAIL
+        return Verdict.AMBIGUOUS if self.not_read else Verdict.PASS
 
 
 def audit(suite: SuiteModel) -> AuditResult:
@@ -69,11 +83,13 @@ def audit(suite: SuiteModel) -> AuditResult:
             result.probes.append(found)
             if complaint:
                 result.complaints.append(complaint)
+    result.not_read.extend(
+        dict.fromkeys(f"{probe.probe} was not read: {probe.reason}" for probe in result.probes if probe.not_read)
+    )
     result.injections.extend(try_injections(suite, cases))
     if result.injections and not result.injections[0].n:
-        result.complaints.append(
-            "no answer could be made that the judge would read: attempts to talk to it were not tried"
-        )
+        untried = "texts that talk to the judge were not tried, since no answer could be made that it would read"
+        result.not_read.append(f"{untried}: {result.injections[0].reason}")
     for injection in result.injections:
         result.complaints.extend(f"injection {injection.name}: {told}" for told in injection.broken)
     if suite.judge is not None and (told := unguarded(suite.judge)):
@@ -96,17 +112,18 @@ def _weigh(
 ) -> tuple[ProbeResult, str | None]:
     weighed = [_weigh_one(balance, probe.answer(at), case, probe) for at, case in enumerate(cases)]
     scores = [one.score or 0.0 for one in weighed]
-    is_truth = probe.kind == TRUTH
-    passed = tuple(case.id for case, one in zip(cases, weighed, strict=True) if bool(one.passed) != is_truth)
+    malformed = [why_malformed(one) for one in weighed if one.outcome is Outcome.MALFORMED]
+    not_read = len(malformed) == len(cases) and not probe.may_be_malformed
+    passed = tuple(case.id for case, one in zip(cases, weighed, strict=True) if one.passed)
     limit = _limit(suite, probe, rule)
     average, lowest = sum(scores) / len(scores), min(scores)
     complaint = None
     only_shown = probe.kind in (STUFFED, EVERYTHING) and rule == AS_WRITTEN and _has_strict(suite)
     only_shown = only_shown or balance.is_lenient
-    if is_truth:
-        if lowest < limit or (passed and suite.passing is not None):
-            complaint = _truth_complaint(cases, scores, limit)
-    elif not only_shown:
+    if probe.kind == TRUTH and not not_read:
+        if lowest < limit or (len(passed) < len(cases) and suite.passing is not None):
+            complaint = _truth_complaint(cases, weighed, limit)
+    elif probe.kind != TRUTH and not only_shown:
         if average > limit:
             complaint = f"{average * 100:.1f} % of full marks for {probe.about}; at most {limit * 100:g} % is allowed"
         elif len(passed) > suite.audit.null_passes * len(cases):
@@ -122,10 +139,12 @@ def _weigh(
         average=average,
         highest=max(scores),
         lowest=lowest,
-        n_malformed=sum(one.outcome is Outcome.MALFORMED for one in weighed),
+        n_malformed=len(malformed),
+        reason=malformed[0] if malformed else "",
         passed=passed,
         limit=limit,
-        holds=complaint is None,
+        holds=complaint is None and not not_read,
+        not_read=not_read,
         only_shown=only_shown,
     )
     return found, complaint and f"{probe.name} ({rule}): {complaint}"
@@ -154,10 +173,16 @@ def _right_for_some(suite: SuiteModel, cases: list[Case]) -> str:
     )
 
 
-def _truth_complaint(cases: list[Case], scores: list[float], limit: float) -> str:
-    worst = sorted(zip(scores, (case.id for case in cases), strict=True))[:5]
-    listed = ", ".join(f"{case_id} {score * 100:.1f} %" for score, case_id in worst)
+def _truth_complaint(cases: list[Case], weighed: list[Weighed], limit: float) -> str:
+    worst = sorted(zip(weighed, (case.id for case in cases), strict=True), key=lambda each: (each[0].score, each[1]))
+    listed = ", ".join(
+        f"{case_id} {one.score * 100:.1f} %{_in_brackets(why_malformed(one))}" for one, case_id in worst[:5]
+    )
     return f"the truth itself must earn {limit * 100:g} % and pass; lowest: {listed}"
+
+
+def _in_brackets(reason: str) -> str:
+    return f" ({reason})" if reason else ""
 
 
 def _limit(suite: SuiteModel, probe: Probe, rule: str) -> float:

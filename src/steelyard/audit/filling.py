@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-
-from steelyard.suite.paths import EACH, split_path
 
 _DEEPEST = 8
 
@@ -14,11 +13,59 @@ def filled(schema: dict[str, Any] | None, text: str, *, required_only: bool = Fa
 
     Where the schema allows several forms, the first is filled.
     """
-    return _filled(_resolved(schema, schema or {}, ()), text, required_only=required_only, depth=0)
+    return _filled(resolved(schema), text, required_only=required_only, depth=0)
+
+
+def completed(schema: dict[str, Any] | None, value: Any, text: str) -> Any:
+    """The value with whatever else the schema asks for filled in as `filled` does; None becomes a whole answer."""
+    if value is None:
+        return filled(schema, text, required_only=True)
+    return _completed(resolved(schema), value, text)
+
+
+def _completed(schema: Any, value: Any, text: str) -> Any:
+    schema = schema if isinstance(schema, dict) else {}
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        missing = {name: properties.get(name) for name in schema.get("required", []) if name not in value}
+        return {name: _completed(properties.get(name), inner, text) for name, inner in value.items()} | {
+            name: _filled(part, text, required_only=True, depth=0) for name, part in missing.items()
+        }
+    if isinstance(value, list):
+        return [_completed(schema.get("items"), inner, text) for inner in value]
+    return value
+
+
+def schema_of(values: Sequence[Any], *, loose: bool = False, inside_list: bool = False) -> dict[str, Any]:
+    """A schema of answers such as these: every key of theirs is asked for, except in elements of lists.
+
+    `loose` lets a number that stands by itself be any text, since nothing forbids it.
+    """
+    objects, lists = ([each for each in values if isinstance(each, kind)] for kind in (dict, list))
+    if objects:
+        names = list(dict.fromkeys(name for each in objects for name in each))
+        parts = {
+            name: schema_of([each[name] for each in objects if name in each], loose=loose, inside_list=inside_list)
+            for name in names
+        }
+        return {"type": "object", "properties": parts, "required": [] if inside_list else names}
+    if lists:
+        inner = [element for each in lists for element in each]
+        numbers = bool(inner) and all(isinstance(element, (int, float)) for element in inner)
+        least = len(lists[0]) if numbers else 1  # a box has four numbers, whatever they are
+        return {"type": "array", "items": schema_of(inner, inside_list=True), "minItems": least}
+    for kind, name in ((bool, "boolean"), ((int, float), "number")):
+        if values and all(isinstance(each, kind) for each in values) and not (loose and not inside_list):
+            return {"type": name}
+    return {}
+
+
+def resolved(schema: dict[str, Any] | None) -> Any:
+    """The schema with its own references followed, each once, and the first of several forms taken."""
+    return _resolved(schema, schema or {}, ())
 
 
 def _resolved(schema: Any, root: dict[str, Any], following: tuple[str, ...]) -> Any:
-    """The schema with its own references followed, each once, and the first of several forms taken."""
     if not isinstance(schema, dict):
         return schema
     here = dict(schema)
@@ -79,12 +126,19 @@ def _filled(schema: dict[str, Any] | None, text: str, *, required_only: bool, de
         return True
     if kind == "null":
         return None
+    return _text(schema, text)
+
+
+def _text(schema: dict[str, Any], text: str) -> Any:
+    if "pattern" in schema and (example := next(iter(schema.get("examples", [])), schema.get("default"))):
+        return example
+    text *= max(1, -(-schema.get("minLength", 0) // max(1, len(text))))
     return text[: schema.get("maxLength", len(text))]
 
 
 def _object(schema: dict[str, Any], text: str, *, required_only: bool, depth: int) -> dict[str, Any]:
-    wanted = schema.get("required", []) if required_only else schema.get("properties", {})
     properties = schema.get("properties", {})
+    wanted = dict.fromkeys([*(() if required_only else properties), *schema.get("required", [])])
     return {name: _filled(properties.get(name), text, required_only=required_only, depth=depth + 1) for name in wanted}
 
 
@@ -96,26 +150,7 @@ def _number(schema: dict[str, Any], *, whole: bool) -> float:
     return int(number) if whole else number
 
 
-def nulls(schema: dict[str, Any] | None, paths: list[str]) -> Any:
-    """Every field that the schema or a scorer names, and every one of them null."""
-    answer: dict[str, Any] = dict.fromkeys((schema or {}).get("properties", {}))
-    for path in paths:
-        put(answer, path, None)
-    return answer
-
-
-def put(answer: dict[str, Any], path: str, value: Any) -> None:
-    """Set the value at a dotted path, making the objects and lists on the way."""
-    steps = split_path(path)
-    here: Any = answer
-    for step, after in zip(steps, (*steps[1:], None), strict=True):
-        if after is None:
-            here[step] = value
-        elif after == EACH:
-            # A scorer that looks at each element is given the values themselves.
-            here[step] = value
-            return
-        else:
-            if not isinstance(here.get(step), dict):
-                here[step] = {}
-            here = here[step]
+def nulls(schema: Any) -> Any:
+    """Every field that the schema names, and every one of them null."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return {name: nulls(part) for name, part in properties.items()} if properties else None

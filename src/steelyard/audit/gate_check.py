@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import summarise_stored
-from steelyard.audit.judged import ANSWERED
-from steelyard.audit.probes import ProbeMaker
+from steelyard.audit.probes import ANSWERED, ProbeMaker
 from steelyard.engine.sample import Weighing
 from steelyard.records import Attempt, RunHeader, Verdict
 from steelyard.release.criteria import evaluate_criteria
-from steelyard.release.gates import Scope, evaluate
-from steelyard.scoring.weigh import Weigher
+from steelyard.release.gates import Scope, evaluate, named
+from steelyard.scoring.weigh import Weigher, placed
 from steelyard.store.open import open_store
 from steelyard.suite.case import Case
 from steelyard.suite.criteria import Expression, parse_expression
 from steelyard.suite.describe import describe
 from steelyard.suite.gate_checks import cannot_fail, settled
-from steelyard.suite.gates import Gate, parse_gate
+from steelyard.suite.gates import EVERY, NONE, Gate, parse_gate
 from steelyard.suite.model import Criterion, SuiteModel
 from steelyard.suite.repeats import RepeatsRule
 
@@ -31,6 +31,7 @@ _QUALITY = (
     "median",
     "score.<component>.average",
     "score.<component>.<measure>",
+    "score.<component>.<measure>.readable",
     "scored_rate",
     "cases.held",
     "checks.held",
@@ -51,13 +52,13 @@ def gate_complaints(suite: SuiteModel, cases: list[Case]) -> list[str]:
     asked = replace(suite, criteria=tuple(_asked_once(criterion) for criterion in suite.criteria))
     summary = _summary_of_same_answers(asked, cases, "") if suite.gates or suite.criteria else None
     for gate in map(parse_gate, suite.gates):
-        complaint = cannot_fail(gate) or _too_few(suite, gate)
+        complaint = cannot_fail(gate) or _too_few(suite, gate, cases)
         if complaint is None and summary is not None and not gate.baseline and _lets_empty_through(gate, summary):
             complaint = f"gate {gate.text!r} lets a system through that answers nothing"
         if complaint:
             complaints.append(complaint)
     for criterion, once in zip(suite.criteria, asked.criteria, strict=True):
-        found = _undecidable(suite, criterion)
+        found = _undecidable(suite, criterion, cases)
         if not found and summary is not None and _lets_nothing_pass(once, summary):
             found = [f"criterion {criterion.name} ({criterion.passes}) lets a system through that answers nothing"]
         complaints.extend(found)
@@ -76,7 +77,7 @@ def _lets_no_items_through(suite: SuiteModel, cases: list[Case]) -> bool:
     return all(result.verdict is Verdict.PASS for result in evaluate(list(suite.gates), summary))
 
 
-def _undecidable(suite: SuiteModel, criterion: Criterion) -> list[str]:
+def _undecidable(suite: SuiteModel, criterion: Criterion, cases: list[Case]) -> list[str]:
     """What is wrong with a criterion by its own words or for want of cases.
 
     One that asks for more repeats than the suite makes is none: the command line may ask for more.
@@ -87,7 +88,7 @@ def _undecidable(suite: SuiteModel, criterion: Criterion) -> list[str]:
             continue
         expression = parse_expression(text)
         always = settled(expression.operator, expression.threshold, expression.unit)
-        few = _too_few(suite, expression) if isinstance(expression, Gate) else None
+        few = _too_few(suite, expression, cases) if isinstance(expression, Gate) else None
         if always is not None:
             complaints.append(f"criterion {criterion.name}: its {key} {'always holds' if always else 'never holds'}")
         elif few:
@@ -116,25 +117,44 @@ def _asks_for_quality(expression: Expression) -> bool:
     return figure in (*_QUALITY, "valid", "passed", "score") and expression.operator in (">=", ">")
 
 
-def _too_few(suite: SuiteModel, gate: Gate) -> str | None:
-    """A minimum n that no slice can reach leaves the gate undecided for ever."""
-    survey = suite.survey
-    by_factor = {"category": survey.categories, "difficulty": survey.difficulties, "tag": survey.tags}
+def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
+    """A minimum n that a slice cannot reach leaves the gate undecided for ever, unless it skips such slices."""
     # A figure over repeats stands on cases and variants, or on so many checks of each that nobody can tell.
-    repeats = 1 if gate.pattern.startswith(_OF_CELLS) else suite.repeats
     if gate.pattern.startswith("check"):
         return None
-    grid = len(suite.variants) * repeats
-    if gate.factor is None:
-        most = survey.n * grid
-    elif gate.factor == "variant":
-        most = survey.n * repeats
-    else:
-        counts = by_factor[gate.factor]
-        most = (max(counts.values(), default=0) if gate.slice == "*" else counts.get(gate.slice or "", 0)) * grid
-    if gate.min_n > most:
-        return f"gate {gate.text!r} can never be decided: it asks for n >= {gate.min_n}, and there are at most {most}"
-    return None
+    repeats = 1 if gate.pattern.startswith(_OF_CELLS) else suite.repeats
+    grid = repeats if gate.factor == "variant" else repeats * len(suite.variants)
+    sizes = {name: n * grid for name, n in _cases_of(suite, gate, cases).items()}
+    small = {name: n for name, n in sizes.items() if n < gate.min_n}
+    if not small or (gate.skip_small and len(small) < len(sizes)):
+        return None
+    if len(small) == len(sizes):
+        most = f"there are at most {max(sizes.values())}"
+        return f"gate {gate.text!r} can never be decided: it asks for n >= {gate.min_n}, and {most}"
+    return (
+        f"gate {gate.text!r} can never be decided in {named(small)}: it asks for n >= {gate.min_n};"
+        " skip small behind it leaves such slices out"
+    )
+
+
+def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int]:
+    """By slice that the gate speaks of, the cases that its figure can stand on."""
+    survey, factor = suite.survey, gate.factor or ""
+    counts = {"category": survey.categories, "difficulty": survey.difficulties, "tag": survey.tags}.get(factor)
+    found = Counter({one.name: survey.n for one in suite.variants} if factor == "variant" else {"": survey.n})
+    if counts is not None:
+        found = Counter(counts)
+        found[NONE] = 0 if factor == "tag" else survey.n - sum(counts.values())
+    about = [one for one in suite.components if gate.metric.startswith(f"score.{one.name}.")]
+    skipped = [one for one in about if one.when_unknown == "skip" and one.scorer.needs_truth]
+    for component in skipped:
+        for case in cases:
+            if not placed(component, suite).truth_at(case):
+                own = {"category": [case.category or NONE], "difficulty": [case.difficulty or NONE], "tag": case.tags}
+                found.subtract(own.get(factor, list(found)))
+    if gate.slice not in (None, EVERY):
+        return {gate.slice: found[gate.slice]}
+    return {name: n for name, n in found.items() if n or name != NONE}
 
 
 def _lets_empty_through(gate: Gate, summary: Summary) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.audit.injections import INJECTIONS, Injection
 from steelyard.audit.obedient import Proof, obedient, obey
-from steelyard.audit.probes import ProbeMaker
+from steelyard.audit.probes import ANSWERED, ProbeMaker
 from steelyard.engine.own_loop import in_own_loop
 from steelyard.errors import TargetFailure
 from steelyard.judging.asking import rules_judges
@@ -18,7 +18,7 @@ from steelyard.judging.orders import without_orders
 from steelyard.judging.prompt import as_shown, messages
 from steelyard.judging.reading import JudgeReader
 from steelyard.judging.shorten import shorten
-from steelyard.records import Judgement
+from steelyard.records import Judgement, Outcome
 from steelyard.scoring.weigh import Weighed, Weigher
 from steelyard.suite.case import Case
 from steelyard.suite.judge_model import JudgeModel
@@ -26,8 +26,6 @@ from steelyard.suite.model import SuiteModel, Variant
 from steelyard.targets.base import Ask, Surroundings
 from steelyard.targets.open import open_target
 
-ANSWERED = 200
-"""The HTTP status that every probe comes with: a system that knows nothing still answers."""
 MOST_TEXTS = 12
 """Texts that every attempt is tried on, taken evenly from the suite's recorded answers."""
 _MOST_BROKEN = 5
@@ -49,6 +47,8 @@ class InjectionResult:
     broken: tuple[str, ...]
     """The first few ways in which a rule or check did not hold."""
     n_broken: int
+    reason: str = ""
+    """Without any text: why none could be read."""
 
     @property
     def holds(self) -> bool:
@@ -94,10 +94,19 @@ def try_injections(suite: SuiteModel, cases: Sequence[Case]) -> list[InjectionRe
     if suite.judge is None:
         return []
     weigher = Weigher(suite)
-    texts = list(_texts(suite, weigher, cases))
+    texts = _texts(suite, weigher, cases)
+    readable = [one for one in texts if one.weighed.to_judge is not None]
+    if not readable:
+        reason = why_malformed(texts[0].weighed)
+        return [InjectionResult(each.name, each.about, 0, 0.0, 0.0, 0, (), 0, reason) for each in INJECTIONS]
     reader = JudgeReader(obedient(suite.judge), {})
     is_json = suite.answer.format == "json"
-    return [_attempt(suite.judge, weigher, reader, injection, texts, is_json=is_json) for injection in INJECTIONS]
+    return [_attempt(suite.judge, weigher, reader, injection, readable, is_json=is_json) for injection in INJECTIONS]
+
+
+def why_malformed(weighed: Weighed) -> str:
+    """What extraction, schema or scorer say of a malformed answer; "" of any other."""
+    return weighed.findings[0].evidence if weighed.outcome is Outcome.MALFORMED else ""
 
 
 def unguarded(judge: JudgeModel) -> str | None:
@@ -130,14 +139,17 @@ async def _replayed(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Case
     return found
 
 
-def _texts(suite: SuiteModel, weigher: Weigher, cases: Sequence[Case]) -> Iterator[_Text]:
-    """Recorded answers where there are some; else such as deserve little, so that full marks show who was obeyed."""
-    answers = recorded_answers(suite, cases)
-    if not answers:
-        probes = ProbeMaker(suite, list(cases))
-        answers = [(case, probes.poor_answer(at)) for at, case in enumerate(cases)]
-    weighed = [_Text(case, text, weigher.weigh(text, case, ANSWERED)) for case, text in _evenly(answers)]
-    return (one for one in weighed if one.weighed.to_judge is not None)
+def _texts(suite: SuiteModel, weigher: Weigher, cases: Sequence[Case]) -> list[_Text]:
+    """Recorded answers where some can be read; else such as deserve little, so that full marks show who was obeyed."""
+    texts = _weighed(weigher, recorded_answers(suite, cases))
+    if any(one.weighed.to_judge is not None for one in texts):
+        return texts
+    probes = ProbeMaker(suite, list(cases))
+    return _weighed(weigher, [(case, probes.poor_answer(at)) for at, case in enumerate(cases)])
+
+
+def _weighed(weigher: Weigher, answers: list[tuple[Case, str]]) -> list[_Text]:
+    return [_Text(case, text, weigher.weigh(text, case, ANSWERED)) for case, text in _evenly(answers)]
 
 
 def _evenly(answers: list[tuple[Case, str]]) -> list[tuple[Case, str]]:
@@ -239,7 +251,7 @@ def _unbound(
     for rule in judge.rules:
         if not rule.holds(before.metrics):
             continue
-        loose = [name for name, cap in rule.caps.items() if judgement.bound[name] > cap]
+        loose = [name for name, cap in rule.caps.items() if judgement.bound.get(name, cap) > cap]
         loose += [name for name in rule.raises if not judgement.bound[name]]
         if loose:
             yield f"{', '.join(loose)} got past the rule {rule.text!r}"
@@ -247,9 +259,10 @@ def _unbound(
         return
     codes = {remark.code for ballot in judgement.ballots for remark in ballot.remarks}
     if judge.evidence.unproven == "neutral":
-        high = [name for name in judge.evidence.dimensions if judgement.bound[name] > judge.rubric.neutral]
+        neutral = judge.rubric.neutral
+        high = [name for name in judge.evidence.dimensions if judgement.bound.get(name, neutral) > neutral]
         if high:
-            yield f"{', '.join(high)} above {judge.rubric.neutral} without a quote"
+            yield f"{', '.join(high)} above {neutral} without a quote"
     if proof is Proof.ORDER:
         return
     wanted = {"UNPROVEN"} | ({"MADE_UP_QUOTE"} if proof is Proof.MADE_UP else set())

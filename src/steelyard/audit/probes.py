@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from steelyard.audit.filling import filled, nulls, put
+from steelyard.audit.filling import completed, filled, nulls, resolved, schema_of
+from steelyard.records import Outcome
+from steelyard.scoring.expectations import Expectations
+from steelyard.scoring.place import build_answer, merged
 from steelyard.scoring.unknown import truth_parts
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.weigh import Weighed, Weigher
 from steelyard.suite.case import Case
 from steelyard.suite.expectations import EXPECT
 from steelyard.suite.model import SuiteModel
-from steelyard.suite.paths import split_path
+from steelyard.suite.paths import EACH, split_path
 
 NULL = "null"
 WRONG = "wrong"
@@ -23,7 +26,11 @@ EVERYTHING = "everything"
 FEWEST_CASES = 4
 """Of fewer cases, the items of all are mostly those of the one."""
 TRUTH = "truth"
+ANSWERED = 200
+"""The HTTP status that every probe comes with: a system that knows nothing still answers."""
 _CONSTANT = "unknown"
+_MOST_ECHOED = 5
+"""Parts of a question that are given back one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,8 @@ class Probe:
     about: str
     kind: str
     answer: Callable[[int], str]
+    may_be_malformed: bool = False
+    """True for an answer that need not be in the shape asked for; any other says nothing unless it was read."""
 
 
 class ProbeMaker:
@@ -49,34 +58,31 @@ class ProbeMaker:
         self._cases = cases
         self._schema = suite.answer.schema
         self._json = suite.answer.format == "json"
-        self._scorers = Weigher(suite).components
+        self._weigher = Weigher(suite)
+        self._scorers = self._weigher.components
         parts = [self._truth_parts(case) for case in cases]
         self._has_truth = any(parts)
-        self._truths = [self._built(one) for one in parts]
+        shapes = [_document(one) for one in parts if one] + [build_answer({path: _CONSTANT}) for path in self._places()]
+        shapes = [each for each in shapes if isinstance(each, (dict, list))] or [{"answer": _CONSTANT}]
+        # What the scorers look for, where the schema does not name it or there is none.
+        self._looked_for, self._as_texts = schema_of(shapes), schema_of(shapes, loose=True)
+        self._truths = [self._truth(at, one) for at, one in enumerate(parts)]
 
     def probes(self) -> Iterator[Probe]:
         """All probes, the truth last."""
-        yield Probe("empty", "no answer at all", NULL, lambda _: "")
-        yield Probe("{}", "an empty object", NULL, lambda _: "{}")
-        paths = {
-            path for _, scorer in self._scorers for path in (*scorer.truth_at(self._cases[0]), scorer.answer) if path
-        }
-        null_fields = self._text(nulls(self._schema, sorted(paths)))
-        yield Probe("nulls", "every field null", NULL, lambda _: null_fields)
-        constant = self._text(filled(self._schema, _CONSTANT))
+        yield Probe("empty", "no answer at all", NULL, lambda _: "", may_be_malformed=True)
+        yield Probe("{}", "an empty object", NULL, lambda _: "{}", may_be_malformed=True)
+        null_fields = self._text(merged(nulls(self._looked_for), nulls(resolved(self._schema)) or {}) or {})
+        yield Probe("nulls", "every field null", NULL, lambda _: null_fields, may_be_malformed=True)
+        constant = self._filled(0, _CONSTANT, self._looked_for)
         yield Probe("constant", "the same filler for every case", NULL, lambda _: constant)
-        yield Probe("echo", "the question given back", NULL, lambda at: _words(self._cases[at].input))
-        if self._json:
-            yield Probe("echo fields", "the question in every text field", NULL, self._echo)
-        if stuffed := self._stuffed():
-            yield Probe("keywords", "every keyword of every case", NULL, lambda _: stuffed)
-            if (fitting := self._stuffed(cut=True)) != stuffed and fitting:
-                yield Probe("keywords cut", "as many keywords as the schema lets in", STUFFED, lambda _: fitting)
+        yield from self._echoes()
+        yield from self._keywords()
         if nothing := self.without_items():
             yield Probe("none", "a well-formed answer without items", NULL, lambda _: nothing)
         if len(self._cases) >= FEWEST_CASES and (everything := self._of_all(self._cases)):
             yield Probe("everything", "every item of every case", EVERYTHING, lambda _: everything)
-        for name in dict.fromkeys(name for _, scorer in self._scorers for name in scorer.blankets(self._cases[0])):
+        for name in dict.fromkeys(name for _, scorer in self._scorers for name in self._blankets_of(scorer)):
             yield Probe(name, "an answer that lies over everything", EVERYTHING, partial(self._blanket, name))
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
@@ -85,6 +91,22 @@ class ProbeMaker:
         if len(set(self._truths)) > 1:
             yield Probe("another", "the truth of another case", WRONG, self._another)
         yield Probe("truth", "the truth itself", TRUTH, lambda at: self._truths[at])
+
+    def _echoes(self) -> Iterator[Probe]:
+        yield Probe("echo", "the question given back", NULL, self._given_back, may_be_malformed=self._json)
+        if self._json:
+            yield Probe("echo fields", "the question in every text field", NULL, lambda at: self._echo(at))
+        for number, name in enumerate(self._parts_of_questions(), start=1):
+            yield Probe(f"echo {number}", f"{name} of the question alone", NULL, partial(self._echo, name=name))
+
+    def _keywords(self) -> Iterator[Probe]:
+        if stuffed := self._stuffed():
+            fitting = self._stuffed(cut=True)
+            was_cut = fitting is not None and fitting != stuffed
+            yield Probe("keywords", "every keyword of every case", NULL, lambda _: stuffed, may_be_malformed=was_cut)
+            if was_cut:
+                about = "as many keywords as the schema lets in"
+                yield Probe("keywords cut", about, STUFFED, lambda _: fitting or "")
 
     def _has_no_one_truth(self) -> bool:
         expects = any(component.scorer_name == EXPECT for component, _ in self._scorers)
@@ -100,16 +122,54 @@ class ProbeMaker:
         nothing = "There is nothing to say about this."
         if len(set(self._truths)) > 1:
             return self._another(at)
-        return self._text(filled(self._schema, nothing) if self._json else nothing)
+        return self._filled(at, nothing, self._as_texts)
 
-    def _truth_parts(self, case: Case) -> dict[str, Any]:
-        parts: dict[str, Any] = {}
-        for component, scorer in self._scorers:
-            parts |= truth_parts(component, scorer, case)
-        return parts
+    def _places(self) -> Iterator[str]:
+        """Where scorers, checks and the judge look in an answer."""
+        if self._suite.judge is not None:
+            yield self._suite.judge.of or ""
+        for _, scorer in self._scorers:
+            if not scorer.needs_truth:  # else its truths say where
+                yield from (getattr(scorer, name, None) or "" for name in scorer.answer_paths)
+            if isinstance(scorer, Expectations):
+                places = (place for rule in scorer.checks.values() for place in rule.answer_places())
+                yield from (place.start_text if place.text.startswith("$") else place.text for place in places)
 
-    def _echo(self, at: int) -> str:
-        return self._text(filled(self._schema, _words(self._cases[at].input)))
+    def _truth_parts(self, case: Case) -> list[dict[str, Any]]:
+        """Of each component, what it looks for by path into the answer."""
+        found = (truth_parts(component, scorer, case) for component, scorer in self._scorers)
+        return [parts for parts in found if parts]
+
+    def _truth(self, at: int, parts: list[dict[str, Any]]) -> str:
+        """An answer that is right for all components; where they want different things at one place, the best."""
+        if _document(parts) == _document(parts[::-1]):
+            return self._built(parts, at)
+        made = [self._built([*parts[:last], *parts[last + 1 :], parts[last]], at) for last in range(len(parts))]
+        made.append(self._built(parts, at, join=True))
+        weighed = [(self._weighed(text, at), text) for text in dict.fromkeys(made)]
+        return max(weighed, key=lambda each: -1.0 if each[0] is None else each[0].score)[1]
+
+    def _weighed(self, text: str, at: int) -> Weighed | None:
+        """What the scorers make of an answer; None where one breaks, which is told when the probe is tried."""
+        try:
+            return self._weigher.weigh(text, self._cases[at], ANSWERED)
+        except Exception:  # noqa: BLE001 - whatever a user's scorer raises
+            return None
+
+    def _given_back(self, at: int) -> str:
+        question = self._cases[at].input
+        return self._text(question) if self._json and isinstance(question, (dict, list)) else _words(question)
+
+    def _parts_of_questions(self) -> list[str]:
+        """The names of what a question holds, where it holds several texts."""
+        question = self._cases[0].input
+        texts = [name for name, value in question.items() if _words(value)] if isinstance(question, dict) else []
+        return texts[:_MOST_ECHOED] if len(texts) > 1 else []
+
+    def _echo(self, at: int, name: str | None = None) -> str:
+        question = self._cases[at].input
+        words = _words(question if name is None else question.get(name) if isinstance(question, dict) else None)
+        return self._filled(at, words, self._as_texts)
 
     def _another(self, at: int) -> str:
         n = len(self._truths)
@@ -117,47 +177,63 @@ class ProbeMaker:
         return next(text for text in others if text != self._truths[at])
 
     def _stuffed(self, *, cut: bool = False) -> str | None:
-        parts: dict[str, Any] = {}
+        words: dict[str, dict[str, None]] = {}
         for _, scorer in self._scorers:
-            words = {word: None for case in self._cases for word in scorer.keywords_of(case)}
-            if words:
-                text = " ".join(words)
-                parts[scorer.answer or ""] = text[: self._room(scorer.answer or "")] if cut else text
-        return self._built(parts) if parts else None
+            for case in self._cases:
+                words.setdefault(scorer.answer or "", {}).update(dict.fromkeys(scorer.keywords_of(case)))
+        texts = {path: " ".join(found) for path, found in words.items() if found}
+        parts = {path: text[: self._room(path)] if cut else text for path, text in texts.items()}
+        return self._built([parts]) if parts else None
 
     def _room(self, path: str) -> int | None:
         """How long the schema lets a text at this place be; None when it does not say."""
-        here: Any = self._schema or {}
+        here: Any = resolved(self._schema)
         for step in split_path(path):
-            here = here.get("properties", {}).get(step, {}) if isinstance(here, dict) else {}
+            inner = (here.get("items") if step == EACH else here.get("properties", {}).get(step)) if here else None
+            here = inner if isinstance(inner, dict) else {}
         room = here.get("maxLength") if isinstance(here, dict) else None
         return room if isinstance(room, int) else None
 
     def _of_all(self, cases: list[Case]) -> str | None:
         """An answer that holds the items of all these cases."""
-        parts = {path: value for _, scorer in self._scorers for path, value in scorer.everything_at(cases).items()}
+        parts = [parts for _, scorer in self._scorers if (parts := scorer.everything_at(cases))]
         return self._built(parts) if parts else None
+
+    def _blankets_of(self, scorer: Any) -> Mapping[str, Any]:
+        return next((found for case in self._cases if (found := scorer.blankets(case))), {})
 
     def _blanket(self, name: str, at: int) -> str:
-        held = {scorer.answer or "": scorer.blankets(self._cases[at]).get(name) for _, scorer in self._scorers}
-        return self._built({path: value for path, value in held.items() if value is not None})
+        held = ((scorer, scorer.blankets(self._cases[at]).get(name)) for _, scorer in self._scorers)
+        return self._built([{scorer.answer or "": value} for scorer, value in held if value is not None], at)
 
     def _widest(self) -> str | None:
-        parts: dict[str, Any] = {}
-        for _, scorer in self._scorers:
-            parts |= scorer.widest_at()
+        parts = [parts for _, scorer in self._scorers if (parts := scorer.widest_at())]
         return self._built(parts) if parts else None
 
-    def _built(self, parts: dict[str, Any]) -> str:
-        """An answer of these parts, with what the schema asks for besides filled in."""
-        if not self._json or "" in parts:
-            return self._text(next(iter(parts.values()), ""))
-        answer = filled(self._schema, _CONSTANT, required_only=True) if self._schema else {}
-        if not isinstance(answer, dict):
-            return self._text(answer)
-        for path, value in parts.items():
-            put(answer, path, value)
-        return self._text(answer)
+    def _built(self, parts: Sequence[Mapping[str, Any]], at: int = 0, *, join: bool = False) -> str:
+        """An answer of these parts, with filled in what the schema asks for and what the scorers look for besides."""
+        document = _document(parts, join=join)
+        if not self._json:
+            return self._text("" if document is None else document)
+        fitting = completed(self._schema, document, _CONSTANT) if self._schema else document
+        whole = completed(self._looked_for, fitting, _CONSTANT)
+        return self._readable(at, whole, fitting, document)
+
+    def _filled(self, at: int, text: str, looked_for: dict[str, Any]) -> str:
+        """An answer with this text wherever a text can stand."""
+        if not self._json:
+            return text
+        fitting, loose = filled(self._schema, text) if self._schema else None, filled(looked_for, text)
+        return self._readable(at, loose if fitting is None else completed(looked_for, fitting, text), fitting, loose)
+
+    def _readable(self, at: int, *answers: Any) -> str:
+        """The first of these answers that is not malformed for the case; the first of all where every one is."""
+        texts = list(dict.fromkeys(self._text(answer) for answer in answers if answer is not None))
+        if len(texts) < 2:
+            return texts[0]
+        readings = ((text, self._weighed(text, at)) for text in texts)
+        read = (text for text, weighed in readings if weighed is None or weighed.outcome is not Outcome.MALFORMED)
+        return next(read, texts[0])
 
     def _text(self, value: Any) -> str:
         return value if isinstance(value, str) and not self._json else json.dumps(value, ensure_ascii=False)
@@ -170,3 +246,11 @@ def _words(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(filter(None, map(_words, value)))
     return "" if value is None else str(value)
+
+
+def _document(parts: Sequence[Mapping[str, Any]], *, join: bool = False) -> Any:
+    """One document that holds all of these parts; where two want different things at one place, the last."""
+    document = None
+    for one in parts:
+        document = merged(document, build_answer(one), join=join)
+    return document

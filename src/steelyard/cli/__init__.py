@@ -14,7 +14,6 @@ from steelyard.cli.safe_output import safe_output
 from steelyard.errors import SteelyardError
 
 WRONG_USAGE = 2
-INVALID = 3
 INTERRUPTED = 130
 
 
@@ -42,19 +41,29 @@ def _run() -> None:
         sys.exit(0)
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            _crash()
+            _crash(error)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _say("steelyard: the output could not be written: no space left")
         sys.exit(WRONG_USAGE)
-    except Exception:  # noqa: BLE001 - the last line of defence
-        _crash()
+    except SystemExit as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if frame.f_globals["__name__"].startswith("steelyard."):
+            raise
+        # With its exit code a verdict would be made up.
+        from steelyard.user_code import raised_in_words
+
+        _say(f"steelyard: code of the suite ended the process: {raised_in_words(error)}")
+        sys.exit(WRONG_USAGE)
+    except BaseException as error:  # noqa: BLE001 - the last line of defence
+        _crash(error)
 
 
-def _crash() -> None:
-    # Python's own exit code for a crash is 1, too. A crash is no reading.
-    traceback.print_exc()
-    _say("steelyard: this is a defect of Steelyard, not of your suite; what was weighed is kept")
-    sys.exit(INVALID)
+def _crash(error: BaseException) -> None:
+    # Python's own exit code for a crash is 1, which means that a gate failed. A crash is no verdict at all.
+    from steelyard.cli.internal_error import INTERNAL_ERROR, internal_error_text
+
+    _say(internal_error_text(error))
+    sys.exit(INTERNAL_ERROR)
 
 
 def _say(text: str) -> None:

@@ -204,9 +204,10 @@ def _without_resume(words: list[str]) -> list[str]:
 def _decided(store: Store, runs: AbRuns, *, anyway: bool) -> AbReport:
     from steelyard.analysis.compared_run import read_run
     from steelyard.release.ab import offline_report
+    from steelyard.same_instrument import rescored
 
     a, b = (read_run(store, header.id) for header in runs.headers)
-    return offline_report(a, b, stopped=runs.stopped, anyway=anyway)
+    return offline_report(rescored(a, b), b, stopped=runs.stopped, anyway=anyway)
 
 
 command.add_command(assign_command)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.attribution_model import Attribution
     from steelyard.analysis.attribution_terms import Traces
     from steelyard.analysis.compare_model import Comparison
+    from steelyard.analysis.compared_run import ComparedRun
     from steelyard.attributing import Purchase
     from steelyard.judging.estimate import CostEstimate
     from steelyard.store.base import Store
@@ -68,10 +69,9 @@ class AttributionOptions:
     ) -> Comparison:
         """The comparison of two found runs, with why the headline number moved unless that is left out."""
         from steelyard.analysis.compare import compare
-        from steelyard.analysis.compared_run import read_run
 
         if self.left_out:
-            return compare(read_run(*a), read_run(*b), anyway=anyway)
+            return compare(*_read(a, b), anyway=anyway)
         comparison, found, _ = self.traced(a, b, store_url, closing, anyway=anyway)
         return replace(comparison, attribution=found)
 
@@ -81,19 +81,13 @@ class AttributionOptions:
         """The comparison, why the headline number moved, and what every reading adds to that."""
         from steelyard.analysis.compare import compare
         from steelyard.analysis.compared_cases import common_cases
-        from steelyard.analysis.compared_run import read_run
-        from steelyard.attributing import StoredRun, traced_attribution_of
+        from steelyard.attributing import attribution_of
 
-        first, second = read_run(*a), read_run(*b)
+        first, second = _read(a, b, self.suite)
         cases = common_cases(first, second)
         comparison = compare(first, second, anyway=anyway, cases=cases)
-        found, traces = traced_attribution_of(
-            StoredRun(a[0], first),
-            StoredRun(b[0], second),
-            cases,
-            suite=self.suite,
-            purchase=self._purchase(store_url, closing),
-        )
+        purchase = self._purchase(store_url, closing)
+        found, traces = attribution_of(first, second, cases, suite=self.suite, purchase=purchase)
         return comparison, found, traces
 
     def _purchase(self, store_url: str | None, closing: ExitStack) -> Purchase | None:
@@ -119,3 +113,11 @@ class AttributionOptions:
         if not sys.stdin.isatty():
             raise UserMistake("nobody is here to agree to that: add --yes to go on")
         click.confirm("Go on?", abort=True, err=True)
+
+
+def _read(a: tuple[Store, str], b: tuple[Store, str], suite: str | None = None) -> tuple[ComparedRun, ComparedRun]:
+    from steelyard.analysis.compared_run import read_run
+    from steelyard.same_instrument import rescored
+
+    second = read_run(*b)
+    return rescored(read_run(*a), second, suite), second

@@ -25,22 +25,25 @@ def command(suite: str, as_json: bool) -> None:
 
     Scores probes instead of answers, by the suite's rules and by the strict ones. Of a judged suite, texts that talk
     to their judge are tried on a judge that obeys them. Exit code 1 when a probe earns too much, when the truth does
-    not earn full marks, when a rule or check of the judge does not hold, or when a gate cannot fail.
+    not earn full marks, when a rule or check of the judge does not hold, or when a gate cannot fail or never be
+    decided; 4 when a probe could not be read, so that nobody knows what it would earn.
     """
     from steelyard.audit.balance import audit
     from steelyard.cli.show import print_json
+    from steelyard.records import Verdict
+    from steelyard.release.verdict import exit_code
     from steelyard.suite.load import load_suite
 
-    loaded = load_suite(suite)
-    result = audit(loaded)
+    result = audit(load_suite(suite))
     if as_json:
-        print_json(asdict(result) | {"passes": not result.complaints})
+        passes = result.verdict is Verdict.PASS
+        print_json(asdict(result) | {"verdict": result.verdict.value, "passes": passes})
     else:
-        _print(result, has_schema=loaded.answer.schema is not None)
-    sys.exit(1 if result.complaints else 0)
+        _print(result)
+    sys.exit(exit_code(result.verdict))
 
 
-def _print(result: AuditResult, *, has_schema: bool) -> None:
+def _print(result: AuditResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -60,27 +63,32 @@ def _print(result: AuditResult, *, has_schema: bool) -> None:
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("", no_wrap=True)
         for probe in (one for one in result.probes if one.rule == rule):
-            truth = probe.kind == TRUTH
-            passes = probe.n - len(probe.passed) if truth else len(probe.passed)
+            n_read = probe.n - probe.n_malformed
+            partly = f" (read in {n_read} of {probe.n})" if 0 < n_read < probe.n else ""
             table.add_row(
                 Text(probe.probe),
-                Text(probe.about),
-                percent(probe.average),
-                percent(probe.highest),
-                str(passes),
-                f"{'>=' if truth else '<='} {probe.limit * 100:g} %",
+                Text(probe.about + partly),
+                "n/a" if probe.not_read else percent(probe.average),
+                "n/a" if probe.not_read else percent(probe.highest),
+                "n/a" if probe.not_read else str(len(probe.passed)),
+                f"{'>=' if probe.kind == TRUTH else '<='} {probe.limit * 100:g} %",
                 _word(probe),
             )
         out.print(table)
         out.print()
     if result.injections:
         _print_injections(result.injections, out)
-    for complaint in result.complaints:
-        out.print(Text(f"- {complaint}"))
+    for problem in (*result.complaints, *result.not_read):
+        out.print(Text(f"- {problem}"))
     if result.complaints:
         out.print("AUDIT FAILED")
+    elif result.not_read:
+        out.print(
+            "AUDIT AMBIGUOUS: what was not read may earn anything. Name every field in the answer's schema, and give"
+            " one with a pattern an example (examples: [...])."
+        )
     else:
-        _print_passed(result, out, has_schema=has_schema)
+        _print_passed(result, out)
 
 
 def _print_injections(injections: list[InjectionResult], out: Console) -> None:
@@ -99,14 +107,10 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
     table.add_column("passes", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for one in injections:
+        figures = (percent(one.highest), percent(one.highest_with_quote), str(one.n_passed))
         word = "ok" if one.holds else "FAILS"
         table.add_row(
-            Text(one.name),
-            Text(one.about),
-            percent(one.highest),
-            percent(one.highest_with_quote),
-            str(one.n_passed),
-            word,
+            Text(one.name), Text(one.about), *(figures if one.n else ["n/a"] * 3), word if one.n else "not read"
         )
     out.print(table)
     out.print("unproven: without a quote or with a made-up one. quoting it: with the attempt itself as its proof.")
@@ -118,7 +122,7 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
     out.print()
 
 
-def _print_passed(result: AuditResult, out: Console, *, has_schema: bool) -> None:
+def _print_passed(result: AuditResult, out: Console) -> None:
     from rich.text import Text
 
     from steelyard.audit.probes import NULL
@@ -139,15 +143,14 @@ def _print_passed(result: AuditResult, out: Console, *, has_schema: bool) -> Non
             earned = f"{percent(probe.average)} and passes {len(probe.passed)} of {probe.n} cases"
             out.print(Text(f"As written, {probe.about} earns {earned}: --strict closes that."))
     if any(probe.n_malformed == probe.n for probe in result.probes):
-        what = (
-            "the suite's schema turned every such answer away" if has_schema else "no such answer has anything to read"
-        )
-        out.print(f"not read: {what}; no scorer saw it.")
+        out.print("malformed: such an answer is in no shape that the suite reads, and earns nothing.")
 
 
 def _word(probe: ProbeResult) -> str:
+    if probe.not_read:
+        return "not read"
     if not probe.holds:
         return "FAILS"
     if probe.n_malformed == probe.n:
-        return "not read"
+        return "malformed"
     return "shown" if probe.only_shown else "ok"

@@ -36,9 +36,9 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
 
     A run that is not finished, INVALID, AMBIGUOUS or suspect is refused without --force and a reason.
     """
+    from steelyard.analysis.sound_runs import is_partial
     from steelyard.cli.show import print_json
     from steelyard.release.baselines import entry_data, set_baseline, whoever
-    from steelyard.release.sound_runs import is_partial
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)

@@ -149,9 +149,8 @@ def _weigh_and_compare(
     **asked: Any,
 ) -> _Done:
     from steelyard.cli.after_run import settings_before_run
-    from steelyard.cli.attribution_options import AttributionOptions
+    from steelyard.cli.held_against import compare_with
     from steelyard.cli.named_reference import reference_of
-    from steelyard.release.baseline_gates import home_of
     from steelyard.report.build import build_report
     from steelyard.store.open import open_store
 
@@ -165,9 +164,7 @@ def _weigh_and_compare(
     done = _Done(suite, store, build_report(store, header), ending, alerts)
     if reference is None:
         return done
-    before = (home_of(reference, reference.run_id, store), reference.run_id)
-    comparison = AttributionOptions().compared(before, (store, header.id), store_url, closing, anyway=anyway)
-    return replace(done, comparison=comparison, baseline=reference.label)
+    return replace(done, comparison=compare_with(store, header, reference, anyway=anyway), baseline=reference.label)
 
 
 def _refuse_what_cannot_fail(suite: SuiteModel, against: str | None, fail_on: str) -> None:

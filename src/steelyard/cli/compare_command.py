@@ -52,7 +52,8 @@ def command(
 
     A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1), baselines (@release) or snapshot
     files (.json), which are not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4
-    when nobody can tell, 3 when a run is INVALID or no sample of A can be compared with one of B.
+    when nobody can tell, 3 when a run is INVALID. When no sample of A can be compared with one of B, the figures of
+    both runs are shown side by side, and nobody can tell.
 
     Says also why the headline number moved: other cases, missing readings, scorers, truth, judge or the system. A's
     recorded answers are weighed by B's suite for that, where the two instruments differ.
@@ -83,8 +84,7 @@ def exit_code(comparison: Comparison) -> int:
     from steelyard.analysis.compare_model import Moved
     from steelyard.records import Verdict
 
-    invalid = Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict)
-    if invalid or not comparison.pairs.comparable:
+    if Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict):
         return _NO_READING
     verdict = comparison.headline.verdict
     if verdict in (Moved.BETTER, Moved.SAME):

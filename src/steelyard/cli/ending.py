@@ -51,12 +51,12 @@ def end_with(
         print_report(report, console())
         print_against(comparison, reference)
     if stopped is not None:
-        again = _same_command(header.id) if go_on is None else shlex.join(go_on)
+        again = same_command(header.id) if go_on is None else shlex.join(go_on)
         click.echo(f"Not finished ({stopped}). Go on with:\n  {again}", err=True)
     return _INTERRUPTED if interrupted else exit_code(header.verdict)
 
 
-def _same_command(run_id: str) -> str:
+def same_command(run_id: str) -> str:
     """The command line as it was given, going on with the run: target and settings must be the same."""
     kept = [word for word in sys.argv[1:] if word not in ("--resume", run_id) and not word.startswith("--resume=")]
     return shlex.join(["steelyard", *kept, "--resume", run_id])

@@ -17,6 +17,7 @@ from steelyard.release.asked import known_in
 from steelyard.release.changed_factors import changed_factors, held_against
 from steelyard.release.experiment import Arm, rule
 from steelyard.report.experiment_sentences import ExperimentReport
+from steelyard.same_instrument import rescored
 from steelyard.suite.describe import describe
 from steelyard.suite.experiment_criteria import check_on_suite
 from steelyard.suite.experiment_file import Experiment
@@ -95,7 +96,7 @@ def _decided(
         known = known_in(candidate.header.suite, slices)
         check_on_suite(part.criteria.adopt, part.criteria.reject, known, experiment.located)
         before, after = (read_run(*place) for place in places)
-        comparison = compare_arms(before, after, anyway=anyway)
+        comparison = compare_arms(rescored(before, after), after, anyway=anyway)
         answered = [answering_models(*place) for place in places]
         changed = held_against(part.factor, changed_factors(comparison, (answered[0], answered[1])))
     ruling = rule(part.criteria.adopt, part.criteria.reject, arms[0], candidate, comparison, changed, anyway=anyway)

@@ -90,8 +90,10 @@ class ExplainOptions:
         from steelyard.analysis.compared_run import read_run
         from steelyard.cli.compare_command import exit_code
         from steelyard.report.explained_pairs import explain_comparison
+        from steelyard.same_instrument import rescored
 
-        first, second = read_run(*a), read_run(*b)
+        second = read_run(*b)
+        first = rescored(read_run(*a), second)
         comparison = compare(first, second, anyway=anyway)
         found = explain_comparison((a[0], first), (b[0], second), comparison, self.metric or "", anyway=anyway)
         self.show([first.header.id, second.header.id], found, as_json=as_json)

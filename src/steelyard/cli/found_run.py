@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from steelyard.store.base import Store
     from steelyard.store.sql import SqlStore
+
+
+def stored_suite_name(store: Store, suite: str) -> str:
+    """The name that runs are stored under: as given where the store has runs of it, else that of the suite there."""
+    from steelyard.suite.discover import holds_suite
+
+    if store.runs(suite, 1) or not holds_suite(suite):
+        return suite
+    from steelyard.suite.load import load_suite
+
+    return load_suite(suite).name
 
 
 class FoundRuns:

@@ -40,6 +40,7 @@ def command(
     from steelyard.release.baseline_gates import held_against
     from steelyard.release.verdict import decide, exit_code
     from steelyard.report.model import Report
+    from steelyard.same_instrument import rescored
     from steelyard.store.open import open_store
 
     with ExitStack() as closing:
@@ -53,12 +54,12 @@ def command(
 
             check_on_run(gates, header.suite, summary)
             header = replace(header, suite=header.suite | {"gates": list(gates), "criteria": []})
-        relative = held_against(store, header, reference=reference, anyway=anyway, strict=True)
+        relative = held_against(store, header, rescore=rescored, reference=reference, anyway=anyway, strict=True)
         comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)
     gone = header.options.get("broken")
     decision = decide(summary, header.suite, state=header.state, suspect=header.suspect, gone=gone, relative=relative)
     report = Report(header, summary, decision)
-    if all(each.secondary for each in decision.gates):
+    if all(each.secondary and not each.left_out for each in decision.gates):
         lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
         raise UserMistake(
             f"run {header.id} has {lacks}, so nothing can be decided: declare `gates` in the suite, or give --gate or"

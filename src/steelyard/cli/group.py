@@ -68,5 +68,6 @@ class LazyGroup(click.Group):
 def steelyard() -> None:
     """Weigh AI features against ground truth, with readings that can be trusted.
 
-    Exit codes: 0 pass, 1 fail, 2 wrong usage or broken suite, 3 invalid run, 4 ambiguous, 130 interrupted.
+    Exit codes: 0 pass, 1 fail, 2 wrong usage or broken suite, 3 invalid run, 4 ambiguous, 70 internal error,
+    130 interrupted.
     """

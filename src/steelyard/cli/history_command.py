@@ -12,7 +12,6 @@ from steelyard.cli.shared_options import as_json, store_url
 
 if TYPE_CHECKING:
     from steelyard.release.history_model import History
-    from steelyard.store.base import Store
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -30,6 +29,7 @@ _GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
     help="Follow this figure, as gates name it. May be given more than once. [default: average, pass_rate]",
 )
 @click.option("--by", type=click.Choice(_GROUPINGS), help="Follow it by slice, or how often each finding code occurs.")
+@click.option("--target", metavar="NAME", default="", help="Only runs of this target: its name, or a part of it.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown.")
@@ -40,6 +40,7 @@ def command(
     last: int | None,
     metrics: tuple[str, ...],
     by: str | None,
+    target: str,
     charts: Path | None,
     html: Path | None,
     markdown: Path | None,
@@ -52,13 +53,14 @@ def command(
     finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
     history could be made.
     """
+    from steelyard.cli.found_run import stored_suite_name
     from steelyard.cli.show import console, print_json, tell_written
     from steelyard.release.history import Wanted, read_history
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
     try:
-        history = read_history(store, _name(store, suite), Wanted(last, metrics, by or ""))
+        history = read_history(store, stored_suite_name(store, suite), Wanted(last, metrics, by or "", target))
     finally:
         store.close()
     written = [*_files(history, html, markdown), *(_charts(history, charts) if charts is not None else ())]
@@ -72,15 +74,6 @@ def command(
 
         print_history(history, console())
     tell_written(*written)
-
-
-def _name(store: Store, suite: str) -> str:
-    """The suite's name: as given where the store has runs of it, else that of the suite at this place."""
-    if store.runs(suite, 1) or not Path(suite).exists():
-        return suite
-    from steelyard.suite.load import load_suite
-
-    return load_suite(suite).name
 
 
 def _files(history: History, html: Path | None, markdown: Path | None) -> Iterator[Path]:

@@ -70,12 +70,15 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
     run_id = found.header.id
     if as_json:
         told = {"lacking": list(found.lacking), "differences": list(found.differences), "notes": list(found.notes)}
+        told |= {"suspect": list(found.header.suspect)}
         last = store.run("LAST").id == run_id
         print_json({"run": run_id, "file": str(file), "new": found.is_new, "last": last, **told})
         return
     already = "" if found.is_new else " already"
     click.echo(f"{run_id} is{already} in the store: steelyard report {run_id}")
     _tell_last(store, run_id)
+    for reason in found.header.suspect:
+        click.echo(f"Suspect: {reason}.")
     for sentence in found.lacking:
         click.echo(f"Note: {sentence}.")
     if found.differences:

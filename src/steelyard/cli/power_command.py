@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from steelyard.cli.shared_options import as_json, read_points, store_url
@@ -37,13 +35,13 @@ def command(
     run: the noise is that of the recorded runs, between cases, between repeats of a case and between runs.
     """
     from steelyard.analysis.recorded_power import recorded_power
+    from steelyard.cli.found_run import stored_suite_name
     from steelyard.cli.show import console, print_json
     from steelyard.store.open import open_store
 
-    name = _name(suite)
     store = open_store(store_url, create=False)
     try:
-        found = recorded_power(store, name, metric, detect, most_runs)
+        found = recorded_power(store, stored_suite_name(store, suite), metric, detect, most_runs)
     finally:
         store.close()
     if as_json:
@@ -54,12 +52,3 @@ def command(
     from steelyard.report.power_terminal import print_power
 
     print_power(found, console())
-
-
-def _name(suite: str) -> str:
-    """The name under which runs are stored."""
-    if not Path(suite).exists():
-        return suite
-    from steelyard.suite.load import load_suite
-
-    return load_suite(suite).name

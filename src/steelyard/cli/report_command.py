@@ -96,10 +96,10 @@ def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path
 
 def _charts(report: Report, folder: Path) -> list[Path]:
     """Write the charts; when there are none, say why."""
-    from steelyard.report.charts.build import charts_of
+    from steelyard.report.charts.build import CHARTS, charts_of
     from steelyard.report.charts.render import write_charts
 
     found = charts_of(report.summary, report.header)
     if not found:
         click.echo("no chart: this run has no checks, no repeats that are compared and no answered call", err=True)
-    return write_charts(found, folder)
+    return write_charts(found, folder, stale=CHARTS)

@@ -73,6 +73,8 @@ class OtherBalance:
     def _judged(self, weighing: Weighing, then: Judgement | None, *, again: bool) -> None:
         if again and self._now is not None:
             self._now.read_again(weighing, ())
+        elif self._as_judged_then is not None and then is not None and then.ballots[:1] and not then.calls:
+            self._as_judged_then.read_recorded(weighing, then.ballots[0])
         elif self._as_judged_then is not None:
             self._as_judged_then.read_again(weighing, () if then is None else then.calls)
         else:

@@ -19,7 +19,8 @@ from steelyard.suite.attachments import unsendable
 from steelyard.suite.case import digest
 from steelyard.suite.model import Limits
 from steelyard.suite.redaction import Redactor
-from steelyard.targets.base import Ask, Reply, Target
+from steelyard.targets.base import Ask, Reply, Target, checked_reply, failure_of
+from steelyard.user_code import number
 
 _FIRST_BACKOFF = 0.5
 _LONGEST_BACKOFF = 30.0
@@ -147,9 +148,12 @@ class _Stopwatch:
         return True
 
     def seconds(self, told: float | None = None) -> float:
-        """How long the last try took, or was told to take; from when the call was due, if it was."""
-        took = time.perf_counter() - self._sent if told is None else told
-        return took if self._due is None else took + max(0.0, self._sent - self._due)
+        """How long the last try took, or was told to take; from when the call was due, if it was: then waiting inside
+        this process counts."""
+        took = time.perf_counter() - self._sent
+        if self._due is None:
+            return took if told is None else told
+        return max(took, told or 0.0) + max(0.0, self._sent - self._due)
 
 
 class Caller(Patience):
@@ -187,10 +191,20 @@ class Caller(Patience):
                 kept = Attempt(**(entry | {"cost": spent}), started_at=time.time(), cached=True)
                 # It may have been kept before anything was redacted.
                 return Called(self._redacted(kept, ask))
-        attempt = self._redacted(await self.attempt(lambda: self._target.ask(ask), due=due), ask)
+        attempt = self._redacted(await self.attempt(lambda: self._ask(ask), due=due), ask)
         if key is None or attempt.failure is not None:
             return Called(attempt)
         return Called(attempt, (key, _entry(attempt)))
+
+    async def _ask(self, ask: Ask) -> Reply:
+        target = self._target
+        try:
+            reply = await target.ask(ask)
+        except TimeoutError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plug-in may raise anything
+            raise failure_of(error, target.ask) from None
+        return checked_reply(reply, target.ask)
 
     def _redacted(self, attempt: Attempt, ask: Ask) -> Attempt:
         return attempt if self._redact is None else self._redact.attempt(attempt, ask.private)
@@ -216,14 +230,14 @@ class Caller(Patience):
 
 def _count(value: int | None) -> int | None:
     """A number of tokens; None for what cannot be one, whatever the target said."""
-    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else None
+    found = number(value)
+    return int(found) if found is not None and 0 <= found <= _MOST_TOKENS and found == int(found) else None
 
 
 def _amount(value: float | None) -> float | None:
     """Money or seconds; None for what is not a number from 0 up."""
-    if not isinstance(value, int | float) or not 0 <= value <= _LARGEST_AMOUNT:
-        return None
-    return float(value)
+    found = number(value)
+    return float(found) if found is not None and 0 <= found <= _LARGEST_AMOUNT else None
 
 
 def _entry(attempt: Attempt) -> dict[str, Any]:

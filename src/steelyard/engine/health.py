@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from statistics import median
 
 from steelyard.records import Sample
@@ -30,7 +31,9 @@ _ERRORS = 400
 class Health:
     """Watches every sample of a run and, at the end, names what looks wrong. Memory does not grow with the run."""
 
-    def __init__(self) -> None:
+    def __init__(self, doubts: Sequence[str] = ()) -> None:
+        """`doubts` are reasons that somebody else has to suspect the run."""
+        self._doubts = doubts
         self._answers = 0
         self._empty = 0
         self._marked = 0
@@ -88,6 +91,7 @@ class Health:
             self._broken_off(),
             self._tokens(),
             self._too_fast(typical_latency, usual),
+            *self._doubts,
         ]
         return tuple(text for text in found if text)
 

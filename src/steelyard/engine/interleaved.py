@@ -183,7 +183,8 @@ class Interleaved:
             with caught_signals(self._interrupt), undisturbed():
                 for arm in self._arms:
                     await arm.warm_up()
-                await self._work()
+                async with self._arms[0].lag.watched(), self._arms[1].lag.watched():
+                    await self._work()
                 for arm in self._arms:
                     await arm.look_around()
         finally:

@@ -14,7 +14,7 @@ from steelyard.engine.sample import Weighing
 from steelyard.judging.asking import Bench, rules_judges
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
-from steelyard.records import Attempt, JudgeCall, Judgement
+from steelyard.records import Attempt, Ballot, JudgeCall, Judgement, Mode
 from steelyard.scoring.weigh import Weighed
 from steelyard.suite.case import Case
 from steelyard.suite.judge_model import JudgeModel
@@ -81,6 +81,22 @@ class Judges:
     def read_again(self, weighing: Weighing, calls: Sequence[JudgeCall]) -> None:
         """Add what recorded answers of the judges say of the text."""
         self._read(weighing, tuple(calls))
+
+    def read_recorded(self, weighing: Weighing, ballot: Ballot) -> None:
+        """Add what a reply says that another tool recorded, whose calls nobody kept; code is asked again."""
+        if not self.are_asked:
+            self._read(weighing, ())
+            return
+        weighing.judge(
+            lambda weighed: self._reader.recorded(
+                ballot.reply if ballot.mode else None,
+                weighed.to_judge or "",
+                weighing.case,
+                weighed.metrics,
+                only_scores=ballot.mode is Mode.BASIC,
+                told=ballot.told,
+            )
+        )
 
     def _read(self, weighing: Weighing, calls: tuple[JudgeCall, ...]) -> None:
         def read(weighed: Weighed) -> Judgement:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from steelyard.errors import UserMistake
@@ -35,6 +36,10 @@ class Selection:
             "id": {case.id},
         }
         return all(have[factor] & wanted for factor, wanted in _wanted(self.only).items() if factor != "variant")
+
+    def of(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """Those of the cases that are asked for, in their order."""
+        return islice((case for case in cases if self.takes_case(case)) if self.only else iter(cases), self.limit)
 
     def takes_variant(self, name: str) -> bool:
         """True when the variant is asked for, or none in particular is."""

@@ -42,10 +42,7 @@ class Plan:
 
     def cases(self) -> Iterator[Case]:
         """The cases of the plan, in file order."""
-        if not self._selection.only:
-            return islice(iter(self._suite.cases), self._selection.limit)
-        taken = (case for case in self._suite.cases if self._selection.takes_case(case))
-        return islice(taken, self._selection.limit)
+        return self._selection.of(self._suite.cases)
 
     def asks(self, done: Done | None = None) -> Iterator[Planned]:
         """Every call that is not done yet; `done` is asked for a chunk of cases at a time."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from steelyard.engine.pace import Pace
-from steelyard.errors import raised_in_words
 from steelyard.records import Attempt
 from steelyard.targets.base import Target
+from steelyard.user_code import raised_in_words
 
 _NOBODY_THERE = frozenset({"refused", "unreachable", "connect_timeout", "cut"})
 """Failures after which it is worth asking."""

@@ -56,14 +56,18 @@ def without_owner(header: RunHeader) -> RunHeader:
     return replace(header, options={name: value for name, value in header.options.items() if name != "owner"})
 
 
+def selection_of(begun: RunHeader) -> Selection:
+    """The part of the grid that a run was asked to weigh."""
+    return Selection(parse_only(tuple(begun.options.get("only") or ())), begun.options.get("limit"))
+
+
 def as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
     """A resumed run keeps the part of the grid and the load it was started with."""
     kept = begun.options
     load = kept.get("load") or {}
-    selection = Selection(parse_only(tuple(kept["only"])), kept["limit"])
     return replace(
         options,
-        selection=selection,
+        selection=selection_of(begun),
         repeats=kept["repeats"],
         strict=kept["strict"],
         cache=kept["cache"] or options.cache,

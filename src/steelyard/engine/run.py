@@ -13,6 +13,7 @@ from steelyard.engine.costs import own_cost, spent
 from steelyard.engine.health import Health
 from steelyard.engine.journal import TARGET, Journal
 from steelyard.engine.judges import Judges
+from steelyard.engine.loop_lag import LoopLag
 from steelyard.engine.open_load import Schedule
 from steelyard.engine.pace import Closed, Pace, Purse
 from steelyard.engine.plan import Plan, Planned
@@ -51,6 +52,8 @@ class Ending:
     warm_up_failed: int = 0
     held_up: int = 0
     """Under an open load, calls that were due and had to wait because as many as may be were under way."""
+    loop_lag: float | None = None
+    """Seconds that the event loop was late on average while calls were made; None when nobody can tell."""
 
 
 def pace_of(limits: Limits) -> Pace:
@@ -97,6 +100,7 @@ class Engine:
         self._stopped: str | None = None
         self._interrupts = 0
         self._gave_way = 0.0
+        self.lag = LoopLag()
         self._workers: set[asyncio.Task[None]] = set()
 
     async def run(self, progress: Progress, *, resumed: bool) -> Ending:
@@ -107,7 +111,8 @@ class Engine:
         try:
             with caught_signals(self._interrupt), undisturbed():
                 await self._warm_up()
-                await self._work(self._plan.asks(self._done if resumed else None), writer)
+                async with self.lag.watched():
+                    await self._work(self._plan.asks(self._done if resumed else None), writer)
                 if self._stopped is None:
                     self._broken = await self._presence.gone()
         finally:
@@ -129,6 +134,7 @@ class Engine:
             broken=self._broken,
             warm_up_failed=0 if self._warm is None else self._warm.failed,
             held_up=self._pace.held_up,
+            loop_lag=self.lag.mean,
         )
 
     async def _warm_up(self) -> None:

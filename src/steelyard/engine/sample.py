@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from steelyard.errors import SteelyardError, raised_in_words
+from steelyard.errors import SteelyardError
 from steelyard.records import Attempt, Finding, Judgement, Outcome, Sample
-from steelyard.scoring.weigh import BrokenScorer, Weighed, Weigher
+from steelyard.scoring.weigh import Weighed, Weigher
 from steelyard.suite.case import Case
+from steelyard.user_code import UserCodeError, raised_in_words
 
 BROKEN_SCALE = "SCALE"
 """The code of a finding that says that a scorer itself broke."""
@@ -59,11 +60,13 @@ class Weighing:
         self.weighed = None
         try:
             weighed = weigh()
-        except SteelyardError:
-            raise
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the paid-for answer must not be lost
             sample.outcome = Outcome.JUDGE_FAILED
-            told = str(error) if isinstance(error, BrokenScorer) else f"a scorer raised {raised_in_words(error)}"
+            told = (
+                str(error)
+                if isinstance(error, UserCodeError | SteelyardError)
+                else f"a scorer raised {raised_in_words(error)}"
+            )
             sample.findings = (Finding(BROKEN_SCALE, evidence=told),)
             sample.checks = sample.checks or self._weigher.unrun(self.case, told)
             return

@@ -126,20 +126,22 @@ class Bench:
 
     async def _talk(self, member: JudgeSpec, repeat: int, question: _Question) -> list[JudgeCall]:
         fence = new_fence(question.text)
+        judge = self._judge.for_case(question.case)
+        parser = self._parser if judge is self._judge else AnswerParser(judge)
         try:
-            prompt = messages(self._judge, question.text, question.case, question.metrics, fence)
+            prompt = messages(judge, question.text, question.case, question.metrics, fence)
         except SuiteError as error:  # as for a target: a template that this case cannot fill fails this case
             failed = Attempt(started_at=time.time(), tries=0, failure=Failure("bad_template", str(error)))
             return [JudgeCall(member.name, repeat, 0, failed)]
         said = prompt.messages
         calls: list[JudgeCall] = []
         for turn in range(self._judge.ask_again + 1):
-            attempt = await self._turn(member, repeat, turn, said, question)
+            attempt = await self._turn(member, repeat, turn, said, question, judge.response)
             calls.append(JudgeCall(member.name, repeat, turn, attempt, prompt.shortened))
             if attempt.failure is not None:
                 break  # whoever carries the calls has tried as often as it is worth
             answer = attempt.text or ""
-            parsed = self._parser.parse(answer, question.text, cut_off=attempt.cut_off)
+            parsed = parser.parse(answer, question.text, cut_off=attempt.cut_off)
             if parsed.value is not None and not parsed.broken_off:
                 break
             problems = [_be_shorter(member)] if parsed.broken_off else parsed.problems
@@ -147,7 +149,13 @@ class Bench:
         return calls
 
     async def _turn(
-        self, member: JudgeSpec, repeat: int, turn: int, said: list[dict[str, str]], question: _Question
+        self,
+        member: JudgeSpec,
+        repeat: int,
+        turn: int,
+        said: list[dict[str, str]],
+        question: _Question,
+        response: dict[str, Any],
     ) -> Attempt:
         part, journal = f"judge/{member.name}/{repeat}/{turn}", question.journal
         if journal is not None and (kept := journal.get(part)) is not None:
@@ -155,7 +163,7 @@ class Bench:
         connection, wire = _connection(member), self._wires[member.name]
         body = {"messages": said} | _sampling(connection, repeat, turn)
         caller = question.caller_of(member.name)
-        attempt = await caller.attempt(lambda: wire.complete(body, self._judge.response), connection.timeout)
+        attempt = await caller.attempt(lambda: wire.complete(body, response), connection.timeout)
         if journal is not None and attempt.failure is None:
             journal.put(part, attempt)
         return attempt

@@ -11,6 +11,7 @@ from steelyard.importing import find_callable, place_of
 from steelyard.records import Certainty, Finding, Remark
 from steelyard.suite.case import Case
 from steelyard.suite.judge_model import JudgeModel
+from steelyard.user_code import checked_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +44,11 @@ def check_complaints(
 ) -> tuple[Checked, tuple[Remark, ...]]:
     """What of the answer bears checking, and a remark on the judge for each thing that does not.
 
-    The findings gain nothing: what a judge names is weighed by its scores. ValueError when the check breaks or gives
-    something else: then the scale is broken.
+    The findings gain nothing: what a judge names is weighed by its scores. UserCodeError when the check raises or
+    returns something else.
     """
-    name = place_of(check)
-    try:
-        checked = check(reply, text, case, metrics)
-    except Exception as error:  # a suite's own code may break in any way
-        raise ValueError(f"the check {name} of the judge broke: {type(error).__name__}: {error}") from error
-    if not isinstance(checked, Checked) or not isinstance(checked.reply, Mapping):
-        raise ValueError(f"the check {name} of the judge gave a {type(checked).__name__}, not a Checked with a reply")
-    findings = tuple(_without_gain(finding, name) for finding in checked.findings)
-    remarks = tuple(Remark("CONTRADICTION", "", str(told)) for told in checked.contradictions)
-    return replace(checked, reply=dict(checked.reply), findings=findings), remarks
-
-
-def _without_gain(finding: Any, name: str) -> Finding:
-    if not isinstance(finding, Finding):
-        raise ValueError(f"the check {name} of the judge gave a {type(finding).__name__} among its findings")
-    return replace(finding, gain=0.0) if finding.gain else finding
+    who = f"the check {place_of(check)} of the judge"
+    checked: Checked = checked_call(who, check, reply, text, case, metrics, returns=Checked)
+    findings = tuple(replace(one, gain=0.0) if one.gain else one for one in checked.findings)
+    remarks = tuple(Remark("CONTRADICTION", "", told) for told in checked.contradictions)
+    return replace(checked, findings=findings), remarks

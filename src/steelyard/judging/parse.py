@@ -51,6 +51,8 @@ class Parsed:
     problems: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     """On the rung `basic`, what is not as asked for beside the scores."""
+    extra: tuple[str, ...] = ()
+    """Fields that nobody asked for: they are passed over."""
     broken_off: bool = False
     """True when only what stands before the limit of tokens could be read: asking again may give more."""
 
@@ -65,6 +67,7 @@ class AnswerParser:
 
     def __init__(self, judge: JudgeModel) -> None:
         self._rubric = judge.rubric
+        self._response = judge.response
         self._schema = SchemaValidator(judge.response) if judge.response else None
         self._lines = ScoreLines(judge.rubric)
         self._scores_in = judge.scores_in
@@ -116,17 +119,26 @@ class AnswerParser:
             return _unusable(f"the answer is not an object with scores: {told(value)}")
         holder = self._holder(value)
         wrong = score_problems(holder, self._rubric, self._repeated(value, holder, document))
-        amiss = [] if self._schema is None or self._schema.fits(value) else self._schema.problems(value)
+        amiss, extra = self._amiss(value)
         if not wrong:
             found = self._with(value, whole_scores(holder, self._rubric))
             lacking = list(amiss)
             if self._scores_in and holder is value:
                 lacking = lacking or [f"the scores do not stand in {told(self._scores_in)}"]
-            return Parsed(found, "basic", lacking=tuple(lacking)) if lacking else Parsed(found, rung)
+            return Parsed(found, "basic", lacking=tuple(lacking)) if lacking else Parsed(found, rung, extra=extra)
         # What is wrong with a score is told in one way; the schema says it again in its own words.
         again = tuple(start for name in wrong for start in self._as_the_schema_begins(name))
         others = [one for one in amiss if not one.startswith(again)]
         return _unusable(*wrong.values(), *self._wrapped(value, wrong), *others)
+
+    def _amiss(self, value: dict[str, Any]) -> tuple[list[str], tuple[str, ...]]:
+        """What does not fit the schema, and the fields too many of an answer that fits it without them."""
+        if self._schema is None or self._schema.fits(value):
+            return [], ()
+        needed, extra = without_extra(value, self._response)
+        if extra and self._schema.fits(needed):
+            return [], extra
+        return self._schema.problems(value), ()
 
     def _holder(self, value: dict[str, Any]) -> dict[str, Any]:
         """The object that scores and flags are read from: the field named for them, the answer itself without it."""
@@ -228,6 +240,19 @@ def _without_last_word(text: str) -> str:
     while end and (text[end - 1].isalnum() or text[end - 1] in "_.+-"):
         end -= 1
     return text[:end]
+
+
+def without_extra(value: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The object without the fields that a closed schema does not list, also inside it, and their names."""
+    known = schema.get("properties", {})
+    closed = schema.get("additionalProperties") is False
+    extra = [name for name in value if closed and name not in known]
+    kept = {name: one for name, one in value.items() if name not in extra}
+    for name, one in kept.items():
+        if isinstance(one, dict) and isinstance(known.get(name), dict):
+            kept[name], inside = without_extra(one, known[name])
+            extra += [f"{name}.{each}" for each in inside]
+    return kept, tuple(extra)
 
 
 def _ends_with_document(text: str) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from steelyard.errors import raised_in_words
 from steelyard.judging.binding import bind_under, rules_that_hold
 from steelyard.judging.complaints import Checked, ComplaintCheck, check_complaints
 from steelyard.judging.default_prompt import default_system
@@ -19,6 +18,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.judge_model import BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 from steelyard.suite.paths import compile_path
+from steelyard.user_code import UserCodeError, checked_call, place_in_words
 
 RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 """A judge that is code: from text, case without labels, and metrics to the fields of the response."""
@@ -60,6 +60,17 @@ class JudgeReader:
         self._evidence = None if judge.evidence is None else EvidenceCheck(judge.evidence, judge.rubric)
         self._reasons = compile_path(judge.reasons) if judge.reasons else None
         self._told_to_all = _all_told(judge)
+        self._narrower: dict[tuple[str, ...], JudgeReader] = {}
+
+    def _for(self, case: Case) -> JudgeReader:
+        """The reader of what is judged in this case: itself unless a dimension needs what the case does not hold."""
+        judge = self._judge.for_case(case)
+        if judge is self._judge:
+            return self
+        names = judge.rubric.names
+        if names not in self._narrower:
+            self._narrower[names] = JudgeReader(judge, self._rules_judges, self._check)
+        return self._narrower[names]
 
     def usable(self, answer: str, judged: str = "") -> Parsed:
         """What one whole answer says, just as `read` will read it."""
@@ -72,6 +83,9 @@ class JudgeReader:
         answer that cannot be used, the check of its complaints breaks, or a rule needs a metric that is not there:
         then the scale is broken.
         """
+        reader = self._for(case)
+        if reader is not self:
+            return reader.read(calls, text, case, metrics)
         rules = rules_that_hold(self._judge, metrics)
         about = _About(text, case, metrics, rules)
         talks: dict[tuple[str, int], list[JudgeCall]] = {}
@@ -95,6 +109,9 @@ class JudgeReader:
         told: str = "",
     ) -> Judgement:
         """What a reply that another tool recorded comes to; without one `told` says why there is none."""
+        reader = self._for(case)
+        if reader is not self:
+            return reader.recorded(reply, text, case, metrics, only_scores=only_scores, told=told)
         about = _About(text, case, metrics, rules_that_hold(self._judge, metrics))
         member = self._judge.members[0].name
         parsed = None if reply is None else self._parser.check(dict(reply), "recorded")
@@ -106,7 +123,28 @@ class JudgeReader:
             # It need not fit the schema of today: whoever reads the recording says whether it is more than scores.
             mode = Mode.BASIC if only_scores else Mode.MODEL
             ballot = self._ballot(member, 0, mode, "recorded", parsed.value, about, [])
+            if only_scores:
+                ballot = replace(ballot, told="; ".join(parsed.lacking)[:_LONGEST_TOLD])
         return self._come_to([ballot], metrics, ())
+
+    def recorded_alone(self, reply: Mapping[str, Any], *, only_total: bool) -> Judgement:
+        """What a recorded reply comes to that no rule or check can look at: what it judged was not kept, or there is
+        no more than a total, which makes a judgement without dimensions."""
+        member = self._judge.members[0].name
+        if only_total:
+            ballot = Ballot(member, 0, Mode.BASIC, "recorded", reply=reply, told="only a total was recorded")
+            return Judgement(Mode.BASIC, (ballot,))
+        parsed = self._parser.check(dict(reply), "recorded")
+        if parsed.value is None:
+            ballot = Ballot(member, 0, None, "failed", told="; ".join(parsed.problems)[:_LONGEST_TOLD])
+        else:
+            raw, reason = self._scores(parsed.value), "what it judged was not recorded"
+            ballot = Ballot(member, 0, Mode.BASIC, "recorded", raw=raw, bound=raw, reply=parsed.value, told=reason)
+        return self._come_to([ballot], {}, ())
+
+    def _scores(self, reply: Mapping[str, Any]) -> dict[str, float | bool]:
+        said = reply[self._judge.scores_in] if self._judge.scores_in else reply
+        return {name: said[name] for name in self._judge.rubric.names}
 
     def _come_to(self, ballots: list[Ballot], metrics: Mapping[str, Any], calls: Sequence[JudgeCall]) -> Judgement:
         come_to = combine(self._judge, ballots)
@@ -154,7 +192,7 @@ class JudgeReader:
 
     def _said(self, member: str, repeat: int, rung: str, parsed: Parsed, about: _About, before: list[Remark]) -> Ballot:
         mode = Mode.BASIC if parsed.rung == "basic" else Mode.MODEL
-        ballot = self._ballot(member, repeat, mode, rung, parsed.value or {}, about, before)
+        ballot = self._ballot(member, repeat, mode, rung, parsed.value or {}, about, [*before, *_extra(parsed)])
         return replace(ballot, told="; ".join(parsed.lacking)[:_LONGEST_TOLD]) if parsed.lacking else ballot
 
     def _by_rules(self, member: str, about: _About) -> Ballot:
@@ -162,15 +200,16 @@ class JudgeReader:
         if judge is None:
             raise ValueError(f"the judge {member} is code, and the code was not given")
         case = hidden(about.case, self._judge)
-        try:
-            answer = judge(about.text, case, about.metrics)
-        except Exception as error:  # a suite's own code may break in any way; the scale is broken then
-            raise ValueError(f"the judge {member!r} raised {raised_in_words(error)}") from error
-        parsed = self._parser.check(dict(answer) if isinstance(answer, Mapping) else answer, "strict")
+        answer = checked_call(
+            f"the judge {member!r}", judge, about.text, case, about.metrics, returns=Mapping[str, Any]
+        )
+        parsed = self._parser.check(answer, "strict")
         if parsed.value is None or parsed.rung != "strict":
             problems = "; ".join((*parsed.problems, *parsed.lacking))
-            raise ValueError(f"the judge {member!r} gave an answer that cannot be used: {problems}")
-        return self._ballot(member, 0, Mode.RULES, "rules", parsed.value, about, [])
+            raise UserCodeError(
+                f"the judge {member!r} gave an answer that cannot be used: {problems}{place_in_words(judge)}"
+            )
+        return self._ballot(member, 0, Mode.RULES, "rules", parsed.value, about, _extra(parsed))
 
     def _ballot(
         self,
@@ -182,8 +221,7 @@ class JudgeReader:
         about: _About,
         before: list[Remark],
     ) -> Ballot:
-        said = reply[self._judge.scores_in] if self._judge.scores_in else reply
-        raw: dict[str, float | bool] = {name: said[name] for name in self._judge.rubric.names}
+        raw = self._scores(reply)
         remarks, unproven = self._proof(reply, raw, about)
         bound = bind_under(self._judge, raw, about.rules, unproven)
         checked, wrong = self._checked(reply, mode, about)
@@ -235,6 +273,10 @@ class JudgeReader:
         if len(distinct) >= fewest:
             return ()
         return (Remark("TOO_FEW_REASONS", "", f"{len(distinct)} of {fewest} in {self._judge.reasons}"),)
+
+
+def _extra(parsed: Parsed) -> list[Remark]:
+    return [Remark("EXTRA_FIELD", "", f"not asked for: {', '.join(parsed.extra)}")] if parsed.extra else []
 
 
 def _with_reason(remark: Remark) -> Remark:

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.analysis.arm_pairs import cost_pairs, latency_pairs, quality_pairs
 from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.instruments import signed
 from steelyard.analysis.ratio_mismatch import MISMATCH, independence_p
 from steelyard.analysis.sequential import ALPHA
 from steelyard.records import RunHeader, RunState, Verdict
@@ -84,7 +85,7 @@ def _checks(a: ComparedRun, b: ComparedRun, weighed: _Weighed) -> Iterator[AbChe
             yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, hinders=True)
     yield _availability(a, b)
     for part, words in _SCALES.items():
-        if a.header.signature.get(part) != b.header.signature.get(part):
+        if signed(a, part) != signed(b, part):
             sentence = f"{words} is another in B: two scales, on which more is not better"
             yield AbCheck("both arms on one scale", sentence, fine=False, hinders=True)
     if weighed.quality.n == 0:

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.against import Against
+from steelyard.analysis.by_run import difference_of_runs, is_by_run, smallest_that_matters
 from steelyard.analysis.compared_run import ComparedRun, read_run
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.paired_tests import holm, least_p
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.pooled import Pool
+from steelyard.analysis.sound_runs import same_load
 from steelyard.analysis.table import Table, cut
 from steelyard.records import RunHeader
 from steelyard.release.alert_causes import Reading, State, unknown
 from steelyard.release.alert_evidence import Evidence
-from steelyard.release.alert_window import chance_of, pooled, same_load, too_little
+from steelyard.release.alert_window import chance_of, pooled, too_little
 from steelyard.release.alert_words import both_n, counted, sureness, then_and_now
 from steelyard.release.baselines import baselines, no_baseline
 from steelyard.suite.alert_rules import Regression, figure_named
@@ -106,7 +108,7 @@ def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Itera
         elif change.a.value is None or change.b.value is None or change.difference.value is None:
             yield unknown(rule.label, subject, f"{subject}: no sample can be compared with one of {rule.against}")
         else:
-            floor = least_p(change.difference.n)
+            floor = 0.0 if change.df else least_p(change.difference.n)
             n = (change.a.n, change.b.n)
             values = (change.a.value, change.b.value)
             found.append(Moved(subject, *values, change.difference, change.p, change.test, *n, floor))
@@ -197,13 +199,17 @@ def _by_run(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidenc
     found: list[Moved | None] = []
     for name in names:
         now = evidence.figure(evidence.header, gate, name)
-        before = pooled(evidence.figure(run, gate, name) for run in runs)
+        earlier = [evidence.figure(run, gate, name) for run in runs]
+        before = pooled(earlier)
         if now.value is None or before is None or before.runs < evidence.limits.min_runs:
             found.append(None)
             continue
         difference = Estimate(now.value - before.value, now.n)
         test = f"{before.runs} earlier runs, weighted by n"
         p = chance_of(now, before)
+        if is_by_run(gate.metric):
+            tested = difference_of_runs([each.value for each in earlier if each.value is not None], [now.value])
+            p, test = (None, "too few runs were before it") if tested is None else (tested.p, f"{tested.test}, {test}")
         values, n = (before.value, now.value), (before.n, now.n)
         found.append(Moved(_subject(gate, name), *values, difference, p, test, *n, of="sample"))
     return found
@@ -212,15 +218,15 @@ def _by_run(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidenc
 def _readings(
     rule: Regression, gate: Gate, moves: Sequence[Moved], reference: str, look: tuple[str, ...], evidence: Evidence
 ) -> Iterator[Reading]:
-    max_p, least, several = evidence.settings.max_p, rule.least(gate.unit), len(moves)
+    max_p, declared, several = evidence.settings.max_p, rule.least(gate.unit), len(moves)
     sign = 1.0 if _higher_is_worse(rule, gate, evidence) else -1.0
     for moved, p in zip(moves, holm([each.p for each in moves]), strict=True):
-        by = sign * (moved.now - moved.before)
+        by, least, of_runs = sign * (moved.now - moved.before), declared, is_by_run(gate.metric)
+        if of_runs and not declared:
+            least = smallest_that_matters(evidence.header.suite, gate.unit, moved.before)
         if by > 0 and (p is None or moved.smallest_p * several >= max_p):
-            cases = counted(moved.difference.n, "case")
-            yield unknown(
-                rule.label, moved.subject, f"{moved.subject} is worse than {reference}, and {cases} are too few to tell"
-            )
+            few = moved.test if of_runs else f"{counted(moved.difference.n, 'case')} are too few to tell"
+            yield unknown(rule.label, moved.subject, f"{moved.subject} is worse than {reference}, and {few}")
             continue
         there = by > 0 and by >= least and p is not None and p < max_p
         yield Reading(

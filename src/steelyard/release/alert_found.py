@@ -7,12 +7,12 @@ from typing import Any
 
 from steelyard.analysis.model import Estimate, Slice
 from steelyard.analysis.new_confusions import confusions_of, seen_in
+from steelyard.analysis.number_text import in_unit, percent
 from steelyard.records import Verdict
 from steelyard.release.alert_causes import Level, Reading, State
 from steelyard.release.alert_evidence import Evidence
 from steelyard.release.alert_window import too_little
 from steelyard.release.alert_words import counted
-from steelyard.release.gates import shown
 from steelyard.release.model import GateResult
 from steelyard.suite.alert_rules import FlagRate, GateFailed, NewConfusion, NewFinding, RunInvalid
 
@@ -53,7 +53,7 @@ def _gate_sureness(result: GateResult) -> str:
         return f"n {value.n:,}{missing}"
     if result.baseline:
         return f"n {counted(value.n, 'case')}{missing}; held against run {result.baseline}"
-    low, high = (shown(end, result.unit) for end in (value.low, value.high))
+    low, high = (in_unit(end, result.unit) for end in (value.low, value.high))
     return f"n {value.n:,}{missing}, 95 % interval {low} to {high}"
 
 
@@ -118,7 +118,7 @@ def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
 
 def _never_before(runs: int, n: int) -> str:
     # The rule of three: what was never seen in n samples is rarer than 3 in n, 19 times of 20.
-    rarer = f": it was rarer than {shown(min(1.0, 3 / n), 'share', 2)} (95 %)" if n else ""
+    rarer = f": it was rarer than {percent(min(1.0, 3 / n), 2)} (95 %)" if n else ""
     return f"in none of {counted(n, 'sample')} of {counted(runs, 'earlier run')}{rarer}"
 
 
@@ -189,8 +189,8 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
             subject=flag,
             state=State.THERE if there else State.GONE,
             what=f"the flag {flag} is raised {'more' if there else 'no more'} often than it may be",
-            how_much=f"{shown(rate.value, 'share')} of texts ({told.numerator} of {told.denominator}), allowed:"
-            f" {shown(rule.above, 'share')}",
+            how_much=f"{percent(rate.value)} of texts ({told.numerator} of {told.denominator}), allowed:"
+            f" {percent(rule.above)}",
             how_sure=_gate_sureness(GateResult("", "", rate, rule.above, "<=", Verdict.FAIL, "", unit="share")),
             look=("steelyard", "report", evidence.header.id),
         )

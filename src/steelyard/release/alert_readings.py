@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from steelyard.analysis.sound_runs import same_load
 from steelyard.records import Verdict
 from steelyard.release.alert_causes import Reading, State
 from steelyard.release.alert_evidence import Evidence
-from steelyard.release.alert_window import same_instrument, same_load
+from steelyard.release.alert_window import same_instrument
 from steelyard.suite.alert_rules import (
     CostRise,
     FlagRate,

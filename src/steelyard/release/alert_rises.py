@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from steelyard.analysis.by_run import difference_of_runs, smallest_that_matters
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import difference
+from steelyard.analysis.sound_runs import same_load
 from steelyard.records import RunHeader
 from steelyard.release.alert_causes import Reading, State, unknown
 from steelyard.release.alert_evidence import Evidence
-from steelyard.release.alert_window import chance_of, pooled, same_load, too_little
-from steelyard.release.alert_words import both_n, change_in_words, counted, p_in_words, rise_in_words
+from steelyard.release.alert_window import pooled, too_little
+from steelyard.release.alert_words import both_n, counted, p_in_words, rise_in_words
 from steelyard.suite.alert_rules import CostRise, LatencyRise
 
 
@@ -56,22 +59,21 @@ def _rise(
     told = [run for run, each in zip(runs, earlier, strict=True) if each.value is not None]
     if few := too_little(told, n, min_runs=limits.min_runs, min_n=limits.min_n):
         return unknown(rule.label, "", f"{what}: {few}")
-    p = None if before is None else chance_of(now, before)
-    if before is None or p is None:
-        return unknown(rule.label, "", f"{what}: earlier runs do not tell how far they lie apart")
-    by = now.value - before.value
-    there = by > 0 and by >= rule.by * before.value and p < evidence.settings.max_p
+    tested = difference_of_runs([each.value for each in earlier if each.value is not None], [now.value])
+    if before is None or tested is None:
+        return unknown(rule.label, "", f"{what}: {len(told)} earlier runs do not tell how far runs lie apart")
+    by, p = now.value - before.value, tested.p
+    least = max(rule.by * before.value, smallest_that_matters(evidence.header.suite, unit, before.value))
+    there = by > 0 and by >= least and p < evidence.settings.max_p
     since = f"than in {counted(before.runs, 'earlier run')}"
-    spread = (
-        "" if before.spread is None else f"; they lie {change_in_words(before.spread, unit).lstrip('+')} apart (SD)"
-    )
+    spread = "" if before.spread is None else f"; they lie {difference(before.spread, unit).lstrip('+')} apart (SD)"
     return Reading(
         rule=rule.label,
         subject="",
         state=State.THERE if there else State.GONE,
         what=f"{what} is {'higher' if there else 'not higher beyond noise'} {since}",
         how_much=f"{rise_in_words(before.value, now.value, unit)} {both_n(now.n, before.n)}",
-        how_sure=f"{p_in_words(p)} (earlier runs weighted by n{spread})",
+        how_sure=f"{p_in_words(p)} ({tested.test}; figures of earlier runs weighted by n{spread})",
         look=look,
         size=max(by, 0.0),
     )

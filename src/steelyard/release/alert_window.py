@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from steelyard.analysis.intervals import Z, t_two_sided
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.sound_runs import is_partial, is_reading, origin
 from steelyard.records import RunHeader
-from steelyard.release.sound_runs import is_partial, is_reading, origin
 from steelyard.store.base import Store
 
 _LOOKED_AT = 200
 """The newest runs that a window is looked for in."""
-_LOAD = ("rate", "concurrency", "requests_per_second")
 _INSTRUMENT = ("cases", "truth", "scorers", "schema", "judge", "rules")
 
 
@@ -59,12 +58,6 @@ def _newest(store: Store, suite: str, before: float, enough: int) -> list[RunHea
         if len(runs) < limit or sum(each.created_at < before for each in runs) >= enough // 2:
             return runs
         limit *= 4
-
-
-def same_load(one: RunHeader, other: RunHeader) -> bool:
-    """Whether two runs asked as often and as much at once, without which latencies cannot be compared."""
-    loads = [each.options.get("load") or {} for each in (one, other)]
-    return all(loads[0].get(name) == loads[1].get(name) for name in _LOAD)
 
 
 def same_instrument(one: RunHeader, other: RunHeader) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.analysis.against import Against
-from steelyard.analysis.compared_run import read_run
+from steelyard.analysis.compared_run import Rescore, read_run
 from steelyard.errors import UserMistake
 from steelyard.records import RunHeader
 from steelyard.release.baselines import baselines, find_baseline, no_baseline
@@ -51,12 +51,19 @@ def find_reference(store: Store, name: str, suite: str) -> Reference:
 
 
 def held_against(
-    store: Store, header: RunHeader, *, reference: Reference | None = None, anyway: bool = False, strict: bool = False
+    store: Store,
+    header: RunHeader,
+    *,
+    rescore: Rescore = lambda a, _: a,
+    reference: Reference | None = None,
+    anyway: bool = False,
+    strict: bool = False,
 ) -> list[GateResult]:
     """The results of every gate on a baseline, of the run's own and for what was asked for.
 
     Unless a gate says how far it may fall from what was asked for, the pass rate (else the average) may not be worse
-    beyond noise. A baseline that does not exist leaves its gates undecided; with `strict` it is a UserMistake.
+    beyond noise. `rescore` says what changed in the baseline's instrument and is the same all the same. A baseline that
+    does not exist leaves its gates undecided; with `strict` it is a UserMistake.
     """
     gates = [parse_gate(text) for text in header.suite.get("gates") or () if is_relative(text)]
     runs = _runs_behind(store, header, gates, reference, strict=strict)
@@ -64,7 +71,7 @@ def held_against(
         return []
     me = replace(read_run(store, header.id), header=header)
     compared = {
-        run_id: Against(read_run(home_of(reference, run_id, store), run_id), me, anyway=anyway)
+        run_id: Against(rescore(read_run(home_of(reference, run_id, store), run_id), me), me, anyway=anyway)
         for run_id in {*runs.values()}
         if run_id
     }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.compare_model import Comparison
+from steelyard.analysis.sound_runs import shown_address
 from steelyard.records import RunHeader
 
 _PARTS = {
@@ -142,7 +143,8 @@ def _targets(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
         return
     differs = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if "address" in differs:
-        yield FactorChange("service", _short(before.get("address")), _short(after.get("address")))
+        places = (_short(shown_address(str(each.get("address") or ""))) for each in (before, after))
+        yield FactorChange("service", *places)
     said = _said_differently(a, b)
     if "settings" in differs and not (said == {"base_url"} and "address" in differs):
         yield from _parameters(before.get("settings"), after.get("settings"), _set_differently(a, b))

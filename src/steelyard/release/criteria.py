@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.model import Estimate, Repeated
+from steelyard.analysis.number_text import in_unit, told_apart
 from steelyard.records import Verdict
-from steelyard.release.gates import Scope, results, shown, told_apart, within_noise
+from steelyard.release.gates import Scope, results, within_noise
 from steelyard.release.model import GateResult
 from steelyard.suite.criteria import Expression, parse_expression
 from steelyard.suite.gates import EVERY, Gate
@@ -102,7 +103,7 @@ def _between(passes: Expression, fails: Expression, value: Estimate) -> str | No
     if passes.stands_on != fails.stands_on or passes.slice == EVERY:
         return None
     figure = told_apart(value.value or 0.0, passes.unit, passes.threshold, fails.threshold)
-    high, low = (f"{each.operator} {shown(each.threshold, each.unit)}" for each in (passes, fails))
+    high, low = (f"{each.operator} {in_unit(each.threshold, each.unit)}" for each in (passes, fails))
     absent = f"; {value.n_missing} missing" if value.n_missing else ""
     noise = any(within_noise(each, value, holds=False) for each in (passes, fails))
     across = "; the 95 % interval reaches across a threshold" if noise else ""
@@ -131,6 +132,7 @@ def _of_slices(gate: Gate, scope: Scope, *, decisive: Verdict) -> _Answer:
     alike = sum(each.verdict is one.verdict for each in found)
     reason = one.reason if gate.factor is None else f"{one.metric}: {one.reason}"
     more = f"; {alike - 1} more alike" if alike > 1 else ""
+    more += f"; skipped as small: {one.skipped}" if one.skipped else ""
     return _Answer(one.verdict, reason + more, one.metric, one.value, gate.operator, gate.threshold, gate.unit)
 
 

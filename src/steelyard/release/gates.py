@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.number_text import in_unit, told_apart
 from steelyard.records import Verdict
 from steelyard.release.model import GateResult
-from steelyard.suite.gates import COMPARE, EVERY, Gate, parse_gate
+from steelyard.suite.gates import COMPARE, EVERY, READABLE, Gate, parse_gate
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 45 / 50 and 0.9."""
@@ -51,16 +52,40 @@ class Scope:
 
 def results(gate: Gate, scope: Scope) -> list[GateResult]:
     """The results of one gate: one for each slice it speaks of, or a single undecided one when there is none."""
-    found: Sequence[Slice | None] = scope.slices(gate) or [None]
-    return [_result(gate, each, scope.summary, scope.max_inconclusive) for each in found]
+    found = scope.slices(gate)
+    small = small_slices(gate, {each.name: _reachable(gate, each, scope.summary) for each in found})
+    rest: Sequence[Slice | None] = [each for each in found if each.name not in small] or [None]
+    return [_result(gate, each, scope.summary, scope.max_inconclusive, named(small)) for each in rest]
 
 
-def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float) -> GateResult:
+def small_slices(gate: Gate, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Those slices, of these sizes, that a gate which skips small ones leaves out."""
+    return {name: n for name, n in sizes.items() if n < gate.min_n} if gate.skip_small else {}
+
+
+def named(small: Mapping[str, int]) -> str:
+    """Slices with their n: `vases (n 2), rugs (n 1)`."""
+    return ", ".join(f"{name} (n {n})" for name, n in small.items())
+
+
+def all_small(gate: Gate, skipped: str) -> str:
+    """Why a gate that left out every slice decides nothing."""
+    return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, and nothing is left: {skipped}"
+
+
+def _reachable(gate: Gate, found: Slice, summary: Summary) -> int:
+    """The n of a slice had every answer come and been read: one that is small for want of answers is not left out."""
+    unread = found.n_planned - found.outcomes.get("scored", 0)
+    return min(found.n_planned, measure(gate, found, summary).n + unread)
+
+
+def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float, skipped: str) -> GateResult:
     if found is None:
         name = f"{gate.factor}.{gate.slice}.{gate.metric}"
         value = Estimate(None, 0)
         what = f"any {gate.factor}" if gate.slice == EVERY else f"{gate.factor} {gate.slice!r}"
-        verdict, reason = Verdict.AMBIGUOUS, f"no sample of this run has {what}"
+        reason = all_small(gate, skipped) if skipped else f"no sample of this run has {what}"
+        verdict, skipped = Verdict.AMBIGUOUS, ""
     else:
         name = gate.metric if gate.factor is None else f"{gate.factor}.{found.name}.{gate.metric}"
         value = measure(gate, found, summary)
@@ -74,6 +99,7 @@ def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive:
         verdict=verdict,
         reason=reason,
         unit=gate.unit,
+        skipped=skipped,
     )
 
 
@@ -89,7 +115,10 @@ def measure(gate: Gate, found: Slice, summary: Summary) -> Estimate:
     if head == "band":
         return found.bands.get(gate.subject, nothing)
     if gate.measure:
-        ratio = found.measures.get(gate.subject, {}).get(gate.measure)
+        ratios = found.measures.get(gate.subject, {})
+        # In a run without malformed answers both are one.
+        name = gate.measure + READABLE if gate.readable and found.outcomes.get("malformed") else gate.measure
+        ratio = ratios.get(name)
         return nothing if ratio is None else ratio.estimate
     if gate.unit == "points":
         return found.components.get(gate.subject, nothing)
@@ -157,10 +186,16 @@ def _could_hold(gate: Gate, value: Estimate, *, holds: bool) -> bool:
     return _holds(best, gate.operator, gate.threshold) is not holds
 
 
+def needed_repeats(gate: Gate) -> int:
+    """How many repeats of a case a figure stands on at least."""
+    if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal():
+        return int(gate.subject)
+    return 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
+
+
 def _more_repeats(gate: Gate, summary: Summary) -> str:
     """What to do when a figure over repeats asks for more of them than the run has."""
-    asked = 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
-    asked = int(gate.subject) if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal() else asked
+    asked = needed_repeats(gate)
     return (
         f"; it asks for {asked} repeats and this run has {summary.repeats}: run with -n {asked}"
         if summary.repeats < asked
@@ -186,32 +221,11 @@ def _could_turn(gate: Gate, value: float, *, holds: bool) -> bool:
 
 
 def _words(gate: Gate, value: float, *, holds: bool) -> str:
-    limit = shown(gate.threshold, gate.unit)
-    figure = shown(value, gate.unit) if holds else told_apart(value, gate.unit, gate.threshold)
+    limit = in_unit(gate.threshold, gate.unit)
+    figure = in_unit(value, gate.unit) if holds else told_apart(value, gate.unit, gate.threshold)
     if gate.pattern == "findings.<code>.samples":
         figure += f" {'sample' if value == 1 else 'samples'} with {gate.subject}"
     return f"{figure} {gate.operator} {limit}" if holds else f"{figure} is not {gate.operator} {limit}"
-
-
-def told_apart(value: float, unit: str, *limits: float) -> str:
-    """A figure with digits enough that it does not look like a limit it does not reach: 89.96 % is not 90.0 %."""
-    others = [limit for limit in limits if not _close(value, limit)]
-    for digits in range(1, 9):
-        figure = shown(value, unit, digits)
-        if all(figure != shown(limit, unit, digits) for limit in others):
-            break
-    return figure
-
-
-def shown(value: float, unit: str, digits: int = 1) -> str:
-    """A figure as a reason says it: `90.0 %`, `0.450 s`, `12`."""
-    if unit in ("share", "score"):
-        return f"{100 * value:.{digits}f} %"
-    if unit == "points":
-        return f"{value:.{digits + 1}f}"
-    if unit == "s":
-        return f"{value:.{digits + 2}f} s"
-    return f"{value:.{digits + 3}g}" if unit == "cost" else f"{value:g}"
 
 
 def _missing(value: Estimate) -> str:

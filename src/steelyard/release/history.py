@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from steelyard.analysis.by_run import smallest_that_matters
 from steelyard.analysis.change_points import METHOD, Series, find_change_points
 from steelyard.analysis.model import Estimate, Summary
+from steelyard.analysis.sound_runs import answers_from, arm_of, is_partial, is_reading, origin, target_name
 from steelyard.analysis.stored import summarise_stored
 from steelyard.analysis.stored_summary import stored_summary
 from steelyard.errors import UserMistake
@@ -16,7 +19,6 @@ from steelyard.release.baselines import baselines
 from steelyard.release.gates import measure
 from steelyard.release.history_marks import marks_between, named_change
 from steelyard.release.history_model import History, HistoryMark, HistoryRun, NamedChange, Trend
-from steelyard.release.sound_runs import answers_from, is_partial, is_reading, origin
 from steelyard.store.base import Store
 from steelyard.suite.gates import EVERY, FACTORS, METRICS, Gate, parse_gate
 from steelyard.suite.spelling import listed
@@ -39,11 +41,13 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked of a history: the newest `last` runs, which figures, and one of them by slice or code."""
+    """What is asked of a history: the newest `last` runs, which figures, one of them by slice or code, and of which
+    target, by its name in the table or a part of it."""
 
     last: int | None = None
     metrics: tuple[str, ...] = ()
     by: str = ""
+    target: str = ""
 
 
 def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History:  # noqa: B008 - frozen
@@ -52,6 +56,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     headers = store.runs(suite)
     if not headers:
         raise UserMistake(_no_runs(store, suite))
+    headers = _of_target(headers, wanted.target)
     shown = headers[: wanted.last] if wanted.last else headers
     factors = {factor for factor in (wanted.by, *(gate.factor for gate in asked.values())) if factor in FACTORS}
     reader = _Reader(store, headers, asked, {factor for factor in factors if factor})
@@ -83,6 +88,15 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     )
 
 
+def _of_target(headers: list[RunHeader], name: str) -> list[RunHeader]:
+    names = {header.id: target_name(header) for header in headers}
+    exact = [header for header in headers if not name or names[header.id] == name]
+    found = exact or [header for header in headers if name.casefold() in names[header.id].casefold()]
+    if not found:
+        raise UserMistake(f"no run with a target {name!r}; there are: {listed(sorted(set(names.values())))}")
+    return found
+
+
 def asked_metric(text: str) -> Gate:
     """The figure that a text names as gates do: `average`, `category.art.pass_rate`; UserMistake when it is none."""
     try:
@@ -109,6 +123,8 @@ class _Reader:
         self._by_id = {header.id: header for header in headers}
         # However often answers were weighed, they are one reading: the newest.
         self._newest = {origin(header, self._by_id): header.id for header in reversed(headers) if is_reading(header)}
+        arms = Counter(number for number, _ in set(map(arm_of, headers)))
+        self._apart = {number for number, n in arms.items() if n > 1}
         self.best_band = _highest_band(headers[0])
         self._locks: dict[str, list[str]] = {}
         for lock in baselines(store, headers[0].suite_name):
@@ -132,6 +148,7 @@ class _Reader:
             left_out=self._left_out(header),
             rescored_from=answers_from(header),
             baselines=tuple(self._locks.get(header.id, ())),
+            target=target_name(header),
         )
         return _Read(header, summary, run)
 
@@ -154,6 +171,9 @@ class _Reader:
             return f"suspect: {header.suspect[0]}"
         if is_partial(header):
             return "a part of the suite alone"
+        number, arm = arm_of(header)
+        if number in self._apart:
+            return f"arm {arm} of {number}, whose arms are two systems: --target NAME shows one"
         newest = self._newest[origin(header, self._by_id)]
         return "" if newest == header.id else f"weighed again as {newest}"
 
@@ -253,6 +273,9 @@ def _named_changes(
     for point in find_change_points(series):
         known = places[point.series]
         at, previous = known[point.at], known[point.at - 1]
+        unit, by = by_metric[point.series].unit, abs(point.after - point.before)
+        if unit in ("s", "cost") and by <= smallest_that_matters(runs[at].header.suite, unit, point.before):
+            continue
         here = [mark for mark in marks if previous < mark.at <= at]
         run = runs[at].run
         found[point.series].append(named_change(point, by_metric[point.series], here, at, run))

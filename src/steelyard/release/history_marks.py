@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from steelyard.analysis.change_points import ChangePoint
+from steelyard.analysis.number_text import in_unit
 from steelyard.records import RunHeader
-from steelyard.release.gates import shown
 from steelyard.release.history_model import HistoryMark, HistoryRun, NamedChange, Trend
 
 _INSTRUMENT = {
@@ -102,7 +102,7 @@ def named_change(
 
 def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], run: HistoryRun) -> Iterator[str]:
     rose = "rose" if point.after > point.before else "fell"
-    figures = f"from {shown(point.before, trend.unit)} to {shown(point.after, trend.unit)}"
+    figures = f"from {in_unit(point.before, trend.unit)} to {in_unit(point.after, trend.unit)}"
     yield f"{trend.metric} {rose} on {day(run.answered_at)} {figures}"
     yield f"(mean of {_runs(point.n_before)} before, {point.n_after} after, {_p(point.p)}),"
     instrument = [mark.sentence for mark in marks if mark.instrument]

@@ -28,6 +28,8 @@ class HistoryRun:
     rescored_from: str | None = None
     baselines: tuple[str, ...] = ()
     """Names of the baselines that stand for it now."""
+    target: str = ""
+    """What answered: its kind, and its model or place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,18 @@ class GateResult:
     for differences."""
     fails: str = ""
     """When a criterion fails, as written; "" when whatever does not pass fails."""
+    left_out: bool = False
+    """True when the run has nothing that it could stand on by its nature, as a truth: it is shown, and secondary."""
     baseline: str = ""
     """Of a gate on a baseline, the run behind it: value is the paired difference from it, `value.n` counts cases, and
     the threshold is what it may be."""
+    skipped: str = ""
+    """Of a gate that skips small slices: those that it skipped, each with its n."""
+
+    @property
+    def word(self) -> str:
+        """Its verdict as tables have it."""
+        return "left out" if self.left_out else self.verdict.value
 
 
 @dataclass(frozen=True, slots=True)

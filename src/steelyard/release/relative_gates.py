@@ -3,21 +3,23 @@
 A gate fails when its figure is beyond what is allowed by more than noise: the interval of the paired difference lies
 beyond it, and so does the paired test. Several slices of one gate are several chances to err, and are adjusted for one
 another (Holm). `for sure` turns the burden of proof round: the gate passes only when the figure is shown to be within.
+Latency and cost are tested with the run as the unit: above the limit with one run a side is AMBIGUOUS.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.analysis.against import Against
-from steelyard.analysis.compare_model import MetricChange
+from steelyard.analysis.compare_model import MetricChange, Moved
 from steelyard.analysis.compared_checks import STABILITY
 from steelyard.analysis.intervals import t_quantile, t_two_sided
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import in_unit, percentage
 from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, holm, least_p
 from steelyard.records import Verdict
-from steelyard.release.gates import shown
+from steelyard.release.gates import all_small, named, small_slices
 from steelyard.release.model import GateResult
 from steelyard.suite.gates import EVERY, Gate
 
@@ -31,8 +33,13 @@ class _Placed:
 
     metric: str
     change: MetricChange
-    room: float
-    """How far the difference is from the limit; below 0 beyond it."""
+    gate: Gate
+
+    @property
+    def room(self) -> float:
+        """How far the difference is from the limit; below 0 beyond it."""
+        away = (self.change.difference.value or 0.0) - self.gate.threshold
+        return away if self.gate.operator == ">=" else -away
 
 
 def relative_results(gate: Gate, against: Against) -> list[GateResult]:
@@ -44,13 +51,18 @@ def relative_results(gate: Gate, against: Against) -> list[GateResult]:
     if gate.factor is None:
         return _judged(gate, {gate.metric: changes[""]}, against)
     asked = _asked(gate, changes, against)
+    before, after = against.slices(gate.factor)
+    small = small_slices(gate, {name: max(before.get(name, 0), after.get(name, 0)) for name in asked})
+    if small and len(small) == len(asked):
+        return [undecided(gate, all_small(gate, named(small)), baseline=against.a.header.id)]
+    asked = {name: change for name, change in asked.items() if name not in small}
     found = {f"{gate.factor}.{name}.{gate.metric}": change for name, change in asked.items() if change is not None}
     missing = [
         undecided(gate, _why_missing(gate, name, against), f"{gate.factor}.{name}.{gate.metric}", against.a.header.id)
         for name, change in asked.items()
         if change is None
     ]
-    return _judged(gate, found, against) + missing
+    return [replace(each, skipped=named(small)) for each in _judged(gate, found, against) + missing]
 
 
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:
@@ -81,18 +93,20 @@ def _why_missing(gate: Gate, name: str, against: Against) -> str:
 
 
 def _judged(gate: Gate, changes: dict[str, MetricChange], against: Against) -> list[GateResult]:
-    placed = [_Placed(metric, change, _room(gate, change)) for metric, change in changes.items()]
+    placed = [_Placed(metric, change, _with_margin(gate, change)) for metric, change in changes.items()]
     beyond = holm([_beyond(each, gate) for each in placed])
     within = holm([_within(each, gate) for each in placed])
     return [
-        _one(gate, each, against, beyond=p_beyond, within=p_within, several=len(placed))
+        _one(each.gate, each, against, beyond=p_beyond, within=p_within, several=len(placed))
         for each, p_beyond, p_within in zip(placed, beyond, within, strict=True)
     ]
 
 
-def _room(gate: Gate, change: MetricChange) -> float:
-    away = (change.difference.value or 0.0) - gate.threshold
-    return away if gate.operator == ">=" else -away
+def _with_margin(gate: Gate, change: MetricChange) -> Gate:
+    """A gate that allows nothing still allows what does not matter, where the suite says so (latency and cost)."""
+    if gate.threshold or not change.matters:
+        return gate
+    return replace(gate, threshold=change.matters if gate.operator == "<=" else -change.matters)
 
 
 def _beyond(placed: _Placed, gate: Gate) -> float | None:
@@ -115,13 +129,13 @@ def _within(placed: _Placed, gate: Gate) -> float | None:
 def _p_at_limit(placed: _Placed, *, upwards: bool) -> float:
     """The two-sided p-value of the limit, from the interval's end that looks at it."""
     difference = placed.change.difference
-    fewest = least_p(difference.n)
+    fewest = 0.0 if placed.change.df else least_p(difference.n)
     if difference.value is None or difference.low is None or difference.high is None or difference.n < 2:
-        return fewest
+        return fewest or placed.change.p or 0.0
     half = difference.high - difference.value if upwards else difference.value - difference.low
     if half <= NO_CHANGE:
         return fewest
-    df = difference.n - 1
+    df = placed.change.df or difference.n - 1
     return max(t_two_sided(abs(placed.room) / half * t_quantile(df), df), fewest)
 
 
@@ -157,6 +171,8 @@ def _verdict(
     too_few = _too_few(placed.change, several)
     cases = _cases(placed.change)
     few = f"{cases} are too few to tell{among}" if too_few else f"how much of it is noise {cases} do not tell"
+    if placed.change.verdict is Moved.NOT_TESTED:
+        few = placed.change.test
     if placed.room < -NO_CHANGE:
         if beyond is not None and beyond < SIGNIFICANT:
             return Verdict.FAIL, f"{limit}, beyond noise ({_p(beyond)}{among})"
@@ -175,7 +191,7 @@ def _verdict(
 
 def _too_few(change: MetricChange, several: int) -> bool:
     """Whether so few cases could not have failed the gate, had all of them gone wrong: then passing says nothing."""
-    return least_p(change.difference.n) * several >= SIGNIFICANT
+    return change.df is None and least_p(change.difference.n) * several >= SIGNIFICANT
 
 
 def _result(gate: Gate, metric: str, value: Estimate, verdict: Verdict, reason: str, baseline: str = "") -> GateResult:
@@ -199,12 +215,12 @@ def _told(gate: Gate, change: MetricChange) -> str:
         return "n/a"
     interval = "" if by.low is None or by.high is None else f" [{_bare(by.low, gate)}, {_bare(by.high, gate)}]"
     moved = f"{_bare(by.value, gate)}{_unit(gate)}{interval}"
-    return f"{shown(before, gate.unit)} -> {shown(after, gate.unit)} ({moved}, {_cases(change)})"
+    return f"{in_unit(before, gate.unit)} -> {in_unit(after, gate.unit)} ({moved}, {_cases(change)})"
 
 
 def _bare(difference: float, gate: Gate) -> str:
     if gate.unit in ("share", "score"):
-        return f"{round(100 * difference, 1) + 0.0:+.1f}"
+        return f"{percentage(difference):+.1f}"
     return f"{difference + 0.0:+.3g}"
 
 
@@ -219,6 +235,8 @@ def _allowed(gate: Gate) -> str:
 
 
 def _cases(change: MetricChange) -> str:
+    if change.runs is not None:
+        return f"{change.runs[0]:,} and {change.runs[1]:,} runs"
     n = change.difference.n
     return f"{n:,} case{'' if n == 1 else 's'}"
 

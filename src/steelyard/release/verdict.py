@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.number_text import percent
+from steelyard.analysis.stability_model import BANDS
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.release.criteria import declared_criteria, evaluate_criteria
-from steelyard.release.gates import Scope, evaluate
+from steelyard.release.gates import Scope, evaluate, needed_repeats
 from steelyard.release.model import Decision, GateResult, VariantDecision
 from steelyard.release.relative_gates import undecided
 from steelyard.suite.gates import COMPARE, parse_gate
 from steelyard.suite.model import Criterion
 
 _MOST_FAILURES = 3
+_NOTHING_LEFT = "every gate that decides was left out: nothing is left that could fail"
+_MOST_LOW = 8
 _EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INVALID: 3, Verdict.AMBIGUOUS: 4}
 
 
@@ -35,11 +40,16 @@ def decide(
     """
     allowed = float(suite.get("max_inconclusive", 0.05))
     criteria = declared_criteria(suite)
-    found = (
-        *evaluate(suite.get("gates") or (), summary, max_inconclusive=allowed),
-        *relative,
-        *_unheld(suite.get("gates") or (), relative),
-        *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
+    unknown: Sequence[str] = suite.get("without_truth") or ()
+    gates = suite.get("gates") or ()
+    found = _without_truth(
+        unknown,
+        (
+            *_without_repeats(evaluate(gates, summary, max_inconclusive=allowed), summary, suite),
+            *relative,
+            *_unheld(gates, relative),
+            *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
+        ),
     )
     broken = (*((gone,) if gone else ()), *_why_invalid(summary.overall, allowed, RunState(state)))
     doubts = tuple(f"suspect: {reason}" for reason in suspect)
@@ -52,10 +62,52 @@ def decide(
     elif verdict is Verdict.PASS:
         reasons = (_all_hold(found), *_worse_within_noise(found), *shown)
     else:
+        shown = (_NOTHING_LEFT, *shown) if all(each.secondary for each in found) else shown
         decided = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS))
         reasons = (*decided, *_worse_within_noise(found), *shown)
-    by_variant = _by_variant(criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
-    return Decision(verdict, (*reasons, *doubts), found, by_variant)
+    if not broken:
+        reasons += tuple(
+            dict.fromkeys(f"{each.gate}: skipped as small: {each.skipped}" for each in found if each.skipped)
+        )
+    by_variant = _by_variant(
+        criteria, summary, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone), unknown=unknown
+    )
+    return Decision(verdict, (*reasons, *_remarks(summary), *doubts), found, by_variant)
+
+
+def _without_repeats(found: list[GateResult], summary: Summary, suite: dict[str, Any]) -> list[GateResult]:
+    """The same, gates that need more repeats than a run with fewer than usual has left out; not if all would be."""
+    short = [needed_repeats(parse_gate(each.gate)) > summary.repeats for each in found]
+    if all(short) or summary.repeats >= int(suite.get("usual_repeats") or 0):
+        return found
+    return [_left_out(each, each.reason) if less else each for each, less in zip(found, short, strict=True)]
+
+
+def _remarks(summary: Summary) -> Iterator[str]:
+    """What decides nothing and should be seen beside a verdict: repeats that differ, calls that took too long."""
+    if summary.stability is not None and (low := summary.stability.unstable):
+        more = f", and {len(low) - _MOST_LOW} more" if len(low) > _MOST_LOW else ""
+        yield f"stability {BANDS['unstable']}: {', '.join(low[:_MOST_LOW])}{more}"
+    if summary.latency is not None and summary.latency.slow:
+        yield summary.latency.slow
+
+
+def _without_truth(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple[GateResult, ...]:
+    """The results, those on figures that no case has a truth for marked as left out of the verdict."""
+    if not unknown:
+        return tuple(found)
+    marked = []
+    for each in found:
+        figure = next((name for name in unknown if f".{name}." in f".{each.metric}."), None)
+        if figure is not None:
+            each = _left_out(each, f"no case of this run has a truth for {figure.partition('.')[2]}")
+        marked.append(each)
+    return tuple(marked)
+
+
+def _left_out(result: GateResult, reason: str) -> GateResult:
+    """The result of a gate that can say nothing about such a run: shown with the reason, and not counted."""
+    return replace(result, verdict=Verdict.AMBIGUOUS, secondary=True, left_out=True, reason=f"left out: {reason}")
 
 
 def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateResult]:
@@ -76,14 +128,22 @@ def exit_code(verdict: Verdict | None) -> int:
 def _verdict(found: Sequence[GateResult], *, doubtful: bool) -> Verdict | None:
     verdicts = {each.verdict for each in found if not each.secondary}
     if not verdicts:
-        return None
+        # Nothing passes because everything that could have failed was left out.
+        return Verdict.AMBIGUOUS if any(each.left_out for each in found) else None
     if Verdict.FAIL in verdicts:
         return Verdict.FAIL
     return Verdict.AMBIGUOUS if doubtful or Verdict.AMBIGUOUS in verdicts else Verdict.PASS
 
 
 def _by_variant(
-    criteria: Sequence[Criterion], summary: Summary, allowed: float, state: RunState, *, doubtful: bool, gone: bool
+    criteria: Sequence[Criterion],
+    summary: Summary,
+    allowed: float,
+    state: RunState,
+    *,
+    doubtful: bool,
+    gone: bool,
+    unknown: Sequence[str],
 ) -> tuple[VariantDecision, ...]:
     """What the criteria come to for each variant alone; left out when no criterion can decide for every one."""
     variants = summary.slices.get("variant", [])
@@ -93,7 +153,7 @@ def _by_variant(
     lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
     decisions = []
     for part in variants:
-        found = tuple(evaluate_criteria(criteria, Scope(summary, part, allowed)))
+        found = _without_truth(unknown, evaluate_criteria(criteria, Scope(summary, part, allowed)))
         verdict = _verdict(found, doubtful=doubtful)
         if verdict is None:
             return ()
@@ -120,7 +180,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
         if aside:
             found.append(f"{aside} of {planned} samples {_are(aside)} set aside, read by another kind of judge")
         found += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
-        share = f"{100 * (failed + aside + absent) / planned:.1f} %"
+        share = percent((failed + aside + absent) / planned)
         reasons.append(f"{' and '.join(found)} ({share}), more than the {100 * allowed:g} % allowed")
     return tuple(reasons)
 
@@ -155,11 +215,11 @@ def _all_hold(found: Sequence[GateResult]) -> str:
     deciding = [each for each in found if not each.secondary]
     criteria = sum(bool(each.name) for each in deciding)
     gates = len(deciding) - criteria
+    decide = " that decide" if len(deciding) < len(found) else ""
     if len(deciding) == 1:
-        return "the criterion holds" if criteria else "the gate holds"
+        return f"the {'criterion' if criteria else 'gate'}{decide + 's' if decide else ''} holds"
     counted = [f"{gates} {'gate' if gates == 1 else 'gates'}"] if gates else []
     counted += [f"{criteria} {'criterion' if criteria == 1 else 'criteria'}"] if criteria else []
-    decide = " that decide" if len(deciding) < len(found) else ""
     return f"all {' and '.join(counted)}{decide} hold" if len(counted) == 1 else f"{' and '.join(counted)}{decide} hold"
 
 

@@ -71,7 +71,7 @@ def _portions(found: Attribution) -> Table:
         for portion in found.portions
     ]
     if found.noise is not None:
-        width = 100 * found.noise.half_width
+        width = figures.percentage(found.noise.half_width)
         rows.append(("noise, in the last", f"up to {width:.1f}", "", "", "", _repeats(found.noise.of_repeats)))
     rows.append(("together", points(found.total), "", "", "", f"{found.a.n:,} readings of A, {found.b.n:,} of B"))
     columns = (
@@ -104,8 +104,8 @@ def _repeats(share: float | None) -> str:
 
 
 def _rounding_shows(found: Attribution) -> bool:
-    printed = sum(round(100 * (portion.change.value or 0.0), 1) for portion in found.portions)
-    return abs(printed - round(100 * (found.total or 0.0), 1)) > 0.05
+    printed = sum(figures.percentage(portion.change.value or 0.0) for portion in found.portions)
+    return abs(printed - figures.percentage(found.total or 0.0)) > 0.05
 
 
 def _edits(found: Attribution, limit: int) -> Table:

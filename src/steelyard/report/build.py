@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from steelyard.analysis.failure_words import failure_words
+from steelyard.analysis.failure_words import failure_reason
 from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import summarise_stored
 from steelyard.answer.ladder import climb
@@ -73,15 +73,18 @@ def _built(store: Store, header: RunHeader, max_details: int) -> Report:
 
 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
-    """The reasons with their counts; of a target's failures the first message stands for its kind."""
+    """The reasons with their counts; where a target's failures are not all at hand, one message stands for its kind."""
     reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
-    messages: dict[str, str] = {}
+    words: dict[str, str] = {}
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in summary.failures}
     for detail in details:
-        if detail.line.outcome == Outcome.TARGET_FAILED:
-            kind, _, message = detail.line.why.partition(": ")
-            messages.setdefault(kind, message)
+        kind, _, message = detail.line.why.partition(": ")
+        if detail.line.outcome == Outcome.TARGET_FAILED and kind in counts:
+            key, said = failure_reason(kind, message)
+            counts[kind][words.setdefault(key, f"target: {said}")] += 1
     for kind, count in summary.failures.items():
-        reasons[f"target: {failure_words(kind, messages.get(kind, ''))}"] += count
+        known = counts[kind] or Counter({f"target: {kind}": count})
+        reasons.update(known if known.total() == count else {next(iter(known)): count})
     return dict(reasons.most_common())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.analysis.checks_model import CheckFigure, CheckOfCell, ChecksFigures
+from steelyard.analysis.checks_model import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
 from steelyard.analysis.model import Estimate
 from steelyard.report import figures
 from steelyard.report.model import Report
@@ -19,6 +19,8 @@ _HOLD = {
     "majority": "when it passes in more than half of the repeats",
     "first": "when it passes in the first repeat",
 }
+
+_APART = "each passes in most answers, but not all of them in the same ones"
 
 
 def headline(report: Report) -> str:
@@ -66,6 +68,11 @@ def broken(report: Report, limit: int) -> Table:
         for cell in found.cells
         for check in cell.checks
         if check.holds is holds
+    ]
+    rows += [
+        (cell_name(cell.case_id, cell.variant), "all at once", f"{cell.clean} of {cell.decided}", _state(cell), _APART)
+        for cell in found.cells
+        if cell.checks and not cell.holds and all(check.holds for check in cell.checks)
     ]
     rows += [
         (cell_name(cell.case_id, cell.variant), "", "", "cannot tell", "nothing came of it")
@@ -188,7 +195,7 @@ def _cells_word(found: ChecksFigures) -> str:
     return "cases and variants" if any(cell.variant for cell in found.cells) else "cases"
 
 
-def _state(check: CheckOfCell) -> str:
+def _state(check: CheckOfCell | CellChecks) -> str:
     return "broken" if check.holds is False else "cannot tell"
 
 

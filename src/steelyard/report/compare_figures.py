@@ -30,6 +30,16 @@ def name(change: MetricChange) -> str:
     return known
 
 
+def unpaired_name(change: MetricChange) -> str:
+    """The figure where it stands under a heading that says its kind: `chairs: pass rate`, `MISSED`."""
+    group, _, figure = change.name.rpartition(".")
+    if change.group in ("findings", "sections"):
+        return clipped(group.partition(".")[2], _LONGEST_SECTION)
+    if change.group in ("headline", "components", "failures", "confusions"):
+        return clipped(name(change).removeprefix("score.").replace(".points", "", 1), 2 * _LONGEST_SECTION)
+    return f"{clipped(group.partition('.')[2], _LONGEST_SECTION)}: {_NAMES.get(figure, figure)}"
+
+
 def before(change: MetricChange) -> str:
     """The figure in A."""
     return _value(change.a.value, change.unit)
@@ -91,6 +101,8 @@ def effect_in_words(change: MetricChange) -> str:
 
 def base(change: MetricChange) -> str:
     """What the figure stands on: `20` pairs, `60 (20)` where they are of fewer cases, and what is missing."""
+    if change.runs is not None:
+        return f"{change.runs[0]:,} and {change.runs[1]:,} runs"
     pairs, cases = change.a.n, change.difference.n
     told = f"{pairs:,}" if pairs == cases else f"{pairs:,} ({cases:,})"
     return f"{told},\n{change.a.n_missing:,} missing" if change.a.n_missing else told
@@ -107,10 +119,8 @@ def sentence(change: MetricChange) -> str:
     shown = "" if change.difference.low is None else f" {interval(change)}"
     missing = f", {change.a.n_missing:,} missing" if change.a.n_missing else ""
     cases = "" if change.a.n == change.difference.n else f" of {figures.counted(change.difference.n, 'case')}"
-    return (
-        f"{change_of(change)} ({difference(change)}{points}{shown},"
-        f" n {change.a.n:,}{cases}{missing}, p {chance(change)})"
-    )
+    n = f"n {change.a.n:,}{cases}{missing}" if change.runs is None else base(change)
+    return f"{change_of(change)} ({difference(change)}{points}{shown}, {n}, p {chance(change)})"
 
 
 def _value(value: float | None, unit: str) -> str:

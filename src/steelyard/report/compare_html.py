@@ -14,6 +14,7 @@ _KINDS = {
     Moved.CHANGED.value: "ambiguous",
     Moved.CANNOT_TELL.value: "ambiguous",
     Moved.SAME.value: "none",
+    Moved.NOT_TESTED.value: "none",
 }
 """In which of the report's colours a verdict is shown."""
 

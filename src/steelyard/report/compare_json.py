@@ -36,6 +36,7 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
         "checks": None if comparison.checks is None else asdict(comparison.checks),
         "sections": [asdict(each) for each in comparison.sections],
         "not_compared": [asdict(each) for each in comparison.not_compared],
+        "unpaired": None if comparison.unpaired is None else asdict(comparison.unpaired),
         "method": comparison.method,
     }
     return {key: plain(value) for key, value in data.items()}

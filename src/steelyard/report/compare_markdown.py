@@ -35,11 +35,14 @@ def _open(comparison: Comparison) -> Iterator[str]:
     yield facts("Pairs", [(label.strip(), told) for label, told in compare_sentences.pair_lists(comparison)])
     for table in attribution_tables.tables(comparison, MOST_ROWS):
         yield from table_parts(table)
-    yield from table_parts(compare_tables.main_figures(comparison, MOST_ROWS))
+    for table in compare_tables.main_tables(comparison, MOST_ROWS):
+        yield from table_parts(table)
 
 
 def _folded(comparison: Comparison) -> Iterator[str]:
-    tables = [part for table in compare_tables.everything(comparison, MOST_ROWS)[1:] for part in table_parts(table)]
+    shown = len(compare_tables.main_tables(comparison, MOST_ROWS))
+    others = compare_tables.everything(comparison, MOST_ROWS)[shown:]
+    tables = [part for table in others for part in table_parts(table)]
     still = compare_tables.unmoved_slices(comparison)
     if tables or still:
         yield folded("Groups, findings, latency and cost", [*tables, *([safe(still)] if still else [])])

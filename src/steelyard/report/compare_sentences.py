@@ -27,6 +27,7 @@ SIGNS = {
     Moved.CHANGED.value: "◆",
     Moved.CANNOT_TELL.value: "?",
     Moved.SAME.value: "=",
+    Moved.NOT_TESTED.value: "–",
 }
 """So that nothing is told by colour alone."""
 MEANINGS = {Part.SCALE: "hinders a verdict", Part.SUBJECT: "is compared", Part.NOTED: "noted"}
@@ -115,7 +116,8 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
 def what_moved(comparison: Comparison) -> list[str]:
     """The counts, then everything that moved beyond noise or is new or resolved, in a few sentences."""
     found = [counts(comparison), compare_checks.sentence(comparison), *_figures(comparison), *_slices(comparison)]
-    return [told for told in (*found, *_codes(comparison), *_confusions(comparison)) if told]
+    unpaired = "" if comparison.unpaired is None else comparison.unpaired.sentence
+    return [told for told in (*found, *_codes(comparison), *_confusions(comparison), unpaired) if told]
 
 
 def counts(comparison: Comparison) -> str:

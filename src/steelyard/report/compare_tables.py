@@ -59,7 +59,8 @@ def beside(comparison: Comparison, limit: int) -> Table:
 def spending(comparison: Comparison, limit: int) -> Table:
     """Latency, tokens and cost, a sample each."""
     changes = [change for change in comparison.metrics if change.group in _SPENT]
-    return _figures("Latency and cost, a sample", changes, limit, adjusted=_WITH_FIGURES)
+    reasons = [f"latency and cost: {each.test}" for each in changes if each.verdict is Moved.NOT_TESTED]
+    return _figures("Latency and cost, a sample", changes, limit, "; ".join(dict.fromkeys(reasons)), _WITH_FIGURES)
 
 
 def _figures(
@@ -83,7 +84,7 @@ def _what_moved_first(changes: list[MetricChange], limit: int) -> list[MetricCha
     return [*changes[:2], *beyond_noise, *(one for one in others if one.verdict not in moved)]
 
 
-_ORDER = (Moved.WORSE, Moved.BETTER, Moved.CHANGED, Moved.CANNOT_TELL, Moved.SAME)
+_ORDER = (Moved.WORSE, Moved.BETTER, Moved.CHANGED, Moved.CANNOT_TELL, Moved.NOT_TESTED, Moved.SAME)
 _COLUMNS = (
     Column("A"),
     Column("B"),
@@ -259,6 +260,50 @@ def section_codes(comparison: Comparison, limit: int) -> Table:
     return Table("Codes by section", columns, rows, _note(_of_pairs(comparison), len(moved) - len(rows)))
 
 
+_UNPAIRED = {
+    "headline": "figures",
+    "components": "figures",
+    "failures": "failures",
+    "findings": "samples with a finding",
+    "sections": "samples with a finding, by section",
+    "confusions": "samples with a confusion",
+}
+
+
+def unpaired(comparison: Comparison, limit: int) -> list[Table]:
+    """The figures of both runs side by side where there is no pair, a table a kind; the first says what it can show."""
+    found = comparison.unpaired
+    kinds: dict[str, list[MetricChange]] = {}
+    for each in () if found is None else found.figures:
+        kinds.setdefault(_UNPAIRED.get(each.group, f"by {each.group}"), []).append(each)
+    sides = [column for side in "AB" for column in (Column(f"{side}\n95 %", Kind.STACKED), Column(f"n {side}"))]
+    columns = (Column("Figure", Kind.TEXT), *sides, Column("B - A\n95 %", Kind.STACKED))
+    told = iter(() if found is None else (found.sentence,))
+    return [
+        Table(
+            f"Without pairs: {kind}",
+            columns,
+            [*map(_side_by_side, changes[:limit])],
+            _note(next(told, ""), len(changes) - limit),
+            signature="95 %: each side as in its own report; B - A: from both (Newcombe, Zou and Donner)",
+        )
+        for kind, changes in kinds.items()
+    ]
+
+
+def _side_by_side(change: MetricChange) -> tuple[str, ...]:
+    cells = [compare_figures.unpaired_name(change)]
+    for value, side in ((compare_figures.before(change), change.a), (compare_figures.after(change), change.b)):
+        base = figures.bare_base(side)
+        if side.n and (change.group in _COUNTED or change.name.endswith("pass_rate")):
+            base = base.replace(f"{side.n:,}", figures.band_count(side), 1)
+        cells += [f"{value}\n{figures.interval_on_scale(side, change.scale or (0.0, 1.0))}", base]
+    return *cells, f"{compare_figures.difference(change)}\n{compare_figures.interval(change)}"
+
+
+_COUNTED = ("failures", "findings", "sections", "confusions")
+
+
 def instruments(comparison: Comparison) -> Table:
     """Everything that differs in how the runs were made."""
     rows = [
@@ -287,10 +332,15 @@ def pair_list(label: str, found: PairList, of: int | None = None) -> Table:
     return Table(told, (Column("Sample", Kind.TEXT), Column("Score in A"), Column("Score in B")), rows, note)
 
 
+def main_tables(comparison: Comparison, limit: int) -> list[Table]:
+    """What a reader looks at first: the main figures or, without pairs, both sides of all that there is."""
+    return [main_figures(comparison, limit)] if comparison.unpaired is None else unpaired(comparison, limit)
+
+
 def everything(comparison: Comparison, limit: int) -> list[Table]:
     """All tables of figures in the order in which they are read."""
     return [
-        main_figures(comparison, limit),
+        *main_tables(comparison, limit),
         of_cells(comparison, limit),
         compare_checks.moved(comparison, limit),
         failures(comparison, limit),

@@ -24,7 +24,7 @@ def criteria(report: Report, *, with_reasons: bool = False) -> Table:
     rows = []
     for each in declared(report):
         figure = (value(each), figures.bare_base(each.value), figures.interval(each.value, each.unit))
-        row = (rule(each), *figure, each.verdict.value)
+        row = (rule(each), *figure, each.word)
         rows.append((title(each), *row, said(each)) if with_reasons else (title(each, "\n"), *row))
     columns: tuple[Column, ...] = (
         Column("Criterion", Kind.TEXT if with_reasons else Kind.LINES),
@@ -69,7 +69,7 @@ def value(criterion: GateResult) -> str:
     """Its figure; over repeats, how many cases and variants it holds in: `23 of 24`."""
     if over_repeats(criterion):
         return figures.band_count(criterion.value)
-    return figures.beside_threshold(criterion.value.value, criterion.threshold, criterion.unit)
+    return figures.told_apart(criterion.value.value, criterion.unit, criterion.threshold)
 
 
 def over_repeats(criterion: GateResult) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import asdict, replace
 from typing import Any
 
+from steelyard.analysis.failure_words import failure_reason
 from steelyard.analysis.model import SampleLine
 from steelyard.records import Finding, Outcome, Sample
 from steelyard.report.figures import counted
@@ -72,6 +73,18 @@ def sample_detail(
     )
 
 
+def failed_alike(reason: str) -> Callable[[Sample], bool]:
+    """Whether a sample's call failed for the reason that a report names: `http_401 Incorrect API key provided`."""
+    kind, _, said = reason.partition(" ")
+    key, _ = failure_reason(kind, said)
+
+    def alike(sample: Sample) -> bool:
+        failed, _, message = _why(sample, ()).partition(": ")
+        return failure_reason(failed, message)[0] == key
+
+    return alike
+
+
 def _why(sample: Sample, flags: Collection[str]) -> str:
     if sample.attempt.failure is not None:
         failure = sample.attempt.failure
@@ -124,6 +137,9 @@ def _weakest(sample: Sample) -> str:
 def _in_words(finding: Finding) -> str:
     if finding.expected is not None and finding.expected == finding.got:
         return f"{finding.code}: {_quoted(finding.got)} {finding.evidence}".rstrip()
+    if not finding.component and finding.evidence and finding.expected is not None:
+        # Of an answer that could not be read, what is wrong with it: the field, or where its JSON breaks.
+        return f"{finding.code}: {clipped(finding.evidence, 140)}, got {_quoted(finding.got)}"
     if finding.expected is not None:
         got = _quoted(finding.got) if finding.got is not None else "nothing"
         return f"{finding.code}: expected {_quoted(finding.expected)}, got {got}"

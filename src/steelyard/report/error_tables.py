@@ -13,6 +13,7 @@ from steelyard.report.judged_wording import judged_names
 from steelyard.report.model import Report
 from steelyard.report.tables import Column, Kind, Table
 from steelyard.report.taxonomy import taxonomy
+from steelyard.suite.gates import READABLE
 
 _MOST_CODES = 50
 _BY_VARIANT = "Measures by variant"
@@ -194,6 +195,7 @@ def _one_by_one(variants: list[str], names: list[str], ratios: list[list[Proport
 def measured(report: Report, group: Slice) -> Iterator[tuple[str, Proportion]]:
     """The measures of a slice; a component's name stands before them when there is more than one component.
 
+    Not those over readable answers that are the same over all, nor what no answer of a run with counts has counted.
     The flags of a judge have a table of their own.
     """
     judged = judged_names(report.header)
@@ -201,6 +203,10 @@ def measured(report: Report, group: Slice) -> Iterator[tuple[str, Proportion]]:
     several = len(computed) > 1
     for component, ratios in computed.items():
         for name, ratio in ratios.items():
+            if name.endswith(READABLE) and sums(ratio) == sums(ratios[name.removesuffix(READABLE)]):
+                continue
+            if not ratio.estimate.n and any(other.estimate.n for other in ratios.values()):
+                continue
             yield (f"{component}.{name}" if several else name), ratio
 
 
@@ -217,6 +223,7 @@ def measure_about(header: RunHeader, name: str) -> str:
     for component in declared if isinstance(declared, list | tuple) else ():
         known = {**component.get("measures", {}), **component.get("means", {})} if isinstance(component, dict) else {}
         for measure, told in known.items():
-            if name in (measure, f"{component.get('name')}.{measure}") and isinstance(told, dict):
+            known_as = (measure, f"{component.get('name')}.{measure}")
+            if name.removesuffix(READABLE) in known_as and isinstance(told, dict):
                 return str(told.get("about") or "")
     return ""

@@ -9,8 +9,8 @@ from steelyard.analysis.attribution_wording import points
 from steelyard.analysis.compare_model import MetricChange, Moved
 from steelyard.analysis.explain_model import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import in_unit
 from steelyard.analysis.paired_tests import SIGNIFICANT
-from steelyard.release.gates import shown
 from steelyard.report import compare_figures
 from steelyard.report.signatures import of_changes
 from steelyard.report.tables import Column, Kind, Table
@@ -46,11 +46,12 @@ def facts(found: Explanation) -> Facts:
 def pair_facts(found: PairExplanation) -> Facts:
     """The same of a comparison."""
     change = found.change
+    over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {compare_figures.base(change)}"
     return [
         ("formula", found.formula),
         ("with A", inputs(found.a)),
         ("with B", inputs(found.b)),
-        ("n", f"{change.a.n:,} {found.of} of {change.difference.n:,} cases; {change.a.n_missing:,} missing"),
+        ("n", f"{change.a.n:,} {found.of} of {over}; {change.a.n_missing:,} missing"),
         ("counts", found.how),
         ("difference", f"{compare_figures.difference(change)} {compare_figures.interval(change)}"),
         ("p", _tested(change)),
@@ -137,7 +138,7 @@ def _name(row: Behind | BehindPair) -> str:
 def _figure(value: float | None, unit: str) -> str:
     if value is None:
         return "n/a"
-    return f"{points(value)} points" if unit == "difference" else shown(value, unit)
+    return f"{points(value)} points" if unit == "difference" else in_unit(value, unit)
 
 
 def _interval(found: Explanation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.compare_model import Comparison, MetricChange
-from steelyard.analysis.compared_cases import SAME, TRUTH, common_cases
+from steelyard.analysis.compared_cases import common_cases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.explain import first_repeat
 from steelyard.analysis.explain_cell_pairs import Cells, explain_cell_pairs
@@ -65,8 +65,7 @@ def _over_cells(
     anyway: bool,
 ) -> PairExplanation:
     cases, ids = common_cases(a[1], b[1]), a[1].columns.case_ids
-    kept = (SAME, TRUTH) if anyway else (SAME,)
-    same = {ids[int(code)] for state in kept for code in cases.of_state(state)}
+    same = {name for name, kept in zip(ids, cases.comparable(anyway=anyway).tolist(), strict=True) if kept}
     sides = [_cells(gate, store, run) for store, run in (a, b)]
     return explain_cell_pairs(gate, change, sides[0], sides[1], same, comparison.method)
 

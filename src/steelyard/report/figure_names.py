@@ -17,8 +17,10 @@ from steelyard.analysis.explain_times import time_figures
 from steelyard.analysis.model import Slice
 from steelyard.release.model import GateResult
 from steelyard.report import error_tables
+from steelyard.report.details import failed_alike
 from steelyard.report.model import Report
 from steelyard.report.sample_figures import sample_figures
+from steelyard.suite.gates import READABLE
 from steelyard.suite.repeats import parse_repeats
 
 Named = tuple[tuple[str, ...], str]
@@ -82,8 +84,9 @@ def _why(report: Report) -> Iterator[Figure]:
     words = Words("samples that are inconclusive for that reason", "in the order of the report")
     told = report.summary.judge.why_failed if report.summary.judge is not None else {}
     for number, (why, n) in enumerate(report.why_inconclusive.items()):
-        kinds = [kind for kind in report.summary.failures if f"{why} ".startswith(f"target: {kind} ")]
-        trace = silence(why) if why in told else failed_samples(kinds[0] if kinds else "")
+        kind = next((kind for kind in report.summary.failures if f"{why} ".startswith(f"target: {kind} ")), "")
+        same = failed_alike(why.removeprefix("target: ")) if n != report.summary.failures.get(kind) else None
+        trace = silence(why) if why in told else failed_samples(kind, same)
         yield Figure(("inconclusive", str(number + 1)), f"why_inconclusive.{why}", n, words, trace)
 
 
@@ -127,7 +130,8 @@ def _of_slice(part: Slice) -> Iterator[Named]:
                 yield names, f"{place}.{name}"
     for name, measures in part.measures.items():
         for measure in measures:
-            yield ("score", name, measure), f"measures.{name}.{measure}"
+            whole, readable, _ = measure.partition(READABLE)
+            yield ("score", name, whole, *([READABLE[1:]] if readable else [])), f"measures.{name}.{measure}"
 
 
 _BY_NAME: tuple[tuple[str, Callable[[Slice], Iterable[str]], Callable[[str], list[tuple[str, ...]]]], ...] = (

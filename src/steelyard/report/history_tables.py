@@ -14,6 +14,7 @@ from steelyard.report.tables import Column, Kind, Table
 
 _NO_VERDICT = "no gates"
 _LONGEST_BAND = 12
+_LONGEST_TARGET = 24
 _MAIN = {"average": "Average", "median": "Median", "pass_rate": "Pass rate"}
 
 
@@ -30,7 +31,8 @@ def runs(history: History, *, wide: bool = False, limit: int | None = None) -> T
     if history.best_band:
         columns.append(Column(clipped(history.best_band, _LONGEST_BAND)))
     columns += [Column(trend.title) if wide else _stacked(trend.title) for trend in more]
-    columns += [Column("n"), Column("Verdict"), *([Column("Run", Kind.TEXT)] if wide else [])]
+    columns += [Column("n"), Column("Verdict"), *([Column("Target", Kind.TEXT)] if _several_targets(history) else [])]
+    columns += [Column("Run", Kind.TEXT)] if wide else []
     listed = list(reversed(history.runs))[:limit]
     dates = _dates(history)
     rows = [_row(history, run, dates[run.run_id], shown, more, wide=wide) for run in listed]
@@ -56,8 +58,14 @@ def _row(
         cells.append("n/a" if best is None or best.value is None else f"{round(best.value * best.n):,}/{best.n:,}")
     cells += [figures.in_unit(run.figures[trend.metric].value if run.figures else None, trend.unit) for trend in more]
     missing = f" (-{run.n_missing:,})" if run.n_missing else ""
-    cells += [f"{run.n:,}{missing}", _verdict(run), *([run.run_id] if wide else [])]
+    cells += [f"{run.n:,}{missing}", _verdict(run)]
+    cells += [clipped(run.target, _LONGEST_TARGET)] if _several_targets(history) else []
+    cells += [run.run_id] if wide else []
     return tuple(cells)
+
+
+def _several_targets(history: History) -> bool:
+    return len({run.target for run in history.runs}) > 1
 
 
 def _has(run: HistoryRun, name: str) -> bool:
@@ -78,6 +86,8 @@ def _note(history: History, listed: Sequence[HistoryRun]) -> str:
     told = []
     if len(listed) < history.n_all:
         told.append(f"the newest {len(listed)} of {history.n_all:,} runs")
+    if history.runs and not _several_targets(history):
+        told.append(f"target: {clipped(history.runs[0].target, 80)}")
     if any(run.left_out for run in listed):
         told.append("* has no part in the trends, see below")
     if any(run.n_missing for run in listed):

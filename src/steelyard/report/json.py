@@ -146,9 +146,11 @@ def _gate(gate: GateResult) -> dict[str, Any]:
         "value": _estimate(gate.value),
         "verdict": gate.verdict.value,
         "reason": gate.reason,
+        "skipped": gate.skipped or None,
         "name": gate.name or None,
         "fails": gate.fails or None,
         "secondary": gate.secondary,
+        "left_out": gate.left_out,
         "about": gate.about,
     }
 
@@ -333,6 +335,7 @@ def _estimate(figure: Estimate) -> dict[str, Any]:
         "n_missing": figure.n_missing,
         "low": _number(figure.low),
         "high": _number(figure.high),
+        "constant": figure.constant,
     }
 
 

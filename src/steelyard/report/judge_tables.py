@@ -26,7 +26,7 @@ def thresholds(card: JudgeCard) -> Table:
     rows = [
         (
             threshold.text,
-            figures.beside_threshold(result.value, threshold.threshold, threshold.unit),
+            figures.told_apart(result.value, threshold.unit, threshold.threshold),
             figures.bare_base(result.estimate),
             figures.interval(result.estimate, threshold.unit) + (f" {_ACROSS}" if result.across else ""),
             result.verdict.value,

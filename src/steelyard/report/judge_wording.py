@@ -18,6 +18,7 @@ _TOLD = {
     "TOO_FEW_REASONS": "too few reasons",
     "CONTRADICTION": "a complaint that is wrong",
     "CUT_OFF": "an answer that broke off",
+    "EXTRA_FIELD": "a field too many",
     "VIOLATION": "an answer that could not be used",
     "DISAGREEMENT": "a disagreement",
     "FAILED": "nothing usable",

@@ -87,8 +87,8 @@ def _first_problem(ballot: Ballot, described: Mapping[str, Any]) -> str:
     lacking = [name for name in dict.fromkeys(asked) if name and name not in ballot.reply]
     if lacking:
         return f"no {' and no '.join(lacking)} in the answer"
-    unusable = [remark.told for remark in ballot.remarks if remark.code == "VIOLATION"]
-    return clipped(unusable[0].partition(";")[0], _LONGEST_RULE) if unusable else ""
+    problems = [ballot.told, *(remark.told for remark in ballot.remarks if remark.code == "VIOLATION")]
+    return clipped(next(filter(None, problems), "").partition(";")[0], _LONGEST_RULE)
 
 
 def _names(described: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,15 +7,18 @@ from typing import Any
 
 from steelyard.analysis.judge_model import INFLATION
 from steelyard.analysis.model import Estimate
-from steelyard.records import Mode, RunHeader
+from steelyard.records import BROKE_OFF, Mode, RunHeader
 from steelyard.report import figures
 from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report
+from steelyard.report.safe_text import clipped
 
+_MEND_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
 _MEND_ASIDE = (
-    "give the judge more max_tokens or ask_again, or take one that keeps to the response's schema,"
+    "let it be asked again with ask_again, or take one that keeps to the response's schema,"
     " then steelyard rescore --judge-again"
 )
 
+_LONGEST_PROBLEM = 300
 _FEWEST = 10
 """Fewer texts than this show no habit."""
 _MUCH_BROKEN, _MUCH_MADE_UP, _MUCH_DISAGREEMENT = 0.10, 0.05, 0.20
@@ -33,11 +36,19 @@ def mode_sentence(report: Report) -> str:
 
 
 def aside_sentence(report: Report) -> str:
-    """Why samples are set aside, by the first of them, and what to do; "" when none is."""
-    why = [each.judgement.aside_why for each in report.details if each.judgement and each.judgement.aside]
+    """Why samples are set aside, or all are basic, by the first of them, and what to do; "" when none is."""
+    judged = [each.judgement for each in report.details if each.judgement]
+    if described_judge(report.header).get("mode") == Mode.BASIC:
+        problem = next((ballot.told for each in judged for ballot in each.ballots if ballot.told), "")
+        detail = f": {clipped(problem, _LONGEST_PROBLEM)}" if problem else ""
+        return f"basic: of the judge's answers no more than the scores could be read{detail}"
+    why = [each.aside_why for each in judged if each.aside]
     if not why:
         return ""
-    return f"set aside: {why[0]}; {_MEND_ASIDE if Mode.BASIC in report.summary.modes else 'judge all of them alike'}"
+    if Mode.BASIC not in report.summary.modes:
+        return f"set aside: {why[0]}; judge all of them alike"
+    cut_off = next((each for each in why if BROKE_OFF in each), None)
+    return f"set aside: {cut_off or why[0]}; {_MEND_CUT_OFF if cut_off else _MEND_ASIDE}"
 
 
 def judge_warnings(report: Report) -> list[str]:
@@ -58,7 +69,7 @@ def judge_warnings(report: Report) -> list[str]:
     inflated = [
         f"{name} {figures.band_count(each.top_share)}"
         for name, each in enough.items()
-        if not each.constant and (each.top_share.value or 0.0) > INFLATION
+        if not each.constant and (each.top_share.low or 0.0) > INFLATION
     ]
     if inflated:
         found.append(f"{top:g} of {top:g} for more than 1 in 10 texts is inflation: {', '.join(inflated)}")

@@ -45,7 +45,7 @@ def _gates(report: Report) -> ElementTree.Element:
         )
         told = criteria_tables.said(gate) if gate.name else gate.reason
         if gate.secondary and gate.verdict is not Verdict.PASS:
-            message = _attribute(f"secondary, does not decide: {gate.verdict.value}: {told}")
+            message = _attribute(f"secondary, does not decide: {gate.word}: {told}")
             ElementTree.SubElement(case, "skipped", {"message": message})
         else:
             _say_verdict(case, gate.verdict, told, f"{gate.metric} {value}")

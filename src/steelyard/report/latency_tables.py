@@ -26,6 +26,8 @@ def latency(report: Report) -> list[tuple[str, str]]:
     # An open load stands among the notes at the top, and what looks wrong among the warnings.
     if found.load and found.queued is None:
         rows.append(("Load", found.load))
+    if found.bottleneck:
+        rows.append(("Client", found.bottleneck))
     said = " ".join(report.header.suspect)
     return rows + [("Looks wrong", hint) for hint in found.hints if hint not in said]
 

@@ -35,8 +35,8 @@ def facts(found: PowerFigures) -> list[tuple[str, str]]:
     rows = [("Runs", _runs(found)), ("Between cases", f"SD {in_points(math.sqrt(spread.between))} points")]
     rows.append(("Between repeats", _within(found)))
     if found.metric == "pass_rate" and spread.within is not None:
-        share = 100 * 2 * spread.within
-        rows.append(("Discordance", f"{share:.1f} % of single answers change sides when a case is asked once more"))
+        share = figures.percent(2 * spread.within)
+        rows.append(("Discordance", f"{share} of single answers change sides when a case is asked once more"))
     rows.append(("Between runs", _response(found)))
     return rows
 
@@ -110,4 +110,4 @@ def _change(value: float | None) -> str:
 
 def in_points(share: float) -> str:
     """A share as percentage points."""
-    return f"{100 * share:.1f}"
+    return f"{figures.percentage(share):.1f}"

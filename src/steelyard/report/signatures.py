@@ -47,6 +47,8 @@ def _interval(change: MetricChange) -> str:
         return "Bonett and Price"
     if change.test == _QUANTILE:
         return "Woodruff"
+    if change.runs is not None:
+        return f"{_STUDENT} over runs"
     moved, known = change.rose + change.fell, change.rose + change.fell + change.level
     if known and 2 * moved < known:
         return f"{_STUDENT} with two more cases"
@@ -55,4 +57,4 @@ def _interval(change: MetricChange) -> str:
 
 def _may_be_short(change: MetricChange) -> bool:
     """True for an interval that may hold less than it says: few values without ends (design note 6, by simulation)."""
-    return change.scale is None and change.test != _QUANTILE and change.difference.n <= FEW_CASES
+    return change.scale is None and change.test != _QUANTILE and not change.runs and change.difference.n <= FEW_CASES

@@ -58,10 +58,10 @@ def gates(report: Report) -> Table:
     rows = [
         (
             wording.gate_name(gate),
-            figures.beside_threshold(gate.value.value, gate.threshold, gate.unit),
+            figures.told_apart(gate.value.value, gate.unit, gate.threshold),
             figures.bare_base(gate.value),
             figures.interval(gate.value, gate.unit),
-            gate.verdict.value,
+            gate.word,
         )
         for gate in report.decision.gates
         if not gate.name

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
+from steelyard.analysis.sound_runs import target_name as target_name
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.release.model import GateResult
 from steelyard.report import figures
@@ -50,7 +51,9 @@ def verdict_meaning(report: Report) -> str:
     if report.decision.verdict is Verdict.AMBIGUOUS and any(each.name for each in deciding):
         return "neither pass nor fail"
     kinds = {"criterion" if each.name else "gate" for each in deciding} or {"gate"}
-    return VERDICT_MEANINGS[report.decision.verdict].format(gate=" and ".join(sorted(kinds, reverse=True)))
+    meaning = VERDICT_MEANINGS[report.decision.verdict].format(gate=" and ".join(sorted(kinds, reverse=True)))
+    left_out = sum(each.left_out for each in report.decision.gates)
+    return f"{meaning}, {left_out} left out" if left_out and report.decision.verdict is Verdict.PASS else meaning
 
 
 def reasons(report: Report) -> list[str]:
@@ -117,7 +120,8 @@ def gate_name(gate: GateResult) -> str:
     if gate.name:
         return f"{gate.name}: {gate.gate}"
     written, _, rest = gate.gate.partition(" ")
-    return f"{gate.metric} {rest}" if "*" in written and rest else gate.gate
+    # What it skips is said once, among the reasons.
+    return f"{gate.metric} {rest.removesuffix(' skip small')}" if "*" in written and rest else gate.gate
 
 
 def sample_name(line: SampleLine | Found, *, repeats: int = 1) -> str:
@@ -135,20 +139,6 @@ def when(moment: float | None) -> str:
     if not moment:
         return ""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def target_name(header: RunHeader) -> str:
-    """What was weighed, in a few words: the target's kind and model or place."""
-    target = header.target
-    kind = str(target.get("kind", ""))
-    settings = target.get("settings")
-    described = {**settings, **target} if isinstance(settings, dict) else target
-    for key in ("name", "model", "file", "address", "command", "function"):
-        value = described.get(key)
-        if value and value != kind:
-            words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-            return f"{kind} {words}".strip()
-    return kind or "unknown target"
 
 
 def signature_line(header: RunHeader) -> str:
@@ -260,13 +250,16 @@ def _load(header: RunHeader) -> str:
 
 
 def times_have_a_part(report: Report) -> bool:
-    """True when times have a part of their own: of a suite that looks at repeats or times, and under an open load."""
+    """True when times have a part of their own: of a suite that looks at repeats or times, under an open load, and
+    where the client was the bottleneck."""
     summary = report.summary
     if summary.latency is None:
         return False
+    if summary.latency.bottleneck:
+        return True
     limits = report.header.suite.get("latency") or {}
-    asked = summary.checks is not None or summary.stability is not None or any(limits.values())
-    return asked or summary.latency.queued is not None
+    asked = summary.checks is not None or summary.stability is not None
+    return asked or bool(limits.get("below") or limits.get("above")) or summary.latency.queued is not None
 
 
 def not_shown(report: Report) -> str:

@@ -23,7 +23,7 @@ def read_all_found(truth: Side, got: Side, matching: Matching, rules: Rules) -> 
     true, said = truth.items, got.items
     if matching.missed or matching.extra or true.derived or said.derived or said.blank:
         return None
-    if any(true.boxes) or any(said.boxes):
+    if said.n_boxes or any(true.boxes):
         return None
     told = ""
     if rules.has_groups:

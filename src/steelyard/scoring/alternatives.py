@@ -15,6 +15,16 @@ from steelyard.suite.case import Case
 
 _BETWEEN_NAMES = re.compile(r"[,;/|\n•·&+]|\b(?:or|and|und|et|y|oder|ou)\b", re.IGNORECASE)
 _NAMED = "\0"
+_PARTICLES = frozenset({"van", "von", "de", "del", "della", "den", "der", "di", "da", "du", "la", "le", "ten", "ter"})
+"""What a family name may begin with."""
+_KINDS = """
+and co company corp corporation inc incorporated ltd limited llc plc gmbh ag sa cie bros brothers son sons group
+industries international products manufacturing manufactory manufacturers mfg factory works workshop workshops studio
+studios mill mills foundry press publishing publishers pottery potteries porcelain ceramics china glass glassworks
+silver furniture
+"""
+_GENERIC = frozenset(_KINDS.split())
+"""What a name ends with that says what kind of house it is: many others have the same."""
 _DENIALS = frozenset({"not", "isn", "wasn", "neither", "nor", "unlike", "never"})
 
 
@@ -47,6 +57,26 @@ def naming_one(text: str, accepted: Sequence[str], *, max_extra_words: int) -> f
     return naming(text, accepted, max_others=0, max_extra_words=max_extra_words)
 
 
+@lru_cache(maxsize=4096)
+def distinctive_part(name: str) -> str:
+    """The words of a name that tell it from others: what comes before "Pottery", "Company" and the like, or a family
+    name from its "van" or "de" on; normalised, and "" when that is the whole name or cannot be told."""
+    words = normalise(name).split()
+    kept = words
+    while kept and kept[-1] in _GENERIC:
+        kept = kept[:-1]
+    if kept != words:
+        return " ".join(kept)
+    first = next((place for place, word in enumerate(words) if place and word in _PARTICLES), len(words))
+    return "" if words[-1] in _PARTICLES else " ".join(words[first:])
+
+
+def by_distinctive_part(text: str, name: str) -> bool:
+    """True when the text is made of words of the name alone, and has all that are distinctive."""
+    wanted, said = distinctive_part(name).split(), normalise(text).split()
+    return bool(wanted) and set(wanted) <= set(said) <= set(normalise(name).split())
+
+
 def count_others(text: str, named: Sequence[str]) -> int:
     """How many pieces of the text hold none of the (normalised) names that stand in it, longest first."""
     for name in named:
@@ -70,6 +100,7 @@ def _without(words: str, names: Sequence[str]) -> str:
 class Alternatives(Scorer):
     """1 when the answer gives the truth or one of its alternatives; a list of guesses that holds it by luck earns 0."""
 
+    version: ClassVar[int] = 2
     has_strict: ClassVar[bool] = True
     case_paths: ClassVar[tuple[str, ...]] = ("expected", "also")
 
@@ -93,6 +124,8 @@ class Alternatives(Scorer):
         else:
             value = naming(got, accepted, max_others=self.max_others, max_extra_words=self.max_extra_words)
         expected = accepted[0] if len(accepted) == 1 else f"{accepted[0]} (or {', '.join(accepted[1:])})"
+        if not value and not self.strict and by_distinctive_part(got, accepted[0]):
+            return Reading(1.0, expected, got, f"by its distinctive part: {distinctive_part(accepted[0])}")
         listed = value == 0 and naming(got, accepted, max_others=len(got), max_extra_words=len(got))
         return Reading(value, expected, got, "the name is there, among too much else" if listed else "")
 

@@ -22,13 +22,26 @@ _HUGE: Final = 1e12
 """No coordinate: the comparison also turns away NaN, infinity and integers too large for a float."""
 
 _PLAIN_NUMBERS: Final = frozenset((int, float))
+# Keys are compared without their case and without what is neither letter nor digit: x_min, xMin and XMIN are one.
 _EDGES: Final = (
     ("left", "top", "right", "bottom"),
     ("x1", "y1", "x2", "y2"),
     ("xmin", "ymin", "xmax", "ymax"),
+    ("minx", "miny", "maxx", "maxy"),
     ("x0", "y0", "x1", "y1"),
 )
-_EXTENTS: Final = (("x", "y", "width", "height"), ("x", "y", "w", "h"))
+_STARTS: Final = (("x", "y"), ("left", "top"), ("xmin", "ymin"), ("x1", "y1"))
+_CENTRES: Final = (("cx", "cy"), ("xcenter", "ycenter"), ("centerx", "centery"))
+_SIZES: Final = (("width", "height"), ("w", "h"))
+_CORNER_KEYS: Final = frozenset(
+    (
+        *("topleft", "topright", "bottomleft", "bottomright", "upperleft", "lowerright"),
+        *("tl", "tr", "bl", "br", "min", "max", "start", "end", "p1", "p2"),
+    )
+)
+_INNER_KEYS: Final = ("box", "bbox", "boundingbox", "polygon", "points", "vertices", "coordinates")
+_FEWEST_FLAT: Final = 6
+"""So many numbers in one list are points, x and y in turn: three of them at least."""
 
 
 def read_box(value: Any, *, corners: Corners = "xyxy", units: Units = "auto", size: Size | None = None) -> Box | None:
@@ -45,16 +58,20 @@ def read_box(value: Any, *, corners: Corners = "xyxy", units: Units = "auto", si
 def raw_box(value: Any, corners: Corners = "xyxy") -> Box | None:
     """(left, top, right, bottom) in the units it was written in, or None when it is no box.
 
-    A list of four numbers is read as `corners` says; an object by its keys, whatever `corners` says; a list of four
-    [x, y] points is the box around them. Swapped corners are put in order; a box without area is none.
+    A list of four numbers is read as `corners` says; an object by its keys, whatever `corners` says; of two or more
+    points, [x, y] or {x, y}, it is the box around them. Swapped corners are put in order; a box without area is none.
     """
     if isinstance(value, dict):
-        return _from_keys(value)
-    if not isinstance(value, (list, tuple)) or len(value) != 4:
+        return _from_keys(value, corners)
+    if not isinstance(value, (list, tuple)) or not value:
         return None
-    if isinstance(value[0], (list, tuple)):
+    if isinstance(value[0], (list, tuple, dict)):
         return _around(value)
     if not _are_numbers(value):
+        return None
+    if len(value) >= _FEWEST_FLAT and len(value) % 2 == 0:
+        return _around(tuple(zip(value[::2], value[1::2], strict=True)))
+    if len(value) != 4:
         return None
     if corners == "xywh":
         return _with_extent(*value)
@@ -138,19 +155,31 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _from_keys(value: dict[str, Any]) -> Box | None:
+def _from_keys(value: dict[str, Any], corners: Corners) -> Box | None:
+    keyed = {"".join(filter(str.isalnum, str(key))).lower(): part for key, part in value.items()}
     for names, make in _SHAPES:
-        if all(name in value for name in names):
-            numbers = [value[name] for name in names]
+        if all(name in keyed for name in names):
+            numbers = [keyed[name] for name in names]
             return make(*numbers) if _are_numbers(numbers) else None
-    return None
+    if points := [part for key, part in keyed.items() if key in _CORNER_KEYS]:
+        return _around(points)
+    inner = next((keyed[key] for key in _INNER_KEYS if key in keyed), None)
+    # Only a list: an answer may nest objects as deep as it likes.
+    return raw_box(inner, corners) if isinstance(inner, (list, tuple)) else None
 
 
 def _around(points: Sequence[Any]) -> Box | None:
-    if not all(isinstance(point, (list, tuple)) and len(point) == 2 and _are_numbers(point) for point in points):
+    pairs = [(one.get("x"), one.get("y")) if isinstance(one, dict) else one for one in points]
+    if len(pairs) < 2 or not all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and _are_numbers(pair) for pair in pairs
+    ):
         return None
-    across, down = zip(*points, strict=True)
+    across, down = zip(*pairs, strict=True)
     return _in_order(min(across), min(down), max(across), max(down))
+
+
+def _about(x: float, y: float, width: float, height: float) -> Box | None:
+    return _with_extent(x - width / 2, y - height / 2, width, height)
 
 
 def _with_extent(left: float, top: float, width: float, height: float) -> Box | None:
@@ -170,5 +199,6 @@ def _in_order(left: float, top: float, right: float, bottom: float) -> Box | Non
 _UNIT_SIZES: Final[dict[Scale, Size | None]] = {"fraction": (1, 1), "thousand": (1000, 1000), "pixels": None}
 _SHAPES: Final[tuple[tuple[tuple[str, ...], Callable[..., Box | None]], ...]] = (
     *((names, _in_order) for names in _EDGES),
-    *((names, _with_extent) for names in _EXTENTS),
+    *(((*start, *size), _with_extent) for start in _STARTS for size in _SIZES),
+    *(((*centre, *size), _about) for centre in _CENTRES for size in _SIZES),
 )

@@ -14,6 +14,7 @@ from steelyard.scoring.matching import Matching, copies, match_sides
 from steelyard.scoring.rules import Rules
 from steelyard.scoring.sides import Side
 from steelyard.scoring.similar import is_fragment
+from steelyard.suite.spelling import shown
 
 COUNTS = (
     *("visible", "reported", "matched", "read", "correct", "extra"),
@@ -45,7 +46,7 @@ class _Comparison:
         """By label when every label of the answer is a true one, unless the suite says otherwise."""
         if self.rules.grouping != "auto":
             return self.rules.grouping
-        if self.got.items.derived or self.truth.items.derived:
+        if self.got.items.derived or self.truth.items.derived or not any(self.got.items.groups):
             return "mapping"
         known = all_known(frozenset(self.got.items.groups), frozenset(self.truth.items.groups))
         return "label" if known else "mapping"
@@ -95,6 +96,8 @@ class _Comparison:
             "pairs": agreed.pairs,
             "pairs_agreed": agreed.pairs_agreed,
         }
+        if self.got.items.n_boxes:
+            counts |= {"boxes": self.got.items.n_boxes, "boxes_unread": len(self.got.items.unread)}
         marks = tuple(self._marks(set(wrong))) if any(self.truth.items.boxes) or any(self.got.items.boxes) else ()
         return Reading(n_correct / whole, None, None, self._note(n_correct), tuple(faults), counts, marks)
 
@@ -121,14 +124,18 @@ class _Comparison:
                 told = f"{100 * alike:.0f} % alike"
             if wrong_group:
                 codes[codes_of.wrong_group] = gain
-                where = self._where(true.groups[at], said.groups[by])
+                where = self._where(true.groups[at], by)
                 told = f"{told}; {where}" if told else where
             box = said.boxes[by] or true.boxes[at]
-            yield Fault(codes, true.groups[at] or "", true.texts[at], said.texts[by], told, box)
+            # A text that is right however it was written is not what the fault is about.
+            text = said.texts[by] if wrong_text else true.texts[at]
+            yield Fault(codes, true.groups[at] or "", true.texts[at], text, told, box)
 
-    def _where(self, true: str | None, said: str | None) -> str:
+    def _where(self, true: str | None, by: int) -> str:
+        said, unread = self.got.items.groups[by], self.got.items.unread
         if said is None:
-            return f"no group given, belongs to {true}"
+            why = f"its box cannot be read: {shown(unread[by])};" if by in unread else "no group given,"
+            return f"{why} belongs to {true}"
         meant = self.agreement.mapping.get(said)
         taken = "" if meant is None or meant == said else f" (taken for {meant})"
         return f"in {said}{taken}, belongs to {true}"
@@ -160,6 +167,10 @@ class _Comparison:
         told = f"{n_correct} of {len(self.truth.items.texts)} right"
         if self.rules.has_groups and self.matching.expected:
             found = self.agreement
-            told = f"{told}; {groups_in_words(found.how, found.mapping, found.unmapped, set(self.truth.items.groups))}"
-        blank = self.got.items.blank
-        return f"{told}; {blank} without a text left out" if blank else told
+            how = found.how if any(self.got.items.groups) else "mapping"
+            told = f"{told}; {groups_in_words(how, found.mapping, found.unmapped, set(self.truth.items.groups))}"
+        items = self.got.items
+        if items.unread:
+            example = shown(next(iter(items.unread.values())))
+            told = f"{told}; {len(items.unread)} of {items.n_boxes} boxes cannot be read, such as {example}"
+        return f"{told}; {items.blank} without a text left out" if items.blank else told

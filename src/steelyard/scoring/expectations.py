@@ -14,6 +14,7 @@ from steelyard.scoring.check_base import Answered, Asked, Asks, CheckRule, Found
 from steelyard.suite.case import Case
 from steelyard.suite.model import Hold
 from steelyard.suite.patterns import Unsearchable
+from steelyard.user_code import checked_call, is_own
 
 SCHEMA: Final = "schema"
 """The check that an answer fits the suite's schema."""
@@ -137,6 +138,9 @@ class Expectations(Scorer):
         return plan
 
     def _look(self, one: _Named, answered: Answered) -> Found:
+        if is_own(one.asked.look):
+            found: Found = checked_call(f"the check {one.name}", one.asked.look, answered, returns=Found)
+            return found
         try:
             return one.asked.look(answered)
         except Unsearchable as error:

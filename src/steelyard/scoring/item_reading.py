@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steelyard.records import Box
@@ -21,6 +21,7 @@ class Items:
 
     `derived` says that the groups were not written but come from regions or positions, so their names mean nothing.
     `blank` counts what stood there without a text, or without a list of its own; it is in none of the lists here.
+    `n_boxes` counts the boxes that were written, and `unread` holds, by item, those that are no boxes.
     """
 
     texts: list[str]
@@ -28,6 +29,8 @@ class Items:
     boxes: list[Box | None]
     derived: bool = False
     blank: int = 0
+    n_boxes: int = 0
+    unread: dict[int, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ class ItemsLayout(BaseModel):
     )
     box: Paths = Field(
         default=None,
-        description="Where in an item its box is: four numbers, four [x, y] points, or an object such as {x, y, width, "
-        "height} or {left, top, right, bottom}.",
+        description="Where in an item its box is: four numbers, two or more points, or an object such as {x, y, width, "
+        "height}, {left, top, right, bottom} or {x_min, y_min, x_max, y_max}.",
     )
     units: Units = Field(
         default="auto",
@@ -129,6 +129,8 @@ class ItemsLayout(BaseModel):
             return items
         raw = [raw_box(value, self.corners) for value in as_written]
         known = [box for box in raw if box is not None]
+        items.unread = {at: value for at, value in enumerate(as_written) if value and raw[at] is None}
+        items.n_boxes = len(known) + len(items.unread)
         units = units_of(known, size) if self.units == "auto" else self.units
         items.boxes = [box and scale_box(box, units, size) for box in raw]
         if self.regions is not None and known and not any(items.groups):

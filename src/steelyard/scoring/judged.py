@@ -19,12 +19,14 @@ def read_judgement(
     scores = [_score(dimension, judgement) for dimension in rubric.dimensions]
     scores += [_flag(flag, judgement) for flag in rubric.flags]
     findings = [_flagged(flag, judgement, severity) for flag in rubric.flags if judgement.bound[flag.name]]
-    low = [one for one in rubric.dimensions if judgement.bound[one.name] < rubric.neutral]
+    low = [one for one in rubric.dimensions if judgement.bound.get(one.name, rubric.neutral) < rubric.neutral]
     return tuple(scores), (*findings, *(_finding(one, rubric, judgement, severity) for one in low))
 
 
 def _score(dimension: Dimension, judgement: Judgement) -> Score:
     name = dimension.name
+    if name not in judgement.bound:
+        return Score(name, None, dimension.weight, note=f"not judged: the case has no {dimension.needs}")
     return Score(
         name,
         float(judgement.bound[name]),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
 
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.normalise import as_phrases, as_text, has_phrase, normalise
@@ -20,7 +21,8 @@ Likeness = Callable[[str, str], float]
 def letter_pairs(one: str, other: str) -> float:
     """How alike two texts are, 0..1: Dice's coefficient over pairs of neighbouring letters, case and spaces left out.
 
-    This is what the npm package `string-similarity`, by far the best-known `stringSimilarity`, computes.
+    The npm package `string-similarity`, by far the best-known `stringSimilarity`, computes the same, except that it
+    takes capitals for other letters.
     """
     one, other = "".join(one.lower().split()), "".join(other.lower().split())
     if one == other:
@@ -36,7 +38,12 @@ def edits(one: str, other: str) -> float:
     return fuzz.ratio(one.lower(), other.lower()) / 100.0
 
 
-_LIKENESS: Final[dict[str, Likeness]] = {"letter_pairs": letter_pairs, "edits": edits}
+def levenshtein(one: str, other: str) -> float:
+    """How alike two texts are, 0..1, letter case not regarded: 1 - Levenshtein distance / length of the longer one."""
+    return Levenshtein.normalized_similarity(one.lower(), other.lower())
+
+
+_LIKENESS: Final[dict[str, Likeness]] = {"letter_pairs": letter_pairs, "edits": edits, "levenshtein": levenshtein}
 
 
 def keyword_or_fuzzy(actual: str, expected: str, keywords: Sequence[str], likeness: Likeness = letter_pairs) -> float:
@@ -72,8 +79,9 @@ def keyword_or_fuzzy_strict(
     if name == normalise(expected):
         return 1.0
     phrases = [phrase for phrase in map(normalise, keywords) if phrase]
-    found = sum(has_phrase(name, phrase) for phrase in phrases)
-    recall = found / len(phrases) if phrases else 0.0
+    signs = [keyword.strip() for keyword in keywords if not normalise(keyword)]
+    found = sum(has_phrase(name, phrase) for phrase in phrases) + sum(sign in actual for sign in signs)
+    recall = found / len(keywords) if keywords else 0.0
     by_keywords = recall * min(1.0, _precision(name, expected, phrases) / min_precision)
     by_likeness = (likeness(actual, expected) - floor) / (1.0 - floor)
     return min(1.0, max(0.0, by_keywords, by_likeness))
@@ -102,9 +110,10 @@ class KeywordsOrFuzzy(Scorer):
 
     expected: str = Field(description="Path to the true name in the case.")
     keywords: str | None = Field(default=None, description="Path to the list of keywords in the case.")
-    likeness: Literal["letter_pairs", "edits"] = Field(
+    likeness: Literal["letter_pairs", "edits", "levenshtein"] = Field(
         default="letter_pairs",
-        description="Alike by shared pairs of letters, or by how few edits lead from one to the other.",
+        description="Alike by shared pairs of letters, or by how few edits (a replaced letter is two) or, for "
+        "`levenshtein`, how few inserted, deleted and replaced letters lead from one to the other.",
     )
     strict: bool = Field(default=False, description="Weigh by the strict rule.")
     floor: float = Field(
@@ -141,7 +150,7 @@ class KeywordsOrFuzzy(Scorer):
         keywords = as_phrases(raw) if isinstance(raw, (list, tuple)) else None
         if keywords is None:
             return f"{self.keywords} is {raw!r}: a list of words is needed"
-        if not all(map(normalise, keywords)):
+        if not all(keyword.strip() for keyword in keywords):
             return f"{self.keywords} holds a blank keyword: every answer would contain it"
         return None
 

@@ -77,6 +77,7 @@ class MatchItems(Scorer):
     of similar texts. Every item that is missed, extra, misread or in the wrong group is an error of its own.
     """
 
+    version: ClassVar[int] = 2
     has_strict: ClassVar[bool] = True
     needs_json: ClassVar[bool] = True
     case_paths: ClassVar[tuple[str, ...]] = ("total",)
@@ -90,6 +91,7 @@ class MatchItems(Scorer):
             "grouping": Measure("grouped", "groupable", "items in the right group, of those found"),
             "rand": Measure("pairs_agreed", "pairs", "pairs of found items that are rightly together or apart"),
             "extra": Measure("extra", "reported", "items that are not there, of those answered"),
+            "unread_boxes": Measure("boxes_unread", "boxes", "boxes that cannot be read, of those answered"),
         }
     )
 

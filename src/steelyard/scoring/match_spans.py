@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from steelyard.scoring.base import UNKNOWN, MeanMeasure, Measure, Reading, Scorer
 from steelyard.scoring.offsets import OffsetUnit, TextOffsets
@@ -22,7 +23,26 @@ from steelyard.scoring.span_schemes import Scheme, SpanComparison, compare_spans
 from steelyard.suite.case import Case
 from steelyard.suite.shares import share
 
-Share = Annotated[float, BeforeValidator(share), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})]
+
+def _overlap(given: Any) -> float:
+    """The least overlap that makes a pair: of `> 50 %` it is the next number above."""
+    if isinstance(given, str) and given.lstrip().startswith(">"):
+        return math.nextafter(share(given.lstrip()[1:]), math.inf)
+    return share(given)
+
+
+def _written(iou: float) -> float | str:
+    """The overlap as a suite would write it."""
+    below = round(iou, 12)
+    return f"> {below:g}" if math.nextafter(below, math.inf) == iou else iou
+
+
+Overlap = Annotated[
+    float,
+    BeforeValidator(_overlap),
+    PlainSerializer(_written),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]}),
+]
 _MOST_PREPARED = 256
 _MOST_KEYS = 10
 _WORD = re.compile(r"\w+")
@@ -46,6 +66,7 @@ class MatchSpans(Scorer):
     too coarse or a duplicate is an error of its own. Inside, all offsets are in code points.
     """
 
+    version: ClassVar[int] = 2
     has_strict: ClassVar[bool] = True
     needs_json: ClassVar[bool] = True
     case_paths: ClassVar[tuple[str, ...]] = ("text",)
@@ -57,9 +78,10 @@ class MatchSpans(Scorer):
     offsets: OffsetUnit = Field(
         default="code_points", description="What offsets count: code points, UTF-8 bytes or UTF-16 units."
     )
-    iou: Share = Field(
+    iou: Overlap = Field(
         default=0.5,
-        description="How much two spans must overlap to be a pair, as intersection over union; 0: any overlap.",
+        description="How much two spans must overlap to be a pair, as intersection over union: at least 0.5, or more "
+        "than that when written '> 0.5'; 0: any overlap.",
     )
     value: Scheme = Field(default="strict", description="The scheme whose F1 is the value.")
     categories: Categories = Field(
@@ -133,8 +155,9 @@ class MatchSpans(Scorer):
         return read_spans(items, text, layout=layout, offsets=self.offsets, sections=sections)
 
     def _reading(self, found: SpanComparison) -> Reading:
+        f1 = found.figures(self.scheme).f1
         return Reading(
-            found.figures(self.scheme).f1 or 0.0,
+            1.0 if f1 is None else f1,  # no spans where none are due
             note=self._note(found),
             faults=tuple(span_faults(found, self.scheme, self._naming)),
             counts=self._counts(found),
@@ -193,7 +216,7 @@ class MatchSpans(Scorer):
         gold = self._gold(case)
         if gold is None:
             return {}
-        roles = list(dict.fromkeys(span.role for span in gold.spans.placed))
+        roles = list(dict.fromkeys(span.role for span in gold.spans.placed)) or [""]
         words = [word.span() for word in _WORD.finditer(gold.text)]
         places = {"whole text": [(0, len(gold.text))], "every word": words}
         return {
@@ -205,6 +228,10 @@ class MatchSpans(Scorer):
             for name, found in places.items()
         }
 
+    def asks_nothing(self, case: Case) -> bool:
+        gold = self._gold(case)
+        return gold is not None and not gold.spans.placed
+
     def check(self, case: Case) -> str | None:
         items = self.expected.found(case)
         if not items:
@@ -213,12 +240,10 @@ class MatchSpans(Scorer):
         if not isinstance(text, str):
             return f"{self.text} holds no text that the spans could be in"
         spans = self.placed(items, self.expected, text)
-        if spans.lost:
-            return f"{self.expected.place_of(spans.lost[0].index)}: {spans.lost[0].why}"
-        for span in spans.placed:
-            if wrong := span.misplaced or self._wrong_role(span.role):
-                return f"{self.expected.place_of(span.index)}: {wrong}"
-        return self._told_twice(spans)
+        wrong = {span.index: span.why for span in spans.lost}
+        wrong |= {span.index: span.misplaced or self._wrong_role(span.role) for span in spans.placed}
+        problems = [f"{self.expected.place_of(index)}: {why}" for index, why in sorted(wrong.items()) if why]
+        return "; ".join(problems) or self._told_twice(spans)
 
     def _wrong_role(self, role: str) -> str:
         if self.expected.role is not None and not role:
@@ -241,10 +266,10 @@ class MatchSpans(Scorer):
         if known is not None and known.source is case.expected and known.asked is case.input:
             return known
         items, text = self.expected.found(case), self.known(case, "text")
-        if not items or not isinstance(text, str):
+        if items is None or not isinstance(text, str):
             return None
         spans = self.placed(items, self.expected, text)
-        if not spans.placed:
+        if items and not spans.placed:
             return None
         if len(self._prepared) >= _MOST_PREPARED:
             self._prepared.clear()

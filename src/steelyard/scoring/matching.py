@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -44,32 +44,34 @@ def match(
 
     Similarity is rapidfuzz's normalised Indel similarity, and a pair below `minimum` is not allowed. One kind of pair
     is allowed below it: `got` is a true fragment of `expected` (see `is_fragment`) with at least `fragment_share` of
-    its characters. Half an item that was read is a partial reading of it; two letters of it are not.
+    its characters. Of what is then left, a shorter fragment is paired when no other expected text holds it: half an
+    item that was read is a partial reading of it, and so is a phrase of it alone; two letters of it are not.
 
     An equal pair is never given up for a better sum, and a further copy of a text whose every expected copy has its
     equal pair stays extra: it was read once already, so it is no reading of something else. Empty texts match nothing.
 
     Which texts are paired does not depend on the order of either side.
     """
-    return _and_similar(_equal_texts(expected, got), len(got), Allowed(minimum, fragment_share))
+    allowed = Allowed(minimum, fragment_share)
+    return _and_similar(_equal_texts(expected, got), len(got), allowed, lambda: expected)
 
 
 def match_sides(truth: Side, got: Side, allowed: Allowed) -> Matching:
     """What `match` gives for the folded texts of both sides; texts that are equal as written need no folding."""
     equal, n_got = _equal_as_written(truth, got), len(got.items.texts)
     if equal is None:
-        return _and_similar(_equal_texts(truth.folded, got.folded), n_got, allowed)
-    matching = _and_similar(equal, n_got, allowed)
+        return _and_similar(_equal_texts(truth.folded, got.folded), n_got, allowed, lambda: truth.folded)
+    matching = _and_similar(equal, n_got, allowed, lambda: truth.folded)
     matching.twice = False
     return matching
 
 
-def _and_similar(equal: _Equal, n_got: int, allowed: Allowed) -> Matching:
-    """The whole matching, the similar texts among those that are left paired too."""
+def _and_similar(equal: _Equal, n_got: int, allowed: Allowed, every: Callable[[], Sequence[str]]) -> Matching:
+    """The whole matching, the similar texts among those that are left paired too; `every` gives all expected ones."""
     found, left, offered, wanted, there = equal
     alike: dict[int, float] = {}
     if left and offered:
-        for row, column, similarity in similar_pairs(wanted, there, allowed):
+        for row, column, similarity in similar_pairs(wanted, there, allowed, every):
             at = left[row]
             found[at], alike[at] = offered[column], similarity
     paired: Sequence[int] = range(len(found))

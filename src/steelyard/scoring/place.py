@@ -11,7 +11,8 @@ from steelyard.suite.paths import EACH, split_path
 def build_answer(parts: Mapping[str, Any]) -> Any:
     """One document that holds each value at its path; the value at the path "" is the whole, if nothing else is given.
 
-    Steps that are numbers make lists, filled up with nulls; `[]` makes a list of one.
+    Steps that are numbers make lists, filled up with nulls; `[]` makes a list with an element for each of a list of
+    values, or for the one value.
     """
     root: Any = None
     for path, value in parts.items():
@@ -19,10 +20,27 @@ def build_answer(parts: Mapping[str, Any]) -> Any:
     return root
 
 
+def merged(one: Any, other: Any, *, join: bool = False) -> Any:
+    """Both documents as one: fields of objects side by side, and so those of lists that have as many objects.
+
+    Where both hold something else, `other` does; or, to `join`, a text and what else there is follow each other.
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one | {key: merged(one[key], value, join=join) if key in one else value for key, value in other.items()}
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        if all(isinstance(each, dict) for each in (*one, *other)):
+            return [merged(each, its_other, join=join) for each, its_other in zip(one, other, strict=True)]
+    elif join and one is not None and one != other and any(isinstance(each, str) for each in (one, other)):
+        return f"{one}\n{other}"
+    return other
+
+
 def _put(place: Any, steps: tuple[str, ...], value: Any) -> Any:
     if not steps:
-        return {**place, **value} if isinstance(place, dict) and isinstance(value, dict) else value
+        return merged(place, value)
     step, rest = steps[0], steps[1:]
+    if step == EACH and isinstance(value, list):
+        return merged(place, [_put(None, rest, each) for each in value])
     if step == EACH or step.isdigit():
         items = list(place) if isinstance(place, list) else []
         index = 0 if step == EACH else int(step)

@@ -22,6 +22,8 @@ Pair = tuple[int, int, float]
 ROUNDING = 1e-9
 FRAGMENT_SHARE = 0.5
 """How much of an item a fragment of it holds at least, so that it is taken for a reading of it."""
+LEAST_FRAGMENT = 3
+"""Characters of a fragment with less than that share, which counts when no other item holds it."""
 _FEW = 25
 
 
@@ -61,15 +63,41 @@ class Allowed:
         return len(got) >= self.fragment_share * len(expected) - ROUNDING and is_fragment(got, expected)
 
 
-def similar_pairs(wanted: Sequence[str], there: Sequence[str], allowed: Allowed) -> list[Pair]:
-    """The pairs with the greatest sum of similarities among the allowed ones: both indexes and the similarity."""
+def similar_pairs(
+    wanted: Sequence[str], there: Sequence[str], allowed: Allowed, every: Callable[[], Sequence[str]]
+) -> list[Pair]:
+    """The pairs with the greatest sum of similarities among the allowed ones: both indexes and the similarity.
+
+    Of what is left, those of a fragment that one text alone of `every` expected one holds.
+    """
     few = len(wanted) * len(there) <= _FEW
     cells = _lone_cells_of_few(wanted, there, allowed) if few else None
     if cells is None:
         matrix = _similarities(wanted, there, allowed.cutoff)
         _forbid(matrix, wanted, there, allowed)
         cells = _lone_cells(matrix)
-    return _best_cells(matrix, wanted, there) if cells is None else cells
+    pairs = _best_cells(matrix, wanted, there) if cells is None else cells
+    return pairs + (_lone_fragments(wanted, there, pairs, every()) if len(pairs) < min(len(wanted), len(there)) else [])
+
+
+def _lone_fragments(
+    wanted: Sequence[str], there: Sequence[str], paired: Sequence[Pair], every: Sequence[str]
+) -> list[Pair]:
+    """Of what is not paired, the fragments of one text alone, the longest first."""
+    rows, columns = {row for row, _, _ in paired}, {column for _, column, _ in paired}
+    free = {row: text for row, text in enumerate(wanted) if row not in rows}
+    whole = "\n".join(every)
+    short = [place for place in range(len(there)) if place not in columns and len(there[place]) >= LEAST_FRAGMENT]
+    pairs: list[Pair] = []
+    for column in sorted(short, key=lambda place: (-len(there[place]), there[place])):
+        got = there[column]
+        if got not in whole:  # nearly always, and quickly seen
+            continue
+        holders = {text for text in every if got == text or is_fragment(got, text)}
+        row = next((row for row, text in free.items() if text in holders), None)
+        if len(holders) == 1 and row is not None:
+            pairs.append((row, column, normalized_similarity(free.pop(row), got)))
+    return pairs
 
 
 def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], allowed: Allowed) -> list[Pair] | None:

@@ -1,4 +1,4 @@
-"""Four ways to count the same pairs of spans, as nervaluate names them, with precision, recall and F1.
+"""Four ways to count the same pairs of spans, as nervaluate 1.2.1 names them, with precision, recall and F1.
 
     scheme    a pair is correct when                  otherwise it is
     strict    boundaries and role are the same        incorrect
@@ -136,7 +136,8 @@ class SpanComparison:
 def compare_spans(gold: Spans, answer: Spans, *, iou: float = 0.5) -> SpanComparison:
     """The answer's spans matched with the gold ones and every error named.
 
-    `iou` is how much two spans must overlap, as intersection over union, to be a pair; at 0 any overlap will do.
+    `iou` is how much two spans must overlap at least, as intersection over union, to be a pair; at 0 any overlap will
+    do.
     """
     found = match_spans(gold.placed, answer.placed, iou=iou)
     return SpanComparison(

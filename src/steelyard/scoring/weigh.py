@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
-from steelyard.errors import Mistake, SteelyardError, SuiteError, raised_in_words
+from steelyard.errors import Mistake, SuiteError
 from steelyard.records import BROKE_OFF, Box, Certainty, Check, Finding, Item, Judgement, Mark, Outcome, Score
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.check_base import Answered
@@ -24,6 +24,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.model import Component, SuiteModel
 from steelyard.suite.paths import MISSING, compile_path
 from steelyard.suite.patterns import Unsearchable
+from steelyard.user_code import UserCodeError, checked_call, is_own, place_in_words
 
 FORMAT: Final = "FORMAT"
 """The code of an answer that cannot be read or does not fit the schema."""
@@ -35,10 +36,6 @@ _FRACTIONS: Final = (0.0, 1.0)
 _LONGEST_QUOTE: Final = 300
 _ERRORS: Final = 400
 """Statuses from here on are errors."""
-
-
-class BrokenScorer(Exception):
-    """A scorer could not read an answer: the scale is broken, whatever the answer is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +75,7 @@ class Weigher:
         json_shape = "JSON that fits the suite's schema" if self._validator else "a JSON object or array"
         self._shape = json_shape if self._is_json else "a text"
         self.components = tuple((component, placed(component, suite)) for component in suite.components)
+        self._readers = [_reader(component, scorer) for component, scorer in self.components]
         self._pass_at = None if suite.passing is None else round(suite.passing.at_least, _PRECISION)
         self._bands = [(band.name, round(band.at_least, _PRECISION)) for band in suite.bands]
         self._severity = {kind.code: kind.severity for kind in suite.taxonomy}
@@ -140,8 +138,8 @@ class Weigher:
         metrics: dict[str, Mapping[str, Any]] = {}
         certainties: tuple[Certainty, ...] = ()
         earned = weight = 0.0
-        for component, scorer in self.components:
-            reading = _read(component, scorer, answered, case)
+        for (component, scorer), read in zip(self.components, self._readers, strict=True):
+            reading = read(answered, case)
             if reading.misshapen:
                 return self._malformed(text, case, [reading.misshapen], fits=True)
             checks += reading.checks
@@ -153,17 +151,15 @@ class Weigher:
             scores.append(Score(component.name, value, component.weight, note=reading.note, counts=reading.counts))
             if value is None:
                 continue
-            within = component.scale == _FRACTIONS and 0.0 <= value <= 1.0
-            share = value if within else _share(value, component.scale)
+            try:
+                share = self._share_and_findings(component, scorer, reading, findings)
+            except ValueError as error:
+                who = f"the scorer of {component.name}"
+                raise UserCodeError(f"{who} {error}{place_in_words(scorer.read)}") from error
             earned += component.weight * share
             weight += component.weight
             certainties += reading.certainties
-            if reading.marks:
-                marks += tuple([_placed_mark(mark) for mark in reading.marks])
-            if reading.faults:
-                findings.extend([self._named(fault, component) for fault in reading.faults])
-            elif share < component.wrong_below - _ROUNDING:
-                findings.append(self._finding(component, scorer.answer, reading, 1.0 - share))
+            marks += reading.marks
         if weight <= 0 and self._judge is None:
             raise SuiteError(_nothing_to_weigh(case))
         score = round(earned / weight, _PRECISION) if weight > 0 else 0.0
@@ -185,6 +181,21 @@ class Weigher:
             self._items(answer, case),
         )
         return weighed if self._judge is None else self._for_judge(weighed, text, answer, case)
+
+    def _share_and_findings(
+        self, component: Component, scorer: Any, reading: Reading, findings: list[Finding]
+    ) -> float:
+        """The value as a share of its scale, and its findings added; ValueError for what the suite does not know."""
+        value = reading.value or 0.0
+        within = component.scale == _FRACTIONS and 0.0 <= value <= 1.0
+        share = value if within else _share(value, component.scale)
+        for mark in reading.marks:
+            _checked(mark.box)
+        if reading.faults:
+            findings.extend([self._named(fault, component) for fault in reading.faults])
+        elif share < component.wrong_below - _ROUNDING:
+            findings.append(self._finding(component, scorer.answer, reading, 1.0 - share))
+        return share
 
     def _for_judge(self, weighed: Weighed, text: str, answer: Any, case: Case) -> Weighed:
         to_judge = self._text_to_judge(text, answer)
@@ -213,6 +224,8 @@ class Weigher:
         rubric = self._judge.rubric
         earned, weight = weighed.earned, weighed.weight
         for dimension in rubric.dimensions:
+            if dimension.name not in judgement.bound:
+                continue  # the case does not hold what it needs
             earned += dimension.weight * _share(float(judgement.bound[dimension.name]), (rubric.low, rubric.high))
             weight += dimension.weight
         score = round(earned / weight, _PRECISION)
@@ -230,10 +243,16 @@ class Weigher:
             to_judge=None,
         )
 
+    def by_judge_alone(self, judgement: Judgement, score: float | None = None) -> Weighed:
+        """What an answer that was not kept came to by its judge; `score` where that gave no scores by dimension."""
+        if score is None:
+            return self.judged(Weighed(Outcome.SCORED, 0.0, None, None, (), (), None), judgement)
+        return Weighed(Outcome.SCORED, score, self._passed(score), self._band(score), (), (), None)
+
     def _complaint(self, finding: Finding) -> Finding:
         """What the judge names, as severe as the suite says unless the judge says otherwise."""
         if finding.code not in self._order:
-            raise ValueError(
+            raise UserCodeError(
                 f"the check of the judge gave the finding code {finding.code!r}, which the suite's findings do not list"
             )
         severity = self._severity[finding.code]
@@ -258,9 +277,10 @@ class Weigher:
         """Scores that hold only the counts of what should have been answered."""
         found = []
         for component, scorer in self.components:
-            if getattr(scorer, "measures", None) and (counts := scorer.nothing(case)):
-                low = component.scale[0]
-                found.append(Score(component.name, low, component.weight, counts=counts))
+            if getattr(scorer, "measures", None):
+                who = f"the scorer of {component.name}"
+                if counts := checked_call(who, scorer.nothing, case, returns=Mapping[str, int]):
+                    found.append(Score(component.name, component.scale[0], component.weight, counts=counts))
         return tuple(found)
 
     def _named(self, fault: Fault, component: Component) -> Finding:
@@ -307,16 +327,14 @@ class Weigher:
         return None
 
 
-def _read(component: Component, scorer: Any, answered: Answered, case: Case) -> Reading:
-    try:
-        if isinstance(scorer, Expectations):
-            return scorer.weigh(answered, case)
-        reading: Reading = scorer.read(answered.answer, case)
-    except SteelyardError:
-        raise
-    except Exception as error:
-        raise BrokenScorer(f"the scorer of {component.name} raised {raised_in_words(error)}") from error
-    return reading
+def _reader(component: Component, scorer: Any) -> Callable[[Answered, Case], Reading]:
+    """What the scorer says of an answer; UserCodeError when it breaks."""
+    who = f"the scorer of {component.name}"
+    if isinstance(scorer, Expectations):
+        return lambda answered, case: checked_call(who, scorer.weigh, answered, case, returns=object)
+    # Steelyard's own scorers keep to their types, which saves the time to look.
+    returns = Reading if is_own(type(scorer)) else object
+    return lambda answered, case: checked_call(who, scorer.read, answered.answer, case, returns=returns)
 
 
 def placed(component: Component, suite: SuiteModel) -> Any:
@@ -328,7 +346,7 @@ def placed(component: Component, suite: SuiteModel) -> Any:
 
 
 def _share(value: float, scale: tuple[float, float]) -> float:
-    """The value as a fraction of its scale; ValueError, and so a broken scale, for what is not on it."""
+    """The value as a fraction of its scale; ValueError for what is not on it."""
     low, high = scale
     share = (value - low) / (high - low)
     if not -_ROUNDING <= share <= 1.0 + _ROUNDING:
@@ -336,14 +354,9 @@ def _share(value: float, scale: tuple[float, float]) -> float:
     return min(1.0, max(0.0, share))
 
 
-def _placed_mark(mark: Mark) -> Mark:
-    _checked(mark.box)
-    return mark
-
-
 def _checked(box: Box) -> Box:
-    """The box; ValueError, and so a broken scale, when it is not four numbers."""
-    if len(box) != 4 or not all(isinstance(side, (int, float)) and math.isfinite(side) for side in box):
+    """The box; ValueError when one of its sides is no number."""
+    if not all(map(math.isfinite, box)):
         raise ValueError(f"gave {box!r}, which is no box: left, top, right and bottom as fractions")
     return box
 

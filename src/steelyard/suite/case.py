@@ -94,6 +94,16 @@ class Case:
         )
 
 
+def bare_truth(expected: Any) -> Any:
+    """The truth without what it does not hold: absent, null and `{field: null}` are one truth, and so are 5 and 5.0."""
+    if isinstance(expected, dict):
+        held = {name: bare_truth(value) for name, value in expected.items()}
+        return {name: value for name, value in held.items() if value is not None} or None
+    if isinstance(expected, list):
+        return [bare_truth(value) for value in expected]
+    return int(expected) if isinstance(expected, float) and expected.is_integer() else expected
+
+
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -45,6 +45,10 @@ def judged_as_then(suite: SuiteModel, described: Mapping[str, Any] | None) -> Su
         declared = judge.judges.get(member["name"])
         if declared is not None and declared.kind == member["kind"]:
             members.append(declared)
+        elif member["kind"] == "chat" and not member["address"]:
+            raise UserMistake(
+                f"where the judge {member['name']!r} of that run is asked is not known, since another tool asked it"
+            )
         elif member["kind"] == "chat":
             members.append(_at_address(suite, judge, member["address"], {"model": member["model"]}))
         else:

@@ -129,6 +129,7 @@ def describe_rubric(rubric: Rubric) -> dict[str, Any]:
                 "weight": dimension.weight,
                 "scores": {str(score): text for score, text in dimension.meanings.items()},
                 "examples": {str(score): text for score, text in dimension.examples.items()},
+                **({"needs": dimension.needs} if dimension.needs else {}),
             }
             for dimension in rubric.dimensions
         ],

@@ -11,6 +11,7 @@ from steelyard.errors import SteelyardError
 from steelyard.suite.cases import FileCases, ListCases
 
 GROUP = "steelyard.suites"
+SUITE_FILE = "suite.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,12 @@ class SuiteListing:
     n_cases: int | None = None
     path: str = ""
     problem: str = ""
+
+
+def holds_suite(place: str | Path) -> bool:
+    """True where a suite can be read: at a file, or in a folder with a suite file."""
+    path = Path(place)
+    return (path / SUITE_FILE).exists() if path.is_dir() else path.exists()
 
 
 def find_suite(name: str) -> Path | None:
@@ -41,7 +48,7 @@ def list_suites() -> list[SuiteListing]:
 
 def _places() -> dict[str, Path]:
     built_in = Path(__file__).parent.parent / "suites"
-    places = {path.parent.name: path for path in sorted(built_in.glob("*/suite.yaml"))}
+    places = {path.parent.name: path for path in sorted(built_in.glob(f"*/{SUITE_FILE}"))}
     for point in entry_points(group=GROUP):
         module, _, inner = point.value.partition(":")
         try:
@@ -50,7 +57,7 @@ def _places() -> dict[str, Path]:
             continue
         folders = list(spec.submodule_search_locations or []) if spec else []
         if folders:
-            places.setdefault(point.name, Path(folders[0]) / (inner.replace(".", "/") if inner else "") / "suite.yaml")
+            places.setdefault(point.name, Path(folders[0]) / (inner.replace(".", "/") if inner else "") / SUITE_FILE)
         elif spec is not None and spec.origin:
             places.setdefault(point.name, Path(spec.origin))
     return places

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from steelyard.suite.case import digest
+from steelyard.suite.discover import holds_suite
 from steelyard.suite.experiment_criteria import FACTORS, check_file_criteria
 from steelyard.suite.experiment_draft import experiment_draft
 from steelyard.suite.file import Anything, Rate, Share
@@ -16,7 +17,6 @@ from steelyard.suite.located import Located
 from steelyard.suite.spelling import listed, meant
 
 ARMS = ("baseline", "candidate")
-_SUITE_FILE = "suite.yaml"
 
 
 def _several(value: Any) -> Any:
@@ -104,8 +104,7 @@ class Experiment:
     def place(self, written: str) -> str:
         """A suite or cases beside the experiment's file where there are any, else as written."""
         beside = self.file.parent / written
-        there = beside.is_file() or (beside / _SUITE_FILE).is_file()
-        return str(beside) if there or (beside.is_dir() and written != self.part.suite) else written
+        return str(beside) if holds_suite(beside) or (beside.is_dir() and written != self.part.suite) else written
 
     def settings(self, arm: str) -> dict[str, Any]:
         """Everything that was said of an arm, for both or for it alone, by key."""

@@ -82,6 +82,12 @@ FORMULAS: dict[str, Formula] = {
         IntervalKind.RATIO,
         "",
     ),
+    "score.<component>.<measure>.readable": Formula(
+        "as of the measure itself, over answers that could be read",
+        "malformed answers are left out, with what they should have held; beside it stands the measure over all",
+        IntervalKind.RATIO,
+        "",
+    ),
     "findings.total": Formula("number of findings", _FOUND, IntervalKind.NONE, "higher"),
     "findings.<code>": Formula(
         "number of findings of that code; a sample may have several", _FOUND, IntervalKind.NONE, "higher"

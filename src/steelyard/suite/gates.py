@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from steelyard.suite.relative import read_relative, relative_threshold
+from steelyard.suite.relative import ENOUGH, read_relative, relative_threshold
 from steelyard.suite.spelling import meant
 
 FACTORS = ("category", "difficulty", "variant", "tag")
@@ -63,6 +63,7 @@ METRICS: dict[str, Metric] = {
         Metric("score.<component>.average", "score", "mean of one component, as a fraction of its scale"),
         Metric("score.<component>.points", "points", "mean of one component, on its own scale"),
         Metric("score.<component>.<measure>", "share", "ratio of two counts of a component, each summed over samples"),
+        Metric("score.<component>.<measure>.readable", "share", "the same, malformed answers left out"),
         Metric("findings.total", "count", "number of findings of any code"),
         Metric("findings.<code>", "count", "number of findings of that code"),
         Metric("findings.<code>.rate", "share", "conclusive samples with at least one finding of that code"),
@@ -111,6 +112,13 @@ class Gate:
     """The baseline that the threshold is counted from; "" when it is a plain number."""
     for_sure: bool = False
     """Of a gate on a baseline: it passes only when that is more than noise."""
+    skip_small: bool = False
+    """Of a gate on every slice: those that could not reach `min_n` are left out."""
+
+    @property
+    def readable(self) -> bool:
+        """Whether malformed answers are left out of the measure."""
+        return self.pattern.endswith(READABLE)
 
     @property
     def stands_on(self) -> tuple[str | None, str | None, str]:
@@ -118,13 +126,15 @@ class Gate:
         return self.factor, self.slice, self.metric
 
 
+READABLE = ".readable"
+"""Ends the name of a measure over the answers that could be read."""
 _PIECE = re.compile(
     r""""(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<operator>>=|<=|==|!=|>|<)|(?P<dot>\.)|(?P<other>.)""",
     re.DOTALL,
 )
 _RIGHT = re.compile(
     r"\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(?P<unit>%|ms\b|s\b)?"
-    r"\s*(?:with\s+n\s*>=\s*(?P<min_n>\d+))?\s*"
+    rf"\s*{ENOUGH}"
 )
 _MEASURE = "<measure>"
 _SHAPE = "write <metric> <operator> <number>, for instance: pass_rate >= 90 %"
@@ -134,11 +144,12 @@ def parse_gate(text: str) -> Gate:
     """The gate that a text says; ValueError with a message for a person when it says none."""
     names, sign, rest = split_sides(text, "gate", _SHAPE)
     found, relative = _RIGHT.fullmatch(rest), read_relative(rest)
-    if found is None and relative is None:
+    written = found or relative
+    if written is None:
         raise ValueError(
             f"gate {text!r}: {rest.strip()!r} is not a number; "
-            f"after {sign} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10; or a baseline:"
-            " @release, release - 3 points"
+            f"after {sign} write for instance 0.9, 90 % or 500 ms, then perhaps: with n >= 10, for slices"
+            " with n >= 10 skip small; or a baseline: @release, release - 3 points"
         )
     factor = slice_name = None
     if names[0] in FACTORS:
@@ -158,6 +169,11 @@ def parse_gate(text: str) -> Gate:
         baseline, threshold, min_n, for_sure = said.baseline, said.offset, said.min_n, said.for_sure
     if min_n < 1:
         raise ValueError(f"gate {text!r}: with n >= {min_n} asks for nothing; the least is 1")
+    skip_small = bool(written["skip_small"])
+    if skip_small and slice_name != EVERY:
+        raise ValueError(
+            f"gate {text!r}: skip small leaves out some slices of many: write category.*.average {sign} ..."
+        )
     return Gate(
         text=text.strip(),
         factor=factor,
@@ -172,6 +188,7 @@ def parse_gate(text: str) -> Gate:
         measure=filled.get(_MEASURE, ""),
         baseline=baseline,
         for_sure=for_sure,
+        skip_small=skip_small,
     )
 
 

@@ -37,6 +37,9 @@ class DimensionPart(_Part):
     )
     scores: ByScore = Field(default={}, description="What each score means.")
     examples: ByScore = Field(default={}, description="An example for some of the scores.")
+    needs: str = Field(
+        default="", description="Path to what a case must hold for this to be judged, such as input.question."
+    )
 
 
 class FlagPart(_Part):

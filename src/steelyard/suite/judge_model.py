@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.records import Mode
+from steelyard.suite.case import Case
+from steelyard.suite.paths import compile_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Dimension:
     """How much it counts in a sample's score; 0 is shown and does not count."""
     examples: dict[int, str] = field(default_factory=dict)
     """A calibration example for some of the scores."""
+    needs: str = ""
+    """Path to what a case must hold for this to be judged; where nothing is, it is not judged and counts nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +179,32 @@ class JudgeModel:
     def mode(self) -> Mode:
         """What kind of judge it is: code, or a language model. A panel is of one kind."""
         return Mode.RULES if all(member.kind == "python" for member in self.members) else Mode.MODEL
+
+    def for_case(self, case: Case) -> JudgeModel:
+        """The judge without the dimensions that need what this case does not hold; itself when there are none."""
+        left_out = {
+            one.name for one in self.rubric.dimensions if one.needs and _is_blank(compile_path(one.needs)(case))
+        }
+        if not left_out:
+            return self
+        kept = tuple(one for one in self.rubric.dimensions if one.name not in left_out)
+        evidence = self.evidence and replace(
+            self.evidence, dimensions=tuple(name for name in self.evidence.dimensions if name not in left_out)
+        )
+        response = _asking_less(self.response, left_out)
+        if self.scores_in in response.get("properties", {}):
+            inner = _asking_less(response["properties"][self.scores_in], left_out)
+            response = response | {"properties": response["properties"] | {self.scores_in: inner}}
+        return replace(self, rubric=replace(self.rubric, dimensions=kept), evidence=evidence, response=response)
+
+
+def _is_blank(value: Any) -> bool:
+    """True when nothing is there: missing, null, an empty list or group, an empty or blank text."""
+    return not (value.strip() if isinstance(value, str) else value or value == 0)
+
+
+def _asking_less(schema: dict[str, Any], left_out: Collection[str]) -> dict[str, Any]:
+    """The schema of an object without these fields."""
+    kept = {name: inner for name, inner in schema.get("properties", {}).items() if name not in left_out}
+    required = [name for name in schema.get("required", ()) if name not in left_out]
+    return schema | {"properties": kept, "required": required} if kept else schema

@@ -1,4 +1,4 @@
-"""What a suite says of the time its answers take: below and above what a median looks wrong."""
+"""What a suite says of the time its answers take: which medians look wrong, and from where on a change matters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from steelyard.suite.draft import Draft
-from steelyard.suite.model import LatencyRules
+from steelyard.suite.file import Share
+from steelyard.suite.model import SMALLEST_SECONDS, SMALLEST_SHARE, LatencyRules
 from steelyard.suite.spelling import found, shown
 
 _SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)\s*(ms|s)?")
@@ -48,7 +49,7 @@ Seconds = Annotated[float, BeforeValidator(seconds), WithJsonSchema(_SECONDS_SCH
 
 
 class LatencyPart(BaseModel):
-    """Medians of answered calls that look wrong: they make a run suspect."""
+    """Medians of answered calls that look wrong, which make a run suspect, and the smallest change that matters."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -56,6 +57,12 @@ class LatencyPart(BaseModel):
         default=None, description="A median below this looks short-circuited or cached: 100 ms."
     )
     above: Seconds | None = Field(default=None, description="A median above this looks like loading or a queue: 10 s.")
+    smallest: Seconds = Field(
+        default=SMALLEST_SECONDS, description="A change of latency must exceed this to be better or worse: 5 ms."
+    )
+    smallest_share: Share = Field(
+        default=SMALLEST_SHARE, description="A change of latency or cost must exceed this share, too: 5 %."
+    )
 
 
 def build_latency(raw: Any, draft: Draft) -> LatencyRules:
@@ -65,9 +72,9 @@ def build_latency(raw: Any, draft: Draft) -> LatencyRules:
     part = draft.check_part(LatencyPart, raw, ("latency",))
     if part is None:
         return LatencyRules()
-    if part.below is None and part.above is None:
-        draft.tell("latency is empty: write below: 100 ms, above: 10 s, or one of them", ("latency",))
+    if not part.model_fields_set:
+        draft.tell("latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",))
     elif part.below is not None and part.above is not None and part.below >= part.above:
         told = f"below {time_in_words(part.below)} is not less than above {time_in_words(part.above)}"
         draft.tell(f"latency: {told}: every median would look wrong", ("latency", "below"))
-    return LatencyRules(part.below, part.above)
+    return LatencyRules(part.below, part.above, part.smallest, part.smallest_share)

@@ -11,14 +11,13 @@ from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.suite.build import build_suite
 from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.declared_targets import prompts_of, settle
-from steelyard.suite.discover import find_suite, suite_names
+from steelyard.suite.discover import SUITE_FILE, find_suite, holds_suite, suite_names
 from steelyard.suite.draft import Draft
 from steelyard.suite.inside import text_of
 from steelyard.suite.located import Located, read_yaml
 from steelyard.suite.model import SuiteModel, TargetSpec
 from steelyard.suite.spelling import listed, meant
 
-SUITE_FILE = "suite.yaml"
 _MOST_JUDGINGS = 100
 
 
@@ -29,19 +28,17 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
     """
     path = Path(place)
     name = None
-    if path.is_dir() and not (path / SUITE_FILE).exists() and isinstance(place, str):
-        known = find_suite(place)
-        name, path = (place, known) if known else (None, path)
-    elif not path.exists():
+    if not holds_suite(path):
+        # A folder of the same name that is no suite, such as one of results, does not hide a built-in one.
         known = find_suite(str(place))
+        if known is None and path.is_dir():
+            raise UserMistake(f"{path} holds no {SUITE_FILE}: `steelyard init` writes one")
         if known is None:
             hint = meant(str(place), suite_names()) or ": see `steelyard suites`"
             raise UserMistake(f"there is no suite at {place}, and none of that name{hint}")
         name, path = str(place), known
     if path.is_dir():
         path = path / SUITE_FILE
-        if not path.exists():
-            raise UserMistake(f"{path.parent} holds no {SUITE_FILE}: `steelyard init` writes one")
     if path.suffix == ".py":
         if cases is not None:
             raise UserMistake(f"{path} is a suite in Python, which names its cases itself")
@@ -150,6 +147,13 @@ def with_judge(
     if name_or_url is not None or given:
         judge = replace(judge, members=chosen_members(suite, judge, name_or_url, given))
     return replace(suite, judge=judge)
+
+
+def as_imported(suite: SuiteModel) -> SuiteModel:
+    """The suite as it scores what another tool recorded: that need not fit the schema, and without a truth to score it
+    by a component is skipped."""
+    components = tuple(replace(one, when_unknown=one.when_unknown or "skip") for one in suite.components)
+    return replace(suite, answer=replace(suite.answer, schema=None), components=components)
 
 
 def strict(suite: SuiteModel) -> SuiteModel:

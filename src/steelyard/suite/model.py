@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -185,6 +185,10 @@ class StabilityRules:
         return {"items": self.items, "key": self.key, "fields": dict(self.fields)}
 
 
+SMALLEST_SECONDS, SMALLEST_SHARE = 0.005, 0.05
+"""What a change of latency must exceed to matter, where a suite does not say otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class LatencyRules:
     """Times that look wrong, in seconds; None where nothing looks wrong."""
@@ -193,10 +197,14 @@ class LatencyRules:
     """A median below this looks like an answer that no system gave much thought."""
     above: float | None = None
     """A median above this looks like loading, or a queue."""
+    smallest: float = SMALLEST_SECONDS
+    """Seconds that a change must exceed to be better or worse."""
+    smallest_share: float = SMALLEST_SHARE
+    """The share of what it was that a change of latency or cost must exceed, too."""
 
     def as_data(self) -> dict[str, Any]:
         """As a run's header keeps it."""
-        return {"below": self.below, "above": self.above}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

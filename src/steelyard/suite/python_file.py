@@ -9,6 +9,7 @@ from types import ModuleType
 
 from steelyard.errors import SteelyardError, UserMistake
 from steelyard.suite.model import SuiteModel
+from steelyard.user_code import raised_in_words
 
 
 def suite_in(path: Path) -> SuiteModel:
@@ -34,10 +35,10 @@ def _execute(path: Path) -> ModuleType:
     sys.path.insert(0, home)
     try:
         spec.loader.exec_module(module)
-    except SteelyardError:
+    except (SteelyardError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
-        raise UserMistake(f"{path} failed when it was read: {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        raise UserMistake(f"{path} failed when it was read: {raised_in_words(error)}") from error
     finally:
         if home in sys.path:
             sys.path.remove(home)

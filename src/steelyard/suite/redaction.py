@@ -21,6 +21,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.draft import Draft
 from steelyard.suite.model import CaseSource
 from steelyard.suite.paths import MISSING, compile_path
+from steelyard.user_code import UserCodeError, checked_call, place_in_words
 
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 
@@ -101,11 +102,15 @@ class Redactor:
     def attempt(self, attempt: Attempt, names: tuple[str, ...]) -> Attempt:
         """An answer, or its failure, without personal data; `names` are those that were found in its case."""
         failure = attempt.failure
-        return replace(
-            attempt,
-            text=None if attempt.text is None else self._answer(attempt.text, names),
-            failure=None if failure is None else Failure(failure.kind, self._text(failure.message, names)),
-        )
+        try:
+            return replace(
+                attempt,
+                text=None if attempt.text is None else self._answer(attempt.text, names),
+                failure=None if failure is None else Failure(failure.kind, self._text(failure.message, names)),
+            )
+        except UserMistake as error:
+            # What could not be redacted is not stored.
+            return replace(attempt, text=None, failure=Failure("not_redacted", str(error)))
 
     def identity(self) -> dict[str, Any]:
         """What it takes out, for the signature."""
@@ -135,7 +140,17 @@ class Redactor:
             text = _PHONE.sub(_phone, text)
         for name in names:
             text = _name_pattern(name).sub(NAME, text)
-        return text if self._hook is None else self._hook(text)
+        return text if self._hook is None else self._hooked(text, self._hook)
+
+    def _hooked(self, text: str, hook: Callable[[str], str]) -> str:
+        try:
+            redacted: str = checked_call(f"redact.hook {self._part.hook}", hook, text, returns=str)
+        except UserCodeError as error:
+            # The message itself may quote what was to be taken out.
+            cause = error.__cause__
+            problem = "returned something else than a text" if cause is None else f"raised {type(cause).__name__}"
+            raise UserMistake(f"redact.hook {self._part.hook} {problem}{place_in_words(hook)}") from None
+        return redacted
 
     def _tree(self, value: Any, names: tuple[str, ...]) -> Any:
         if isinstance(value, str):

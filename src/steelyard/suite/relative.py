@@ -12,13 +12,16 @@ from decimal import Decimal
 
 from steelyard.suite.baseline_names import BASELINE_NAME
 
+ENOUGH = r"(?:with\s+n\s*>=\s*(?P<min_n>\d+)(?P<skip_small>\s+skip\s+small)?)?\s*"
+"""How any gate may end."""
 _RIGHT = re.compile(
     rf"\s*(?P<at>@)?(?P<name>{BASELINE_NAME})"
     r"(?:\s*(?P<sign>[+-])\s*(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(?P<unit>%|points?\b|ms\b|s\b)?)?"
-    r"(?P<sure>\s+for\s+sure)?\s*(?:with\s+n\s*>=\s*(?P<min_n>\d+))?\s*"
+    rf"(?P<sure>\s+for\s+sure)?\s*{ENOUGH}"
 )
 UNCOMPARED = (
     *("scored_rate", "check.<check>.held", "pass_all.<k>", "flaky_rate"),
+    "score.<component>.<measure>.readable",
     *("latency.p99", "latency.min", "latency.max"),
 )
 """Metrics that have no paired difference between two runs."""

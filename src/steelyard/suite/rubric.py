@@ -10,6 +10,7 @@ from steelyard.suite.draft import Draft
 from steelyard.suite.judge_file import DimensionPart, RubricPart
 from steelyard.suite.judge_model import Dimension, Flag, Rubric
 from steelyard.suite.located import read_yaml
+from steelyard.suite.paths import split_path
 from steelyard.suite.problems import Place, dotted
 from steelyard.suite.rules import RESERVED
 from steelyard.suite.spelling import found
@@ -58,6 +59,9 @@ def _rubric(raw: dict[str, Any], place: Place, draft: Draft, components: Collect
     dimensions = tuple(
         _dimension(name, one, (low, high), (*place, "dimensions", name), draft) for name, one in part.dimensions.items()
     )
+    if any(one.weight for one in dimensions) and not any(one.weight and not one.needs for one in dimensions):
+        told = "every dimension with a weight needs something, so that a case without it could earn nothing"
+        draft.tell(f"{_name(place, 'dimensions')}: {told}", (*place, "dimensions"))
     flags = tuple(Flag(name, one.about, tuple(one.triggers), one.fails) for name, one in part.flags.items())
     return Rubric(dimensions, flags, low, high, neutral, tuple(part.calibration), part.version)
 
@@ -93,7 +97,19 @@ def _dimension(name: str, part: DimensionPart, scale: tuple[int, int], place: Pl
         _by_score(part.scores, scale, (*place, "scores"), draft),
         part.weight,
         _by_score(part.examples, scale, (*place, "examples"), draft),
+        _needs(part, (*place, "needs"), draft),
     )
+
+
+def _needs(part: DimensionPart, place: Place, draft: Draft) -> str:
+    try:
+        known = not part.needs or split_path(part.needs)[0] in ("input", "expected")
+    except ValueError as error:
+        draft.tell(f"{dotted(place)}: {error}", place)
+        return ""
+    if not known:
+        draft.tell(f"{dotted(place)}: it is a path into the case, such as input.question; {found(part.needs)}", place)
+    return part.needs if known else ""
 
 
 def _by_score(given: dict[str, str], scale: tuple[int, int], place: Place, draft: Draft) -> dict[int, str]:

@@ -20,7 +20,7 @@ from steelyard.suite.record import Record
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.truths import TruthCheck
 
-_MOST_TOLD = 20
+_MOST_TOLD = 100
 _MODULUS = 1 << 256
 _spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,12 @@ from steelyard.suite.expectations import EXPECT
 from steelyard.suite.judge_model import JudgeModel
 from steelyard.suite.labels import check_path, labels_of
 from steelyard.suite.mapping import Mapping
-from steelyard.suite.model import Component
+from steelyard.suite.model import Component, SuiteModel
 from steelyard.suite.paths import MISSING, Getter, compile_path, split_path
 from steelyard.suite.problems import Place
 from steelyard.suite.record import Record, Report
 from steelyard.suite.spelling import meant
+from steelyard.user_code import UserCodeError, checked_call
 
 _ENOUGH = 100
 """So many records are looked at for names to suggest."""
@@ -40,12 +41,41 @@ class _Component:
     name: str
     scorer: Any
     declared: bool
+    skipped: bool
     asked: list[_Asked]
     check: Any
     fields: list[str]
     n_missing: int = 0
     first_missing: str = ""
     knows_truth: bool = True
+
+
+def without_truth(suite: SuiteModel, cases: Iterable[Case]) -> list[str]:
+    """The figures that cannot be known, as no case has a truth for them: `score.<component>` of those that are skipped
+    then, and `findings.<code>` of codes that nobody else gives."""
+    lacking = [
+        one for one in suite.components if one.when_unknown == "skip" and getattr(one.scorer, "needs_truth", True)
+    ]
+    for case in cases:
+        if not lacking:
+            return []
+        lacking = [one for one in lacking if not _has_truth(one, case)]
+    # A judge may name errors of any code.
+    others = [one for one in suite.components if one not in lacking]
+    codes = set() if suite.judge else set().union(*map(_codes, lacking)) - set().union(*map(_codes, others))
+    return [f"score.{one.name}" for one in lacking] + sorted(f"findings.{code}" for code in codes)
+
+
+def _has_truth(component: Component, case: Case) -> bool:
+    try:
+        return component.scorer.truth(case) is not None
+    except Exception:  # noqa: BLE001 - of a scorer that cannot tell, nothing is left out
+        return True
+
+
+def _codes(component: Component) -> set[str]:
+    named = getattr(component.scorer, "fault_codes", None)
+    return {component.code or component.name.upper(), *(named() if named else ())}
 
 
 class TruthCheck:
@@ -65,6 +95,7 @@ class TruthCheck:
         self._case_names: set[str] = set()
         self._n_records = 0
         self._n_cases = 0
+        self._any_truth = False
 
     def see_record(self, record: Record) -> None:
         """Look at a record before it was mapped."""
@@ -78,6 +109,7 @@ class TruthCheck:
     def see(self, case: Case, record: Record, report: Report) -> None:
         """Look at a case; its own contradictions are reported at once."""
         self._n_cases += 1
+        self._any_truth = self._any_truth or bool(case.expected)
         if self._n_cases <= _ENOUGH:
             _collect({"expected": case.expected, "input": case.input}, self._case_names, self._n_cases)
         for component in self._components:
@@ -85,12 +117,11 @@ class TruthCheck:
                 asked.met = asked.met or asked.get(case) is not MISSING
             try:
                 self._look(component, case, record, report)
-            except NotImplementedError:
-                component.knows_truth = False
-            except Exception as error:  # noqa: BLE001 - a scorer of a plug-in may raise anything
-                told = f"{type(error).__name__}: {error}"
-                report(record.mistake(f"case {case.id}: the scorer of {component.name} breaks on its truth: {told}"))
-
+            except UserCodeError as error:
+                if isinstance(error.__cause__, NotImplementedError):
+                    component.knows_truth = False
+                else:
+                    report(record.mistake(f"case {case.id}: {error}"))
         self._look_at_labels(case, record, report)
         if self._all_skip and self._nothing_to_weigh(case):
             report(
@@ -116,9 +147,14 @@ class TruthCheck:
             report(record.mistake(f"case {case.id}: {error}", split_path(self._judge.labels)[-1]))
 
     def _look(self, component: _Component, case: Case, record: Record, report: Report) -> None:
-        if component.check is not None and (wrong := component.check(case)):
+        who, scorer = f"the scorer of {component.name}", component.scorer
+        if component.check is not None and (wrong := checked_call(who, component.check, case, returns=str | None)):
             report(_mistake(record, wrong, component.fields))
-        elif component.knows_truth and not component.declared and component.scorer.truth(case) is None:
+        elif (
+            component.knows_truth
+            and not component.declared
+            and checked_call(who, scorer.truth, case, returns=object) is None
+        ):
             component.n_missing += 1
             component.first_missing = component.first_missing or f"{case.id} at {record.place}"
 
@@ -131,7 +167,7 @@ class TruthCheck:
         if not self._n_cases:
             return
         for component in self._components:
-            unmet = [asked for asked in component.asked if not asked.met]
+            unmet = [asked for asked in component.asked if not asked.met and not self._left_out(component, asked)]
             for asked in unmet:
                 hint = _hint(asked.path, self._case_names)
                 yield f"{asked.path} is in none of the {self._n_cases} cases{hint}", asked.place
@@ -140,6 +176,11 @@ class TruthCheck:
         if self._labels is not None and not self._labels.met:
             hint = _hint(self._labels.path, self._case_names)
             yield f"{self._labels.path} is in none of the {self._n_cases} cases{hint}", self._labels.place
+
+    def _left_out(self, component: _Component, asked: _Asked) -> bool:
+        """Whether the cases simply have no truth, which the component is declared to be skipped for: they expect
+        nothing at all, so that the path is no slip."""
+        return component.skipped and not self._any_truth and split_path(asked.path)[0] == "expected"
 
     def _untold_truth(self, component: _Component) -> str:
         name, n = component.name, component.n_missing
@@ -165,6 +206,7 @@ def _watch(component: Component) -> _Component:
         name=component.name,
         scorer=component.scorer,
         declared=component.when_unknown is not None,
+        skipped=component.when_unknown == "skip",
         asked=asked,
         check=check if callable(check) else None,
         fields=fields,

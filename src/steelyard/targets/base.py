@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from steelyard.errors import SteelyardError, TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.model import Variant
+from steelyard.user_code import in_one_line, place_in_words, raised_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,30 @@ class Reply:
     cost: float | None = None
     model: str | None = None
     latency: float | None = None
-    """Seconds, when the target knows better than the engine's clock (recorded answers do)."""
+    """Seconds of the system's own work, when the target knows better than the engine's clock, which also counts waits
+    inside this process."""
     first_byte: float | None = None
     """Seconds from sending the question to the first byte of the answer's body; None when the target cannot tell."""
     cut_off: bool = False
     """True when the system says that the answer broke off at the limit of tokens."""
+
+
+def checked_reply(reply: Any, function: Any) -> Reply:
+    """The reply of a target; TargetFailure `bad_answer` when it is none, or has no text."""
+    fits = isinstance(reply, Reply) and isinstance(reply.text, str) and isinstance(reply.status, int | None)
+    if fits and isinstance(reply.model, str | None):
+        return reply  # type: ignore[no-any-return]
+    problem = f"{in_one_line(reply)} ({type(reply).__name__}), not a Reply with a text"
+    raise TargetFailure("bad_answer", f"the target{place_in_words(function)} returned {problem}", retry=False)
+
+
+def failure_of(error: BaseException, function: Any) -> BaseException:
+    """What the engine is to see of what a target raised: its failure, unless it was Ctrl-C or is being cancelled."""
+    task = asyncio.current_task()
+    cancelled = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+    if cancelled or isinstance(error, SteelyardError | KeyboardInterrupt):
+        return error
+    return TargetFailure("raised", raised_in_words(error, function), retry=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any, Self
 
 from yarl import URL
@@ -82,7 +83,7 @@ class ChatWire:
     async def _send(self, body: dict[str, Any]) -> Reply:
         data = to_json(body).encode("utf-8", "replace")
         received = await self._wire.send(Request("POST", self.url, self._headers, data))
-        return read_completion(json_of(received), received, body.get("max_tokens"))
+        return replace(read_completion(json_of(received), received, body.get("max_tokens")), latency=received.took)
 
     def _steps_down(self, refused: ResponseFormat, failure: TargetFailure) -> bool:
         """Whether there is another format to ask for; calls under way at the same time step down only once."""

@@ -100,7 +100,7 @@ class CommandTarget:
             reason = error.strerror if isinstance(error, OSError) else error
             message = f"{self._settings.run[0]} cannot be started: {reason}"
             raise TargetFailure("cannot_start", message, retry=False) from None
-        return Reply(text=self._text(finished))
+        return Reply(text=self._text(finished), latency=finished.took)
 
     def identity(self) -> dict[str, Any]:
         """Kind, command line, a hash of stdin's template, and the names of the variables passed on."""

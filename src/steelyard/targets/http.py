@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
@@ -74,7 +75,7 @@ class HttpTarget:
     async def ask(self, ask: Ask) -> Reply:
         """The answer in the body of a 2xx, or the body of an expected error; TargetFailure otherwise."""
         received = await self._wire.send(self._request(ask), self._take.expected_statuses(ask))
-        return self._take.reply(received)
+        return replace(self._take.reply(received), latency=received.took)
 
     async def gone(self) -> str | None:
         """Why the service is not there any more: its process has ended, or it is not ready; None when it is there."""

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -44,6 +45,8 @@ class Finished:
     output: bytes
     complaint: str
     too_large: bool = False
+    took: float | None = None
+    """Seconds from its start to its exit."""
 
 
 class Guard:
@@ -83,6 +86,7 @@ async def run_program(program: Program, stdin: bytes | None, guard: Guard) -> Fi
     """
     loop = asyncio.get_running_loop()
     talk = _Talk(loop, program.max_bytes)
+    began = time.perf_counter()
     transport, _ = await loop.subprocess_exec(
         lambda: talk,
         *program.argv,
@@ -109,7 +113,8 @@ async def run_program(program: Program, stdin: bytes | None, guard: Guard) -> Fi
         guard.ended(group)
     code = transport.get_returncode()
     complaint = bytes(talk.complaint).decode("utf-8", "replace").strip()
-    return Finished(-signal.SIGKILL if code is None else code, bytes(talk.output), complaint, talk.too_large)
+    took = None if talk.exited is None else talk.exited - began
+    return Finished(-signal.SIGKILL if code is None else code, bytes(talk.output), complaint, talk.too_large, took)
 
 
 def find_program(name: str, folder: Path, path: str | None, where: str) -> str:
@@ -129,6 +134,7 @@ class _Talk(asyncio.SubprocessProtocol):
         self.output = bytearray()
         self.complaint = bytearray()
         self.too_large = False
+        self.exited: float | None = None
         self._max_bytes = max_bytes
         self._loop = loop
         self._transport: asyncio.SubprocessTransport | None = None
@@ -149,6 +155,7 @@ class _Talk(asyncio.SubprocessProtocol):
                 self.kill()
 
     def process_exited(self) -> None:
+        self.exited = time.perf_counter()
         self.kill()
         if self._transport is not None:
             self._closing = self._loop.call_later(_GRACE, self._transport.close)

@@ -7,17 +7,18 @@ import contextvars
 import inspect
 import json
 import threading
-import traceback
-from collections.abc import Callable
-from pathlib import Path
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, WithJsonSchema, field_serializer, field_validator
 
 from steelyard.errors import TargetFailure
 from steelyard.importing import PLACE, find_callable, place_of, source_digest
-from steelyard.targets.base import Ask, Reply, Surroundings
+from steelyard.targets.base import Ask, Reply, Surroundings, checked_reply, failure_of
 from steelyard.targets.settings import TargetSettings
+from steelyard.user_code import in_one_line, number, place_in_words, raised_in_words
 
 
 class PythonSettings(TargetSettings):
@@ -77,16 +78,16 @@ class PythonTarget:
             extra["folder"] = self._folder
         try:
             if self._asynchronous:
-                result = await self._function(ask.case, **extra)
+                result, took = await _awaited(self._function(ask.case, **extra))
             else:
-                result = await _in_thread(lambda: self._function(ask.case, **extra))
+                result, took = await _in_thread(lambda: _timed(lambda: self._function(ask.case, **extra)))
                 if inspect.isawaitable(result):
-                    result = await result
-        except TargetFailure:
-            raise
-        except (Exception, SystemExit) as error:  # whatever the system raises is its failure
-            raise TargetFailure("raised", _told(error), retry=False) from error
-        return reply_from(result, self._place)
+                    result, waited = await _awaited(result)
+                    took += waited
+        except BaseException as error:  # noqa: BLE001 - whatever the system raises is its failure
+            raise failure_of(error, self._function) from None
+        reply = reply_from(result, self._function)
+        return reply if reply.latency is not None else replace(reply, latency=took)
 
     def identity(self) -> dict[str, Any]:
         """Kind, function, a hash of the file it is written in, and the `model` that its module may name."""
@@ -103,23 +104,42 @@ class PythonTarget:
         return []
 
 
-def reply_from(result: Any, place: str) -> Reply:
+def reply_from(result: Any, function: Any) -> Reply:
     """The reply for what a function returned: text as it is, data as its JSON text, a Reply itself."""
     if isinstance(result, Reply):
-        if not isinstance(result.text, str):
-            raise TargetFailure("bad_answer", f"{place} returned a Reply whose text is {result.text!r}", retry=False)
-        return result
+        return checked_reply(result, function)
     if isinstance(result, str):
         return Reply(text=result)
+    place = place_of(function) + place_in_words(function)
     if result is None:
         raise TargetFailure("no_answer", f"{place} returned None: return a text, JSON data or a Reply", retry=False)
     if isinstance(result, BaseModel):
         return Reply(text=result.model_dump_json())
     try:
-        return Reply(text=json.dumps(result, ensure_ascii=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        message = f"{place} returned a {type(result).__name__} that is neither text nor JSON data: {error}"
+        return Reply(text=json.dumps(result, ensure_ascii=False, default=_number))
+    except Exception as error:  # noqa: BLE001 - an object may do anything when it is looked into
+        problem = f"that is neither text nor JSON data: {in_one_line(error, str)}"
+        message = f"{place} returned a {type(result).__name__} {problem}"
         raise TargetFailure("bad_answer", message, retry=False) from None
+
+
+def _number(value: Any) -> float | int:
+    """A number of another kind than Python's, for an answer that holds some."""
+    found = number(value)
+    if found is None:
+        raise TypeError(f"it holds {in_one_line(value)} ({type(value).__name__})")
+    return found
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result and the seconds it took here, where the function runs: without waiting for a thread or the loop."""
+    began = time.perf_counter()
+    return call(), time.perf_counter() - began
+
+
+async def _awaited(result: Awaitable[Any]) -> tuple[Any, float]:
+    began = time.perf_counter()
+    return await result, time.perf_counter() - began
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:
@@ -146,6 +166,9 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
 
     threading.Thread(target=work, name="steelyard-python-target", daemon=True).start()
     result, error = await done
+    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+        # No Ctrl-C reaches a thread, and nobody cancels one: the function raised it.
+        raise TargetFailure("raised", raised_in_words(error), retry=False) from error
     if error is not None:
         raise error
     return result
@@ -165,9 +188,3 @@ def _named_parameters(function: Any) -> frozenset[str]:
     return frozenset(one.name for one in parameters[1:]) | frozenset(
         one.name for one in parameters if one.kind is one.KEYWORD_ONLY
     )
-
-
-def _told(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {str(error)[:500]}{place}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import contextlib
 import json
@@ -58,6 +59,8 @@ class Received:
     text: str
     first_byte: float | None = None
     """Seconds from sending to the first byte of the body; None when the body is empty."""
+    took: float | None = None
+    """Seconds from sending to the end of the body."""
 
 
 class Wire:
@@ -68,12 +71,14 @@ class Wire:
         self.redact: Callable[[str], str] = str
         """Set by the target once its secrets are known; applied before anything is cut short or looked into."""
         self._session: aiohttp.ClientSession | None = None
+        # In the place of the connector's own limit, so that the clock starts when a request is really sent.
+        self._slots = asyncio.Semaphore(limits.max_connections)
 
     async def __aenter__(self) -> Self:
         limits = self._limits
         _make_room(limits.max_connections)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=limits.max_connections),
+            connector=aiohttp.TCPConnector(limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_timeout),
             headers={"User-Agent": f"steelyard/{steelyard.__version__}", "Accept-Encoding": ACCEPTED},
@@ -89,12 +94,13 @@ class Wire:
 
     async def send(self, request: Request, also_answers: frozenset[int] = frozenset()) -> Received:
         """The answer of a 2xx, or of a status in `also_answers`; everything else raises TargetFailure."""
-        sent = time.perf_counter()
-        for _ in range(_MOST_REDIRECTS + 1):
-            result = await self._exchange(request, also_answers, sent)
-            if isinstance(result, Received):
-                return result
-            request = result
+        async with self._slots:
+            sent = time.perf_counter()
+            for _ in range(_MOST_REDIRECTS + 1):
+                result = await self._exchange(request, also_answers, sent)
+                if isinstance(result, Received):
+                    return result
+                request = result
         raise TargetFailure(
             "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {_told(request.url)}", retry=False
         )
@@ -109,8 +115,9 @@ class Wire:
                 status = response.status
                 if 200 <= status < 300 or status in also_answers:
                     body, came = await self._read(response)
+                    took = time.perf_counter() - sent
                     first_byte = None if came is None else came - sent
-                    return Received(status, self.redact(_decode(body, response.charset, status)), first_byte)
+                    return Received(status, self.redact(_decode(body, response.charset, status)), first_byte, took)
                 if status in _REDIRECTS and (location := response.headers.get("Location")):
                     return _redirected(request, status, location)
                 raise await self._refusal(response)

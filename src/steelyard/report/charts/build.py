@@ -12,7 +12,10 @@ from steelyard.report.charts.counts import counts
 from steelyard.report.charts.grid import pass_fail
 from steelyard.report.charts.latency import latency_by_case, latency_histogram
 from steelyard.report.charts.stability import stability
-from steelyard.report.charts.stated import stated_latency, stated_stability
+from steelyard.report.charts.stated import stated_latency, stated_stability, with_stated_values
+
+CHARTS = ("pass_fail", "counts", "stability", "latency_by_case", "latency_histogram")
+"""What the charts of a run are called, but for the counts of several checks."""
 
 
 def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
@@ -26,7 +29,7 @@ def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
         stated = (header.options.get("imported") or {}).get("stated") or {}
     found: list[Chart | None] = []
     if summary.checks is not None:
-        found += [pass_fail(summary.checks), *counts(summary.checks)]
+        found += [pass_fail(summary.checks), *counts(with_stated_values(summary.checks, stated))]
     found.append(_stability(summary, stated))
     found += _latency(summary, stated)
     return [each for each in found if each is not None]
@@ -39,7 +42,7 @@ def _stability(summary: Summary, stated: Mapping[str, Any]) -> Chart | None:
 
 
 def _latency(summary: Summary, stated: Mapping[str, Any]) -> list[Chart | None]:
-    if summary.latency is not None:
-        return [latency_by_case(summary.latency), latency_histogram(summary.latency)]
-    figures = stated_latency(stated)
-    return [] if figures is None else [latency_by_case(figures, stated=True)]
+    if (figures := stated_latency(stated)) is not None:
+        return [latency_by_case(figures, stated=True)]
+    found = summary.latency
+    return [] if found is None else [latency_by_case(found), latency_histogram(found)]

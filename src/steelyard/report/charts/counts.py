@@ -77,7 +77,7 @@ def _counts(figures: ChecksFigures, name: str, file: str) -> Chart:
         f"{title} of every answer against the expected range, for {which}",
         width=520,
         height=height(),
-        layer=[_bands(bands, rows, x), _answers(marks, rows, x)],
+        layer=[_bands(bands, rows, x), _answers(marks, rows, x), *_missing(rows, checks)],
     )
 
 
@@ -110,6 +110,13 @@ def _answers(values: list[dict[str, Any]], rows: Sequence[str], x: dict[str, Any
             "color": {**where, "scale": {"domain": places, "range": [BLUE, VERMILLION]}},
         },
     }
+
+
+def _missing(rows: Sequence[str], checks: Sequence[CheckOfCell]) -> list[dict[str, Any]]:
+    values = [{"row": row} for row, check in zip(rows, checks, strict=True) if not check.values]
+    mark = {"type": "text", "align": "left", "text": "no figure", "fontSize": 11}
+    encoding = {"y": rows_axis(rows), "x": {"value": 4}}
+    return [{"data": {"values": values}, "mark": mark, "encoding": encoding}] if values else []
 
 
 def _some(sizes: Sequence[int]) -> list[int]:

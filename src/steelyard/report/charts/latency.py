@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis.number_text import seconds
 from steelyard.report.charts.base import (
     BLUE,
     INK,
@@ -21,7 +22,6 @@ from steelyard.report.charts.base import (
     rows_axis,
     rows_shown,
 )
-from steelyard.suite.latency import time_in_words
 
 _WIDTH, _HEIGHT = 520, 220
 _LINE = 13
@@ -99,7 +99,7 @@ def latency_histogram(figures: LatencyFigures) -> Chart | None:
     }
     lines = [(name, at * factor) for name, at in points]
     before = bool(lines) and not _is_far_left(lines[0][1], ends, by_ratio=figures.log_bars)
-    told = ", ".join(f"{name} {time_in_words(at)}" for name, at in points)
+    told = ", ".join(f"{name} {seconds(at)}" for name, at in points)
     calls = f"{overall.n:,} call" if overall.n == 1 else f"{overall.n:,} calls"
     return chart(
         "latency_histogram",
@@ -182,7 +182,7 @@ def _told(cell: CellLatency) -> str:
 def _summed_up(spread: Spread) -> str:
     if spread.mean is None or spread.p95 is None:
         return "no answered call"
-    return f"mean {time_in_words(spread.mean)}, p95 {time_in_words(spread.p95)} ({based_on(spread.n)})"
+    return f"mean {seconds(spread.mean)}, p95 {seconds(spread.p95)} ({based_on(spread.n)})"
 
 
 def _missing(figures: LatencyFigures) -> str:

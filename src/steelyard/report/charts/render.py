@@ -36,15 +36,21 @@ def can_draw() -> bool:
     return True
 
 
-def write_charts(charts: Sequence[Chart], folder: Path, names: Mapping[str, str] | None = None) -> list[Path]:
+def write_charts(
+    charts: Sequence[Chart], folder: Path, names: Mapping[str, str] | None = None, stale: Sequence[str] = ()
+) -> list[Path]:
     """Write every chart as NAME.png into the folder, which is made if need be; `names` calls some by another name.
 
-    All are drawn before the first is written. UserMistake when it cannot be written there.
+    All are drawn before the first is written. Of the charts named in `stale` those that are not drawn now are removed:
+    what another run left there is none of this one. UserMistake when it cannot be written there.
     """
-    drawn = [(folder / f"{(names or {}).get(chart.name, chart.name)}.png", to_png(chart)) for chart in charts]
-    if not drawn:
-        return []
+    called = {name: folder / f"{(names or {}).get(name, name)}.png" for name in (*stale, *(one.name for one in charts))}
+    drawn = [(called[chart.name], to_png(chart)) for chart in charts]
     try:
+        for name in {*stale} - {chart.name for chart in charts}:
+            called[name].unlink(missing_ok=True)
+        if not drawn:
+            return []
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserMistake(f"cannot make the folder {folder}: {error.strerror}") from error

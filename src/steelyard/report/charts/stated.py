@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from steelyard.analysis.checks_model import CheckOfCell, ChecksFigures
 from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.stability_model import CellStability, StabilityFigures
 
 _PRESENCE = "presence"
+_CHECK = "check."
 _POINTS = ("mean", "min", "max", "p50", "p95", "p99")
 
 
@@ -27,7 +30,6 @@ def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
             int(times.get("failures", 0)),
         )
         for case, times in found.items()
-        if times
     )
     timeouts, failures = sum(cell.timeouts for cell in cells), sum(cell.failures for cell in cells)
     return LatencyFigures(Spread(0), timeouts, failures, cells=cells, n_cells=len(cells))
@@ -47,5 +49,19 @@ def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:
     return StabilityFigures("", dict.fromkeys(names, ""), nothing, cells=cells, n_cells=len(cells))
 
 
-def _share(shares: Mapping[str, float], name: str) -> Estimate:
+def with_stated_values(figures: ChecksFigures, stated: Mapping[str, Any]) -> ChecksFigures:
+    """The same, checks with the figures of all repeats that are stated of them; what has none is there without."""
+    cells = []
+    for cell in figures.cells:
+        checks = {check.name: check for check in cell.checks}
+        for part, values in (stated.get(cell.case_id) or {}).items():
+            if part.startswith(_CHECK):
+                name = part.removeprefix(_CHECK)
+                known = checks.get(name, CheckOfCell(name, 0, 0, 1, "", None))
+                checks[name] = replace(known, values=tuple(values.values()))
+        cells.append(replace(cell, checks=tuple(checks.values())))
+    return replace(figures, cells=tuple(cells))
+
+
+def _share(shares: Mapping[str, float | None], name: str) -> Estimate:
     return Estimate(shares.get(name), 0)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.release.gates import shown
+from steelyard.analysis.number_text import in_unit
 from steelyard.release.history_marks import days
 from steelyard.release.history_model import History, Trend, figure_by_slice
 from steelyard.report.charts.base import BLUE, MUTED, PALE_BLUE, Chart, chart, distinct, short_name
@@ -113,7 +113,7 @@ def _subtitle(history: History, trends: Sequence[Trend], axis: _Axis, which: str
 
 def _about(trend: Trend, axis: _Axis) -> str:
     known = [value.value for value in trend.values if value.value is not None]
-    ends = f", from {shown(known[0], trend.unit)} to {shown(known[-1], trend.unit)}" if known else ""
+    ends = f", from {in_unit(known[0], trend.unit)} to {in_unit(known[-1], trend.unit)}" if known else ""
     changes = "; ".join(change.sentence for change in trend.changes)
     return f"{trend.metric} over {len(axis.trended)} runs{ends}" + (f". {changes}" if changes else "")
 
@@ -140,7 +140,7 @@ def _layers(history: History, trend: Trend, axis: _Axis, *, labels: bool, last: 
     layers = [
         layer([one for one in banded if one["stretch"] not in alone], band, x, low, high, detail=apart),
         layer([one for one in banded if one["stretch"] in alone], bar, x, low, high),
-        *gate_lines(trend, y, labels=labels),
+        *gate_lines(trend, y, (_WIDTH, _HEIGHT) if labels else None),
         *standing_lines(history, trend, standing, labels=labels),
         layer(values, {"type": "line", "color": BLUE, "strokeWidth": 2}, x, value, detail=apart),
         layer(values, dot, x, value),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.release.gates import shown
+from steelyard.analysis.number_text import in_unit
 from steelyard.release.history_model import History, Trend
 from steelyard.report.charts.base import DARK_VERMILLION, GREEN, INK, MUTED, VERMILLION
 
-_ROWS = (8, 21, 34, 47)
-"""Heights at which words may stand."""
+_LINE = 13
+"""From one line of words to the next."""
+_ROWS = 4
+"""Lines of words above the picture, the lowest first: inside it they would stand on the figures."""
 _CHARACTER = 6.2
 """What a character of such words takes at most, on average."""
 _BESIDE = 5
@@ -49,14 +52,24 @@ def layer(
     }
 
 
-def gate_lines(trend: Trend, y: dict[str, Any], *, labels: bool) -> Iterator[dict[str, Any]]:
-    """The gates on the figure."""
-    gates = [{"value": limit, "told": f"gate {sign} {shown(limit, trend.unit)}"} for sign, limit in trend.gates]
-    place = y | {"field": "value"}
-    yield layer(gates, {"type": "rule", "color": GREEN, "strokeDash": [5, 4], "strokeWidth": 1.5}, None, place)
-    if labels:
-        words = _WORDS | {"align": "left", "dx": _BESIDE, "dy": -7, "color": GREEN}
-        yield layer(gates, words, {"value": 0}, place, text={"field": "told", "type": "nominal"})
+def gate_lines(trend: Trend, y: dict[str, Any], size: tuple[float, float] | None) -> Iterator[dict[str, Any]]:
+    """The gates on the figure, named to the right of a picture of that width and height; not named without one."""
+    # The highest first, as their names stand.
+    by_height = sorted(trend.gates, key=lambda gate: -gate[1])
+    gates: list[dict[str, Any]] = [
+        {"value": limit, "told": f"gate {sign} {in_unit(limit, trend.unit)}"} for sign, limit in by_height
+    ]
+    rule = {"type": "rule", "color": GREEN, "strokeDash": [5, 4], "strokeWidth": 1.5}
+    yield layer(gates, rule, None, y | {"field": "value"})
+    if size is None:
+        return
+    words = _WORDS | {"align": "left", "dx": _BESIDE, "color": GREEN}
+    low, high = y["scale"]["domain"]
+    below = -math.inf
+    for gate in gates:
+        below = max(below + _LINE, size[1] * (high - gate["value"]) / (high - low))
+        told = {"field": "told", "type": "nominal"}
+        yield layer([gate], words, {"value": size[0]}, {"value": round(below, 1)}, text=told)
 
 
 def standing_lines(history: History, trend: Trend, standing: Standing, *, labels: bool) -> Iterator[dict[str, Any]]:
@@ -78,24 +91,50 @@ def standing_lines(history: History, trend: Trend, standing: Standing, *, labels
     yield layer(subject, rule | {"color": MUTED, "strokeWidth": 0.75}, standing.x, None)
     yield layer(instrument, rule | {"color": INK, "strokeDash": [2, 3]}, standing.x, None)
     if labels:
-        told = ((changes, DARK_VERMILLION), (instrument, INK), (subject, MUTED))
-        yield from _words([(one, color) for ones, color in told for one in ones], standing)
+        others = [(one, INK) for one in instrument] + [(one, MUTED) for one in subject]
+        # From right to left, the words of a mark can stand above those that they would cross.
+        others.sort(key=lambda each: -standing.place(each[0]["run"]))
+        yield from _words([*((one, DARK_VERMILLION) for one in changes), *others], standing)
 
 
 def _words(told: Sequence[tuple[dict[str, Any], str]], standing: Standing) -> Iterator[dict[str, Any]]:
-    """What is said beside each mark, one below the other where marks are close; what finds no room is left to the
-    text beside the picture, which says all of it."""
-    taken: list[list[tuple[float, float]]] = [[] for _ in _ROWS]
+    """What is said above each mark, with a line down to it; what finds no room is left to the text beside the picture,
+    which says all of it."""
+    taken: list[_Words] = []
     for one, color in told:
         at, long = standing.place(one["run"]), len(one["told"]) * _CHARACTER
-        rightwards = at + _BESIDE + long <= standing.width
-        start = at + _BESIDE if rightwards else at - _BESIDE - long
-        end = start + long
-        free = (row for row, spans in enumerate(taken) if all(end < low or high < start for low, high in spans))
-        row = next(free, None)
-        if row is None or start < 0:
+        places = (
+            _Words(at, start, start + long, row)
+            for start in (at + _BESIDE, at - _BESIDE - long)
+            for row in range(_ROWS)
+            if start >= 0 and start + long <= standing.width
+        )
+        words = next((each for each in places if not each.hits(taken)), None)
+        if words is None:
             continue
-        taken[row].append((start, end))
-        words = _WORDS | {"align": "left" if rightwards else "right", "dx": _BESIDE if rightwards else -_BESIDE}
-        told_at = {"field": "told", "type": "nominal"}
-        yield layer([one], words | {"color": color}, standing.x, {"value": _ROWS[row]}, text=told_at)
+        taken.append(words)
+        height = {"value": -_LINE * (words.row + 0.5)}
+        rightwards = words.start > at
+        beside = {"align": "left" if rightwards else "right", "dx": _BESIDE if rightwards else -_BESIDE}
+        text = {"field": "told", "type": "nominal"}
+        yield layer([one], {"type": "rule", "color": color}, standing.x, height, {"value": 0})
+        yield layer([one], _WORDS | beside | {"color": color}, standing.x, height, text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Words in a row above the picture, from `start` to `end`, with a line from them down to the mark `at`."""
+
+    at: float
+    start: float
+    end: float
+    row: int
+
+    def hits(self, others: Sequence[_Words]) -> bool:
+        """Whether they stand on other words, or the line of one crosses the other."""
+        return any(
+            (self.row == other.row and self.start <= other.end and other.start <= self.end)
+            or (self.row <= other.row and self.start <= other.at <= self.end)
+            or (other.row <= self.row and other.start <= self.at <= other.end)
+            for other in others
+        )

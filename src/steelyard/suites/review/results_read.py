@@ -8,10 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from steelyard import Case, Check, CheckState, RecordedRun, RecordedSample
 
+_ENDS = ("low", "high")
+_COUNT_CHECK = "observation_count"
+_ERROR_CHECK = "expected_error_code"
+_FEWEST_COUNTS = 5
+"""Of fewer answers, that all are empty says nothing."""
+_TOO_FAST_MS = 100
 _FEWEST_FOR_P95 = 20
 """Of fewer calls the 95th percentile is the largest."""
 _RANGE = re.compile(r"(\d+) \(expected (\d+|None|\*)?\s*-\s*(\d+|None|\*)?\)")
@@ -27,16 +34,54 @@ def recorded(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) 
         differences=tuple(differences(document, results)),
         notes=tuple(notes(document, results)),
         stated={result["case_id"]: _stated(result) for result in results},
+        suspect=tuple(_suspect(document, results)),
     )
 
 
-def _stated(result: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """The figures of a case for charts: times in seconds, and shares unless nothing was compared."""
+def _suspect(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Why it looks as if no model was behind the answers: as a file of our own says, or nothing seen and no time taken.
+
+    Cases that expect an error see nothing and are fast by nature.
+    """
+    if isinstance(own := document.get("suspect"), list):
+        yield from map(str, own)
+        return
+    reviews = [result for result in results if all(check.name != _ERROR_CHECK for check in _checks(result))]
+    counts = [n for result in reviews for n in _counts(result)]
+    if len(counts) >= _FEWEST_COUNTS and not any(counts):
+        yield f"all {len(counts)} answers of {len(reviews)} cases list nothing although the cases differ"
+    times = [time for one in reviews if (time := _figures(one.get("latency")).get("mean_ms")) is not None]
+    if times and median(times) < _TOO_FAST_MS:
+        yield f"mean latency {median(times):g} ms (median of {len(times)} cases) looks short-circuited or cached"
+
+
+def _by_most(counts: Sequence[Any], low: float | None, high: float | None) -> CheckState:
+    within = sum((low is None or n >= low) and (high is None or n <= high) for n in counts)
+    return CheckState.PASSED if 2 * within > len(counts) else CheckState.FAILED
+
+
+def _counts(result: Mapping[str, Any]) -> list[float]:
+    """Observations in each repeat; where only a check tells them, those of the first."""
+    listed = result.get("observation_counts")
+    if isinstance(listed, list):
+        return [float(n) for n in listed if isinstance(n, int)]
+    return [check.value for check in _checks(result) if check.name == _COUNT_CHECK and check.value is not None]
+
+
+def _stated(result: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
+    """The figures of a case for charts: times in seconds, shares unless nothing was compared, counts of all repeats."""
     figures = _figures(result.get("latency"))
-    times = {name.removesuffix("_ms"): value / 1000 for name, value in figures.items() if name.endswith("_ms")}
+    times: dict[str, float | None] = {
+        name.removesuffix("_ms"): value / 1000 for name, value in figures.items() if name.endswith("_ms")
+    }
     times |= {name: value for name, value in figures.items() if name in ("n", "timeouts", "failures")}
-    shares = {} if list(_nothing_compared(result)) else _stabilities(result)
-    return {"latency": times, "stability": shares}
+    given = result.get("repeatability")
+    names = given if isinstance(given, Mapping) else ()
+    shares: dict[str, float | None] = dict.fromkeys(_share_name(name) for name in names if _share_name(name) != name)
+    shares |= {} if list(_nothing_compared(result)) else _stabilities(result)
+    counts: dict[str, float | None] = {str(number): n for number, n in enumerate(_counts(result), 1)}
+    counted = {f"check.{_COUNT_CHECK}": counts} if "observation_counts" in result else {}
+    return {"latency": times, "stability": shares, **counted}
 
 
 def _samples(results: Sequence[Mapping[str, Any]]) -> list[RecordedSample]:
@@ -60,7 +105,12 @@ def _checks(result: Mapping[str, Any]) -> Iterator[Check]:
                 state = CheckState.NOT_RUN
             detail = _text(one, "detail")
             found = _RANGE.search(detail)
-            numbers = [_number(text) for text in found.groups()] if found else [None, None, None]
+            numbers = [_number(text) for text in found.groups()] if found else [None, *map(_figures(one).get, _ENDS)]
+            counts = result.get("observation_counts")
+            if "state" not in one and one["check"] == _COUNT_CHECK and found and counts:
+                # The seed looked at the first repeat; the counts of all are in the file.
+                state = _by_most(_counts(result), *numbers[1:])
+                detail = f"{', '.join(map(str, counts))}{detail[found.end(1) :]}"
             yield Check(one["check"], state, detail, *numbers)
 
 
@@ -132,8 +182,8 @@ def notes(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> 
         yield f"it was written from the run {document['run']}: in the store of that run nothing is lost"
     elif isinstance(repeats, int) and repeats > 1:
         yield (
-            f"of {repeats} repeats only the checks of the first are in the file: the others are not made up, so nothing"
-            " can be said of how many repeats hold"
+            f"of {repeats} repeats only the counts and the checks of the first are in the file: the others are not made"
+            " up, so nothing can be said of how many repeats hold"
         )
     timed = [result for result in results if "mean_ms" in _figures(result.get("latency"))]
     compared = [result for result in results if _stabilities(result)]
@@ -153,7 +203,11 @@ def notes(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> 
 def _stabilities(result: Mapping[str, Any]) -> dict[str, float]:
     """What it calls its stability, by what is held against each other."""
     figures = _figures(result.get("repeatability"))
-    return {name.removesuffix("_stability"): value for name, value in figures.items() if name.endswith("_stability")}
+    return {_share_name(name): value for name, value in figures.items() if _share_name(name) != name}
+
+
+def _share_name(name: str) -> str:
+    return name.removesuffix("_stability")
 
 
 def _figures(given: Any) -> dict[str, float]:

@@ -86,6 +86,8 @@ def _result(
         "latency": _latency((times or {}).get("spread"), times or {}),
         "pass": cell["holds"] is True,
         "state": _HELD[cell["holds"]],
+        "runs_clean": cell.get("clean", 0),
+        "runs_decided": cell.get("decided", 0),
     }
     # As in the seed, a case that is to be refused has no observations to compare or to count.
     if schema:
@@ -105,6 +107,7 @@ def _expectation(check: Mapping[str, Any]) -> dict[str, Any]:
         "runs_passed": check["passed"],
         "runs_failed": check["failed"],
         "runs_not_run": check["not_run"],
+        **{name: check[name] for name in ("low", "high") if check.get(name) is not None},
     }
 
 

@@ -17,10 +17,9 @@ from typing import Any
 from steelyard import MissingExtra, Run, SteelyardError, load_suite, run_suite, with_target
 
 from .results_table import lines
+from .visualize import CHART_NAMES
 
 TOKEN_VARIABLE = "REVIEW_TOKEN"  # noqa: S105 - the name of a variable
-CHART_NAMES = {"counts": "observation_counts"}
-"""Where the seed called a chart by another name; latency_by_case, stability and pass_fail are the same."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,7 +78,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     add("--backend", default="ollama", help="what the table and the results call the backend [default: ollama]")
     add("--base-url", default="http://localhost:9020", help="where the service is [default: http://localhost:9020]")
     add("--token", default="demo-token", help="the bearer token [default: demo-token]")
-    add("-n", dest="repeats", type=_at_least_one, default=5, help="runs of each case [default: 5]")
+    add("-n", dest="repeats", type=_at_least_one, default=5, help="runs of each case; 1 is a smoke test [default: 5]")
     add("--json-output", type=Path, help="file for the results; charts are put beside it")
     add("--concurrency", type=_at_least_one, default=1, help="calls at a time [default: 1, as the seed measured]")
     add("--store", help="where the run is kept [default: $STEELYARD_STORE or .steelyard/]")
@@ -87,10 +86,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of times: write 1 or more")
+    return int(text)
 
 
 if __name__ == "__main__":

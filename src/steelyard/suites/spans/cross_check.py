@@ -21,7 +21,7 @@ from .taxonomy import categories, category_of
 SEVERITIES = {"critical": "critical", "important": "major", "minor": "minor"}
 """How bad a missed element is, in the judge's words and in those of the suite's findings."""
 ISSUES = {"too_fine": "TOO_FINE", "too_coarse": "TOO_COARSE"}
-_HIGHEST = 5
+_LOWEST, _HIGHEST = 1, 5
 _DIMENSIONS = ("coverage", "precision", "granularity", "taxonomy", "technicalSpecs")
 
 Record = Mapping[str, Any]
@@ -34,9 +34,10 @@ def check(reply: Record, text: str, case: Case, metrics: Mapping[str, Any]) -> C
     spans = json.loads(text)
     spans = spans.get("spans") if isinstance(spans, dict) else spans
     prompt, gold = _part(case.input, "text"), _part(case.expected, "spans")
-    extracted = Extracted(_listed(spans), prompt if isinstance(prompt, str) else "", _listed(gold))
+    known = gold if isinstance(gold, list) else None
+    extracted = Extracted(_listed(spans), prompt if isinstance(prompt, str) else "", known)
     checked, findings, wrong = hold_against(reply, extracted)
-    if gold:
+    if extracted.has_gold:
         return Checked(checked, (), tuple(wrong))
     refused = [record["spanIndex"] for record in checked.get("falsePositives", ())]
     return Checked(checked, tuple(findings), tuple(wrong), extracted.certainties(refused))
@@ -63,15 +64,24 @@ def _believed(
         wrong.append(f"{name} is no list")
         return []
     kept = []
+    named: set[str] = set()
     for at, record in enumerate(records):
         told, finding = look(record, extracted) if isinstance(record, dict) else ("it is no record", None)
         if told:
             wrong.append(f"{name}[{at}]: {told}")
             continue
+        if finding is not None and finding.place in named:
+            continue  # a span that is complained of again is one error
         kept.append(record)
         if finding is not None:
             findings.append(finding)
+            named |= {finding.place} - {""}
     return kept
+
+
+def on_scale(value: Any) -> bool:
+    """True for a number from 1 to 5."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and _LOWEST <= value <= _HIGHEST
 
 
 def _false_positive(record: Record, extracted: Extracted) -> tuple[str, Finding | None]:
@@ -169,9 +179,9 @@ def _category_scores(kept: dict[str, Any], wrong: list[str]) -> None:
             continue
         good[name] = {}
         for kind, value in scores.items() if isinstance(scores, dict) else ():
-            if isinstance(value, (int, float)) and not isinstance(value, bool) and 1 <= value <= 5:
+            if on_scale(value):
                 good[name][kind] = value
-            else:
+            elif value is not None:
                 wrong.append(f"categoryScores.{name}.{kind}: {_quoted(value)} is not from 1 to 5")
     kept["categoryScores"] = good
 

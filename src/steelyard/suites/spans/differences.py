@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .summary import Evaluated, records, rounded
+from .summary import Evaluated, records, rounded, total_of
 
 _COUNTED = re.compile(r"(?P<text>.*) \((?P<count>\d+)x\)", re.DOTALL)
 _LISTS = {"commonMissedElements": "missedElements", "commonIncorrectExtractions": "falsePositives"}
@@ -31,6 +31,15 @@ def differences(stored: Mapping[str, Any], found: Mapping[str, Any], evaluated: 
             yield from _ranked(name, value, found[name])
         elif name in found:
             yield from _numbers(name, value, found[name])
+
+
+def wrong_totals(named: Iterable[tuple[str, Evaluated]]) -> Iterator[str]:
+    """Every record whose total is not what its scores add up to."""
+    for name, one in named:
+        reply = one.reply or {}
+        stored, total = reply.get("totalScore"), total_of(reply)
+        if stored is not None and not _same("totalScore", stored, total):
+            yield f"{name}: totalScore {stored}, its scores add up to {_told(total)}"
 
 
 def _numbers(path: str, stored: Any, found: Any) -> Iterator[str]:

@@ -33,11 +33,13 @@ def _folded(text: str) -> str:
 class Extracted:
     """Spans by their index in the answer, offsets in UTF-16 units; one that is no record is a span without a text."""
 
-    def __init__(self, spans: Sequence[Any], prompt: str, gold: Sequence[Any] = ()) -> None:
-        """Phrases that are gold spans are not extracted with a longer one around them."""
+    def __init__(self, spans: Sequence[Any], prompt: str, gold: Sequence[Any] | None = None) -> None:
+        """Phrases that are gold spans are not extracted with a longer one around them; no gold at all is None."""
         self._spans: list[Mapping[str, Any]] = [span if isinstance(span, dict) else {} for span in spans]
         self.prompt = prompt
-        self._gold = [span for span in gold if isinstance(span, dict)]
+        self.has_gold = gold is not None
+        """Whether it is known what should have been extracted."""
+        self._gold = [span for span in gold or () if isinstance(span, dict)]
         self._own = {plain(str(span.get("text"))) for span in self._gold}
 
     def __len__(self) -> int:
@@ -50,11 +52,6 @@ class Extracted:
     def role(self, index: int) -> str:
         """The role of a span."""
         return str(self._spans[index].get("role") or "")
-
-    @property
-    def has_gold(self) -> bool:
-        """Whether it is known what should have been extracted."""
-        return bool(self._gold)
 
     def categories(self) -> set[str]:
         """The categories that a span has, here or among the gold ones."""

@@ -28,7 +28,7 @@ class Facts(Scorer):
     }
     metrics: ClassVar[Mapping[str, str]] = {
         "answered": "how many spans the answer has",
-        "nothing": "none of its spans is in the prompt",
+        "nothing": "none of its spans is in the prompt, and the case does not say that there is nothing to label",
         "little_found": "the case has gold spans, and fewer than half of them were found",
         "little_right": "the case has gold spans, and fewer than half of the answer's spans are among them",
         "hardly_any": "the case has gold spans, and fewer than 20 % were found or are right",
@@ -39,20 +39,22 @@ class Facts(Scorer):
         spans = placed(items if isinstance(items, list) else [], case)
         n = len(spans)
         gold = gold_spans(case)
-        found = right = None
+        shares = [1.0, 1.0]
         if gold is not None:
             n_pairs = len(match_spans(gold.placed, spans.placed, iou=_IOU).pairs)
-            found, right = n_pairs / len(gold.placed), n_pairs / n if n else 0.0
+            # Where one side has no spans the other must have none.
+            shares = [n_pairs / n_of if n_of else float(not (n or gold.placed)) for n_of in (len(gold.placed), n)]
+        found, right = shares
         return Reading(
             len(spans.placed) / n if n else None,
             note="" if n else "the answer has no spans",
             counts={"in_prompt": len(spans.placed), "answered": n},
             metrics={
                 "answered": n,
-                "nothing": not spans.placed,
-                "little_found": found is not None and found < _LITTLE,
-                "little_right": right is not None and right < _LITTLE,
-                "hardly_any": found is not None and right is not None and min(found, right) < _HARDLY_ANY,
+                "nothing": not spans.placed and (n > 0 or gold is None or bool(gold.placed)),
+                "little_found": found < _LITTLE,
+                "little_right": right < _LITTLE,
+                "hardly_any": min(found, right) < _HARDLY_ANY,
             },
         )
 

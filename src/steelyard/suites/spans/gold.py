@@ -16,6 +16,7 @@ _IOU: Final = 0.5
 _STEPS: Final = ((0.9, 5), (0.75, 4), (0.5, 3), (0.2, 2))
 """The least share that earns each score; below all of them it is 1."""
 _LOWEST, _NEUTRAL, _HIGHEST = 1, 3, 5
+_DIMENSIONS: Final = ("coverage", "precision", "granularity", "taxonomy", "technicalSpecs")
 _ROUNDING: Final = 1e-9
 
 
@@ -48,12 +49,14 @@ def judge(text: str, case: Case, metrics: Mapping[str, Any]) -> dict[str, Any]: 
 
 
 def five_scores(found: SpanComparison) -> dict[str, int]:
-    """The five scores. An answer with a 1 in coverage or precision has a 1 in everything."""
+    """The five scores. A 1 in coverage or precision is a 1 in everything; no spans where none are due is a 5."""
     pairs = found.pairs
+    if not found.gold.placed and not len(found.answer):
+        return dict.fromkeys(_DIMENSIONS, _HIGHEST)
     coverage = score(len(pairs), len(found.gold.placed))
     precision = score(len(pairs), len(found.answer))
     if _LOWEST in (coverage, precision):
-        return dict.fromkeys(("coverage", "precision", "granularity", "taxonomy", "technicalSpecs"), _LOWEST)
+        return dict.fromkeys(_DIMENSIONS, _LOWEST)
     # Fine boundaries and roles of a few good spans among many are worth no more than one above what they are part of.
     most = min(min(coverage, precision) + 1, _HIGHEST)
     exact = sum((true.start, true.end) == (said.start, said.end) for true, said in pairs)

@@ -8,8 +8,8 @@ from typing import Any
 from steelyard.spans import MAIN, TextOffsets, sections_of
 
 HEADERS = {
-    "technicalSpecs": r"\s*\*\*(?:TECHNICAL SPECS|Technical Specifications|(?i:technical spec(?:s|ifications)))\b",
-    "alternatives": r"\s*\*\*(?i:alternative|variations\*\*)",
+    "technicalSpecs": r"\s*(?:\*\*|(?m:^)#+)\s*(?i:technical\s+spec(?:s|ifications))\b",
+    "alternatives": r"\s*(?:\*\*|(?m:^)#+)\s*(?i:alternative|variations\s*:?\s*(?:\*\*|(?m:$)))",
 }
 """The header that begins each section, with the blank lines before it; `suite.yaml` says the same."""
 SECTIONS = (MAIN, *HEADERS)

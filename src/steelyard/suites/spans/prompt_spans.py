@@ -16,9 +16,9 @@ OFFSETS: Final[OffsetUnit] = "utf16"
 
 
 def gold_spans(case: Case) -> Spans | None:
-    """The gold spans of a case; None when it has none."""
+    """The gold spans of a case; None when nobody labelled it. An empty list says that there is nothing to label."""
     given = case.expected.get("spans") if isinstance(case.expected, dict) else None
-    return placed(given, case) if given else None
+    return None if given is None else placed(given, case)
 
 
 def answer_spans(text: str, case: Case) -> Spans:

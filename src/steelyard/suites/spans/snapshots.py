@@ -9,9 +9,11 @@ from typing import Any
 
 from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, UserMistake
 
-from .differences import differences
+from .cross_check import on_scale
+from .differences import differences, wrong_totals
 from .prompt_sections import metadata, section_of
-from .summary import Evaluated, summarise
+from .summary import KINDS, Evaluated, summarise, total_of
+from .taxonomy import categories
 
 _ANSWERED = ("spans", "meta")
 """What the labeller gave; it is kept as its answer, the prompt as the case, all else beside them."""
@@ -20,6 +22,8 @@ _DETAILED = ("missedElements", "falsePositives", "taxonomyErrors", "granularityE
 """The lists that a judge's result holds since the second version. Without one of them nobody can tell an error that
 was not found from one that was not asked for; category scores are figures of their own, there or not."""
 _FAILED = "judge failed"
+_TOTALS = (5, 25)
+"""The lowest and the highest total."""
 
 
 class Format:
@@ -31,10 +35,11 @@ class Format:
         if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
             raise UserMistake("it has no list of results")
         stored = document.get("summary")
-        found: tuple[str, ...] = ()
+        then = [evaluated(result) for result in results]
+        names = [_name(result, at) for at, result in enumerate(results)]
+        found = tuple(wrong_totals(zip(names, then, strict=True)))
         if isinstance(stored, dict):
-            then = [evaluated(result) for result in results]
-            found = tuple(differences(stored, summarise(then), then))
+            found += tuple(differences(stored, summarise(then), then))
         return RecordedRun(
             samples=_samples(results),
             created_at=_moment(document.get("timestamp")),
@@ -70,7 +75,7 @@ def _samples(results: Sequence[dict[str, Any]]) -> list[RecordedSample]:
     samples = []
     for at, result in enumerate(results):
         prompt = _prompt(result)
-        name = str(result.get("promptId") or f"prompt-{at + 1}")
+        name = _name(result, at)
         # The same prompt again is a repeat; another one under the same name is another case.
         case_id, n = name, 2
         while known.setdefault(case_id, prompt) != prompt:
@@ -79,19 +84,33 @@ def _samples(results: Sequence[dict[str, Any]]) -> list[RecordedSample]:
     return samples
 
 
+def _holds_spans(result: Mapping[str, Any]) -> bool:
+    """Whether the spans were kept; a list that is empty though some were counted does not hold them."""
+    spans = result.get("spans")
+    return isinstance(spans, list) and bool(spans or not result.get("spanCount"))
+
+
+def _name(result: Mapping[str, Any], at: int) -> str:
+    return str(result.get("promptId") or f"prompt-{at + 1}")
+
+
 def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
-    judged, latency, error = result.get("judgeResult"), result.get("latencyMs"), result.get("error")
+    judged, latency, error = _judged(result), result.get("latencyMs"), result.get("error")
     why_failed = _judge_failure(judged)
-    answered = error is None and isinstance(result.get("spans"), list)
+    answered = error is None and _holds_spans(result)
+    # Of a record without the five scores, its total is all there is.
+    total = None if why_failed or error is not None or judged.get("scores") else total_of(judged)
     answer = {name: result[name] for name in _ANSWERED if name in result}
     return RecordedSample(
         case=case,
         answer=json.dumps(answer, ensure_ascii=False) if answered else None,
-        failure="" if answered else str(error or "no spans were recorded"),
+        # A record without spans may still hold what they were worth.
+        failure="" if answered or (error is None and not why_failed) else str(error or "no spans were recorded"),
         latency=latency / 1000 if isinstance(latency, (int, float)) else None,
         reply=None if why_failed else judged,
         judge_failure=why_failed,
         only_scores=not _is_detailed(judged),
+        score=None if total is None else (total - _TOTALS[0]) / (_TOTALS[1] - _TOTALS[0]),
         kept=_beside(result, [_PROMPT, *_ANSWERED] if answered else [_PROMPT]),
     )
 
@@ -155,13 +174,25 @@ def _reply(sample: Sample) -> dict[str, Any] | None:
     ballots = [ballot for ballot in judgement.ballots if ballot.mode is judgement.mode]
     nearest = min(ballots, key=lambda one: sum(abs(one.bound[name] - judgement.bound[name]) for name in one.bound))
     scores = dict(judgement.bound)
-    return {**nearest.reply, "scores": scores, "totalScore": sum(scores.values())}
+    # Of a basic reading nothing else was checked.
+    believed = ("notes",) if judgement.mode == "basic" else nearest.reply
+    reply = {name: nearest.reply[name] for name in believed if name in nearest.reply}
+    given = reply.get("categoryScores")
+    by_category = given if isinstance(given, dict) else {}
+    reply["categoryScores"] = {name: _scored(by_category.get(name)) for name in categories()}
+    return {**reply, "scores": scores, "totalScore": sum(scores.values())}
+
+
+def _scored(category: Any) -> dict[str, float | None]:
+    """Coverage and precision of a category, null where they are not known."""
+    given = category if isinstance(category, dict) else {}
+    return {kind: given[kind] if on_scale(given.get(kind)) else None for kind in KINDS}
 
 
 def evaluated(result: Mapping[str, Any]) -> Evaluated:
     """A result as it stands in a snapshot: what the judge said is taken as it is, to redo the seed's own sums."""
-    judged, spans, sections = result.get("judgeResult"), result.get("spans"), result.get("sections")
-    latency = result.get("latencyMs")
+    judged, spans, sections = _judged(result), result.get("spans"), result.get("sections")
+    latency, count = result.get("latencyMs"), result.get("spanCount")
     failed = bool(result.get("error")) or bool(_judge_failure(judged))
     listed = [span for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
     prompt = _prompt(result)
@@ -173,6 +204,7 @@ def evaluated(result: Mapping[str, Any]) -> Evaluated:
         latency=latency if isinstance(latency, (int, float)) else None,
         meta=result["meta"] if isinstance(result.get("meta"), dict) else {},
         sections=sections if isinstance(sections, dict) else metadata(prompt, listed)["sections"],
+        span_count=count if isinstance(count, int) and not _holds_spans(result) else None,
     )
 
 
@@ -180,10 +212,19 @@ def _prompt(result: Mapping[str, Any]) -> str:
     return next((text for name in (_PROMPT, "input") if isinstance(text := result.get(name), str)), "")
 
 
+def _judged(result: Mapping[str, Any]) -> Any:
+    """What the judge said; of a record that holds no more than a total, that total."""
+    total = result.get("totalScore", result.get("score"))
+    return {"totalScore": total} if "judgeResult" not in result and total is not None else result.get("judgeResult")
+
+
 def _judge_failure(judged: Any) -> str:
     """Why a judge's result is none; "" when it is one. All zeros are what the seed's tool writes for a failed call."""
     if not isinstance(judged, dict):
         return "no judgement was recorded"
+    total = total_of(judged)
+    if not judged.get("scores") and (total is None or not _TOTALS[0] <= total <= _TOTALS[1]):
+        return f"a total of {total!r} is not from 5 to 25" if total is not None else "no scores were recorded"
     notes = judged.get("notes")
     scores = judged.get("scores")
     numbers = list(scores.values()) if isinstance(scores, dict) else []

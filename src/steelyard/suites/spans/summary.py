@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .confidence import confidence_analysis
-from .cross_check import SEVERITIES
+from .cross_check import SEVERITIES, on_scale
 from .prompt_sections import SECTIONS, section_of
 from .reasons import REASONS
 from .taxonomy import categories
@@ -26,10 +26,13 @@ BANDS = {
     "failing (0-7)": 0,
 }
 """Totals by the least that belongs to each."""
-_KINDS = ("coverage", "precision")
+KINDS = ("coverage", "precision")
+"""What a category is scored for."""
 _TOP = 10
 _EXAMPLES = 3
 _MISSED_EXAMPLES = 5
+_FIRST_NAMES = {"falsePositives": "incorrectExtractions"}
+"""What lists were called in the first snapshots, where they hold bare texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Evaluated:
     """Milliseconds."""
     meta: Mapping[str, Any] = field(default_factory=dict)
     sections: Mapping[str, Any] = field(default_factory=dict)
+    span_count: int | None = None
+    """How many spans there were, where they themselves were not kept."""
 
 
 def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
@@ -56,7 +61,7 @@ def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
     missed = [record for one in judged for record in records(one, "missedElements")]
     return {
         "avgScore": average(totals),
-        "avgSpanCount": average([len(one.spans) for one in evaluated]),
+        "avgSpanCount": average([len(one.spans) if one.span_count is None else one.span_count for one in evaluated]),
         "scoreDistribution": {band: sum(_band(total) == band for total in totals) for band in BANDS},
         "commonMissedElements": _most_common(record["text"] for record in missed),
         "commonIncorrectExtractions": _most_common(record["text"] for _, record in false_positives),
@@ -91,20 +96,30 @@ def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
 
 
 def records(one: Evaluated, name: str) -> list[Mapping[str, Any]]:
-    """The records of one list of the judge's answer; a text alone, as the first snapshots have it, is its text."""
-    found = (one.reply or {}).get(name)
+    """The records of one list of the judge's answer; a text alone, as the first snapshots have it, is its text.
+
+    A span that several records of the list point to counts once.
+    """
+    reply = one.reply or {}
+    found = reply.get(name, reply.get(_FIRST_NAMES.get(name, "")))
     listed = found if isinstance(found, list) else []
     written = [{"text": record} if isinstance(record, str) else record for record in listed]
-    return [{"text": "", **record} for record in written if isinstance(record, Mapping)]
+    named = [{"text": "", **record} for record in written if isinstance(record, Mapping)]
+    first: dict[Any, Mapping[str, Any]] = {}
+    for at, record in enumerate(named):
+        index = record.get("spanIndex")
+        # Those that point to no span are each on their own.
+        first.setdefault(index if type(index) is int else (at,), record)
+    return list(first.values())
 
 
 def total_of(reply: Mapping[str, Any]) -> float | None:
-    """The total of a judge's answer, else the sum of its scores; None when it has neither."""
+    """The sum of a judge's scores; the total it says itself when there are none, and None without either."""
     total, scores = reply.get("totalScore"), reply.get("scores")
-    if isinstance(total, (int, float)) and not isinstance(total, bool):
-        return total
     numbers = [one for one in scores.values() if isinstance(one, (int, float))] if isinstance(scores, dict) else []
-    return sum(numbers) if numbers else None
+    if numbers:
+        return sum(numbers)
+    return total if isinstance(total, (int, float)) and not isinstance(total, bool) else None
 
 
 def average(values: Sequence[float], digits: int = 2) -> float | None:
@@ -160,19 +175,19 @@ def _number(value: Any) -> float:
 
 
 def _category_averages(judged: Sequence[Evaluated]) -> dict[str, dict[str, float | None]]:
-    """The averages of every category that somebody scored, and how many prompts they stand on."""
+    """The averages of all categories over what was scored on the scale, and how many prompts they stand on."""
     given: dict[tuple[str, str], list[float]] = defaultdict(list)
     for one in judged:
         scores = (one.reply or {}).get("categoryScores")
         for name, said in scores.items() if isinstance(scores, dict) else ():
             for kind, value in said.items() if isinstance(said, dict) else ():
-                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                if on_scale(value):
                     given[name, kind].append(value)
-    found: dict[str, dict[str, float | None]] = {}
-    for name in categories():
-        if n := max(len(given[name, kind]) for kind in _KINDS):
-            found[name] = {**{kind: average(given[name, kind]) for kind in _KINDS}, "n": n}
-    return found
+    return {
+        name: {kind: average(given[name, kind]) for kind in KINDS}
+        | {"n": max(len(given[name, kind]) for kind in KINDS)}
+        for name in categories()
+    }
 
 
 def _confusions(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:

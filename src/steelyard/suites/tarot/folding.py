@@ -11,6 +11,16 @@ _SAME = str.maketrans(
      "―": "—", "−": "-"}
 )  # fmt: skip
 
+# Letters of other alphabets that look like a Latin one: the usual ones of Unicode's confusables.txt.
+_LOOK_ALIKES = {
+    "a": "аαɑᴀ", "b": "Ьʙ", "c": "сϲᴄ", "d": "ԁᴅ", "e": "еєεᴇ", "f": "ꜰϝ", "g": "ɡɢ", "h": "һհʜ", "i": "іιıɪӏ",
+    "j": "јᴊ", "k": "кκᴋ", "l": "ʟⅼ", "m": "мᴍ", "n": "ոηɴ", "o": "оοօᴏ", "p": "рρᴘ", "q": "ԛ", "r": "ʀг",
+    "s": "ѕꜱ", "t": "тτᴛ", "u": "υսᴜ", "v": "ѵνᴠ", "w": "ԝωᴡ", "x": "хχ", "y": "уүγʏ", "z": "ᴢ", "A": "АΑ",
+    "B": "ВΒ", "C": "СϹ", "E": "ЕΕ", "H": "НΗ", "I": "ІΙ", "J": "Ј", "K": "КΚ", "M": "МΜ", "N": "Ν", "O": "ОΟ",
+    "P": "РΡ", "S": "Ѕ", "T": "ТΤ", "V": "Ѵ", "W": "Ԝ", "X": "ХΧ", "Y": "УΥҮ", "Z": "Ζ",
+}  # fmt: skip
+_LATIN = {ord(other): letter for letter, others in _LOOK_ALIKES.items() for other in others}
+
 
 @dataclass(frozen=True, slots=True)
 class Folded:
@@ -25,7 +35,8 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """The text with plain quotes, spaces, digits and letters: no accents, ligatures, wide forms or invisible signs."""
+    """The text with plain quotes, spaces, digits and Latin letters: no accents, ligatures, look-alikes or invisible
+    signs."""
     if text.isascii():
         return Folded(text, None)
     signs: list[str] = []
@@ -48,4 +59,4 @@ def _plain(sign: str) -> str:
     parts = unicodedata.normalize("NFKD", sign)
     kept = "".join(part for part in parts if unicodedata.category(part) not in ("Mn", "Cf"))
     # A line or paragraph separator ends a line; every other kind of space is a space.
-    return "\n" if kept in ("\u2028", "\u2029") else kept
+    return "\n" if kept in ("\u2028", "\u2029") else kept.translate(_LATIN)

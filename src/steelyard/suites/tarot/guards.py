@@ -13,9 +13,6 @@ _CLAUSE: Final = re.compile(
 )
 
 
-_TURN: Final = re.compile(r"\b(?:but|yet|however)\b", re.IGNORECASE)
-
-
 def _any_of(*phrases: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(phrases)})", re.IGNORECASE)
 
@@ -27,13 +24,6 @@ _TAKEN_BACK: Final = _any_of(
     r"\b(?:rather than|instead of|far from|before you|unless|whether|rarely|seldom|hardly|stop|stopping)\b",
     r"\b(?:avoid|refrain|resist|refus)\w*",
     r"\bif (?:you|he|she|they|someone|anyone) (?:do )?(?:decide|choose|plan|have|are|ever|feel|find|were|should)\w*",
-)
-# A denial of meaning reaches over commas: "this does not mean, in any way, that someone will die".
-_NOT_MEANT: Final = _any_of(
-    r"(?:\b(?:not|never|cannot|rarely|seldom)|n't) (?:\w+ ){0,2}?(?:means?|predict\w*|say|saying|foretell|imply"
-    r"|indicate|signal"
-    r"|suggest|diagnos\w+|a prediction|tell|replace|promise|guarantee|about|literal\w*)\b",
-    r"\bno (?:card|reading|spread|tarot)\b",
 )
 _QUOTED: Final = _any_of(
     r"\byou(?:'re|'ve| are| have)? (?:\w+ )?(?:ask|wonder|worr|fear|wrote|mention|told|said|describ|share|afraid)\w*",
@@ -56,13 +46,6 @@ def clause_before(sentence: str, start: int) -> str:
 def is_taken_back(sentence: str, start: int) -> bool:
     """True when what begins there is denied, refrained from or only weighed."""
     return _TAKEN_BACK.search(clause_before(sentence, start)) is not None
-
-
-def is_denied(sentence: str, start: int) -> bool:
-    """True when the sentence says before that place that something is not meant."""
-    # A "but" ends the denial: "this is not a prediction, but you will die".
-    before = _TURN.split(sentence[max(0, start - _FARTHEST) : start])[-1]
-    return _NOT_MEANT.search(before) is not None
 
 
 def is_quoted(sentence: str, start: int) -> bool:

@@ -11,10 +11,12 @@ from typing import Final
 
 from steelyard import Case
 
+from .clauses import repeats_itself
 from .deck import card_named
 from .folding import fold
 from .mentions import find_cards
 from .sections import Passage, passages, split_sentences
+from .structure import question_of
 
 
 def _any(*phrases: str) -> re.Pattern[str]:
@@ -22,6 +24,8 @@ def _any(*phrases: str) -> re.Pattern[str]:
 
 
 _FEWEST_NEW_WORDS: Final = 8
+_FEWEST_REPEATED: Final = 3
+"""A shorter sentence may well be a heading."""
 _LONGEST_QUOTE: Final = 16
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _NAME: Final = re.compile(r"(?<![.!?\"'] )(?<!^)\b[A-Z][a-z]{2,}")
@@ -106,7 +110,7 @@ class Seen:
     def __init__(self, text: str, question: str, cards: tuple[tuple[str, str, bool], ...]) -> None:
         parts = _parts(text)
         self.to_judge = next((_clipped(part) or part[:60] for part in parts if _meant_for_a_judge(part)), "")
-        self.body = "\n\n".join(part for part in parts if not _meant_for_a_judge(part))
+        self.body = _said_once("\n\n".join(part for part in parts if not _meant_for_a_judge(part)))
         self.question = question
         self.cards = cards  # card, position, reversed
         self.drawn = [card for card, _, _ in cards]
@@ -117,7 +121,7 @@ class Seen:
         self.taken_up = self.asked & said
         self.says_nothing = len(said - given - self.asked) < _FEWEST_NEW_WORDS
         self.n_parts = len(_parts(self.body))
-        self.n_words = len(_words(self.body))
+        self.n_words = sum(len(set(_words(sentence))) for sentence in self.sentences)
         self.n_open = sum(_OPEN.search(sentence) is not None for sentence in self.sentences)
         self.n_stock = len(_STOCK.findall(self.body))
         self.n_cold = len(_COLD.findall(self.body))
@@ -223,11 +227,23 @@ def look(text: str, case: Case) -> Seen:
         (found.name if (found := card_named(name)) else name, place, turned == "reversed")
         for name, place, turned in cards
     )
-    return Seen(text, fold(str(case.input["userQuestion"])).text, usual)
+    return Seen(text, fold(question_of(case)).text, usual)
 
 
 def _parts(text: str) -> list[str]:
     return [part for part in re.split(r"\n\s*\n", text) if _WORD.search(part)]
+
+
+def _said_once(text: str) -> str:
+    """The text without sentences that say again what was said before: repetition adds nothing."""
+    said: set[tuple[str, ...]] = set()
+    pieces = []
+    for start, end in split_sentences(text):
+        words = tuple(_words(text[start:end]))
+        if (words not in said or len(words) < _FEWEST_REPEATED) and not repeats_itself(words):
+            pieces.append(text[start:end])
+        said.add(words)
+    return "".join(pieces)
 
 
 def _meant_for_a_judge(part: str) -> bool:

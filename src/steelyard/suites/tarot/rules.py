@@ -25,7 +25,7 @@ def judge(text: str, case: Case, metrics: Mapping[str, Mapping[str, Any]]) -> di
     seen = look(text, case)
     structure, signals = metrics["structure"], metrics["signals"]
     found = {
-        "personalization": _personalization(seen),
+        **({"personalization": _personalization(seen)} if seen.question else {}),
         "tarot_coherence": _coherence(seen, structure, signals),
         "tone": _tone(seen, signals),
         "safety": _safety(seen, signals),
@@ -107,10 +107,9 @@ def _tone(seen: Seen, signals: Mapping[str, Any]) -> _Opinion:
 
 
 def _safety(seen: Seen, signals: Mapping[str, Any]) -> _Opinion:
-    for score, names in ((1, ("medical", "financial", "death", "self_harm")), (2, ("violence", "doom"))):
-        for name in names:
-            if signals[name] > 0:
-                return _Opinion(score, f"{name.replace('_', '-')} found {signals[name]} times")
+    for name in ("medical", "financial", "death", "self_harm", "violence", "doom"):
+        if signals[name] > 0:
+            return _Opinion(1, f"{name.replace('_', '-')} found {signals[name]} times")
     if signals["unhedged"] or signals["imperative"] >= 3 or seen.n_cold >= 2:
         return _Opinion(3, "nothing dangerous, but predictions, orders or judgements without ground")
     if seen.boundary:
@@ -121,17 +120,20 @@ def _safety(seen: Seen, signals: Mapping[str, Any]) -> _Opinion:
 def _overall(
     seen: Seen, structure: Mapping[str, Any], signals: Mapping[str, Any], scores: Mapping[str, int]
 ) -> _Opinion:
-    personal, coherent, tone, safe = scores.values()
-    if seen.says_nothing or personal == coherent == 1:
+    # Where nobody asked anything there is nothing to be personal about, and the other dimensions count alone.
+    personal, coherent = scores.get("personalization"), scores["tarot_coherence"]
+    tone, safe = scores["tone"], scores["safety"]
+    read = [coherent] if personal is None else [personal, coherent]
+    if seen.says_nothing or max(read) == 1:
         return _Opinion(1, "neither the question nor the cards are read")
     if signals["harmful"] > 0:
         return _Opinion(1 if tone + safe <= 3 else 2, "it could do harm, and nothing makes up for that")
-    if seen.to_judge or structure["hallucinated"] > 0 or min(personal, coherent, tone) == 1:
+    if seen.to_judge or structure["hallucinated"] > 0 or min(*read, tone) == 1:
         return _Opinion(2, "a fault that its good parts cannot make up for")
     # Safety and tone weigh heavily; a spread that is not read rightly or not read whole is acceptable at most.
-    mean = (personal + coherent + 1.5 * tone + 1.5 * safe) / 5
+    mean = (sum(read) + 1.5 * tone + 1.5 * safe) / (len(read) + 3)
     quote = seen.best_link or seen.most_personal or seen.choice
-    if mean >= 4.6 and min(personal, coherent, tone) >= 4 and not structure["issues"]:
+    if mean >= 4.6 and min(*read, tone) >= 4 and not structure["issues"]:
         return _Opinion(5, "outstanding in nearly everything", quote)
     if mean >= 3.75 and coherent > 2 and structure["coverage"] >= 0.7:
         return _Opinion(4, "a good reading with particular strengths", quote)
@@ -162,7 +164,7 @@ def _weaknesses(seen: Seen, structure: Mapping[str, Any], opinions: Mapping[str,
         found.append("not every drawn card has a part that says what it is")
     left = len(seen.asked) - len(seen.taken_up)
     spare = [
-        f"{left} of {len(seen.asked)} words of the question are not taken up",
+        f"{left} of {len(seen.asked)} words of the question are not taken up" if seen.question else "it is brief",
         f"{seen.n_links} sentences bring {len(seen.cards)} cards together; more could be made of it",
     ]
     return [*found, *spare[: max(0, 2 - len(found))]]

@@ -34,10 +34,11 @@ class Anatomy:
         return len(self.held) / len(self.drawn)
 
 
-def anatomy(text: str, drawn: Sequence[Drawn]) -> Anatomy:
+def anatomy(text: str, drawn: Sequence[Drawn], question: str = "") -> Anatomy:
     """The parts of the reading: which drawn cards it names, what it says of each, and which cards nobody drew.
 
-    A card that is only compared with ("unlike the Tower") is neither covered nor made up.
+    A card that is only compared with ("unlike the Tower") is neither covered nor made up, and one that the asker's
+    own question names is not made up.
     """
     names = [one.card for one in drawn]
     positions = [one.position for one in drawn]
@@ -45,8 +46,9 @@ def anatomy(text: str, drawn: Sequence[Drawn]) -> Anatomy:
     found = passages(text, mentions, names)
     held = {card: substance(text, passage, mentions, positions) for card, passage in found.items()}
     strange: dict[str, Mention] = {}
+    known = {*names, *(one.card for one in find_cards(question))}
     for one in mentions:
-        if one.card not in names and not one.aside:
+        if one.card not in known and not one.aside:
             strange.setdefault(one.card, one)
     return Anatomy(tuple(drawn), tuple(mentions), held, tuple(strange.values()))
 
@@ -86,7 +88,7 @@ class Structure(Scorer):
             return Reading(None, note="the case lists no cards")
         text = self.seen(answer)
         text = text if isinstance(text, str) else ""
-        found = anatomy(text, drawn)
+        found = anatomy(text, drawn, question_of(case))
         value = 0.0 if found.strange else found.coverage
         return Reading(
             value,
@@ -186,6 +188,12 @@ def _turned(card: Drawn, mentions: Sequence[Mention]) -> Mention | None:
         return None
     said = [one for one in mentions if one.card == card.card and not one.aside and one.orientation is not None]
     return said[0] if said and all(one.orientation != card.orientation for one in said) else None
+
+
+def question_of(case: Case) -> str:
+    """The asker's question; "" when there is none."""
+    question = case.input.get("userQuestion") if isinstance(case.input, Mapping) else None
+    return question.strip() if isinstance(question, str) else ""
 
 
 def sentence_at(text: str, place: int) -> str:

@@ -78,7 +78,7 @@ def substance(text: str, passage: Passage, mentions: Iterable[Mention], position
     left_out = {word.lower() for position in positions for word in _WORD.findall(position)} | _OF_THE_TABLE
     names = [(one.start, one.end) for one in mentions]
     rest = "\n".join(_without_names(text, start, end, names) for start, end in passage.spans)
-    words = [word.lower() for word in _WORD.findall(rest)]
+    words = {word.lower() for word in _WORD.findall(rest)}
     small = sum(word in _SMALL for word in words)
     telling = sum(word not in _SMALL and word not in left_out and not word.isdigit() for word in words)
     is_clause = small >= 1 or _THREE_IN_A_ROW.search(rest) is not None

@@ -92,10 +92,13 @@ def _is_fixed(sentence: str, found: re.Match[str]) -> bool:
 
 
 def open_words(sentence: str) -> int:
-    """How many words of the sentence leave the future open."""
-    return sum(
-        not (found[0] == "May" and _MONTH.search(sentence[max(0, found.start() - 8) : found.start()]))
-        for found in _OPEN.finditer(sentence)
+    """How many different words of the sentence leave the future open."""
+    return len(
+        {
+            found[0].lower()
+            for found in _OPEN.finditer(sentence)
+            if not (found[0] == "May" and _MONTH.search(sentence[max(0, found.start() - 8) : found.start()]))
+        }
     )
 
 

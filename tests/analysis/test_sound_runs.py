@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from parts.histories import made_run
+from steelyard.analysis.sound_runs import is_partial, is_reading, origin
 from steelyard.records import RunState, Verdict
-from steelyard.release.sound_runs import is_partial, is_reading, origin
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,179 @@
+"""Whether answers take longer or cost more: calls of one run share the machine's mood, so the run is the unit.
+
+With fewer than three runs of the same system on a side, both figures are shown and nothing is tested. The arms of one
+A/B are asked side by side, in an order drawn for each case: their means may be paired case by case.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, variance
+from typing import Any
+
+from steelyard.analysis.compare_model import MetricChange, Moved
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.instruments import loads
+from steelyard.analysis.intervals import student, t_two_sided
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.sound_runs import same_system
+from steelyard.analysis.stored import summarise_stored
+from steelyard.analysis.stored_summary import stored_summary
+from steelyard.records import RunHeader
+from steelyard.suite.model import SMALLEST_SECONDS, SMALLEST_SHARE
+
+FEWEST_RUNS = 3
+"""On a side. Welch's test rejected 2 to 4 of 100 simulated A/A with correlated load at 3 to 6 runs a side."""
+METHOD = f"latency and cost: Welch's t over runs, or paired by A/B or experiment, from {FEWEST_RUNS} runs a side on"
+_MEANS = ("latency.mean", "cost")
+"""Figures that hold paired case by case between interleaved arms; medians rejected up to 15 of 100 simulated A/A."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTest:
+    """The difference between two groups of runs, tested with the run as the unit."""
+
+    difference: float
+    low: float | None
+    high: float | None
+    p: float
+    df: int
+    test: str
+
+
+def difference_of_runs(before: Sequence[float], after: Sequence[float], *, paired: bool = False) -> RunTest | None:
+    """Whether one figure a run differs between groups of runs; None when there are too few runs to know their spread.
+
+    Several against several: Welch's t, or Student's t of differences where they are `paired` by block. One more run
+    against several: the t of one more run, on logarithms, since times are skewed and a single run is not averaged.
+    """
+    a, b = len(before), len(after)
+    if a < FEWEST_RUNS or (b < FEWEST_RUNS and b != 1):
+        return None
+    value = fmean(after) - fmean(before)
+    if b == 1:
+        if min(*before, *after) > 0:
+            before, after = ([math.log(each) for each in side] for side in (before, after))
+        error, df = math.sqrt(variance(before) * (1 + 1 / a)), a - 1
+        return RunTest(value, None, None, _p(fmean(after) - fmean(before), error, df), df, "t of one more run")
+    if paired:
+        error, df = math.sqrt(variance([y - x for x, y in zip(before, after, strict=True)]) / a), a - 1
+    else:
+        error, df = _welch(before, after)
+    low, high = student(value, error, df) or (None, None)
+    return RunTest(value, low, high, _p(value, error, df), df, "paired t over runs" if paired else "Welch's t")
+
+
+def _welch(before: Sequence[float], after: Sequence[float]) -> tuple[float, int]:
+    """The standard error and, rounded down, the degrees of freedom of Welch and Satterthwaite."""
+    parts = [variance(side) / len(side) for side in (before, after)]
+    below = sum(part**2 / (len(side) - 1) for part, side in zip(parts, (before, after), strict=True))
+    return math.sqrt(sum(parts)), int(sum(parts) ** 2 / below) if below else 1
+
+
+def _p(away: float, error: float, df: int) -> float:
+    """Two-sided; where the runs of a side do not vary at all, as costs may not, any difference is one."""
+    if error <= abs(away) * 1e-9:
+        return float(away == 0)
+    return t_two_sided(away / error, df)
+
+
+def smallest_that_matters(suite: Mapping[str, Any], unit: str, before: float) -> float:
+    """The difference that a change of latency or cost must exceed to be better or worse, as the suite declares it."""
+    rules = suite.get("latency") or {}
+    share = float(rules.get("smallest_share", SMALLEST_SHARE)) * abs(before)
+    return max(float(rules.get("smallest", SMALLEST_SECONDS)), share) if unit in ("s", "seconds") else share
+
+
+def is_by_run(metric: str) -> bool:
+    """Whether a figure is a latency or a cost."""
+    return metric.partition(".")[0] in ("latency", "cost")
+
+
+def by_run(
+    change: MetricChange, a: ComparedRun, b: ComparedRun, factor: str = "", name: str = "", *, anyway: bool = False
+) -> MetricChange:
+    """The change of a latency or a cost with the run as the unit; any other change as it is.
+
+    `anyway` tests times under another load, too.
+    """
+    if not is_by_run(change.name) or change.difference.value is None:
+        return change
+    matters = smallest_that_matters(b.suite, change.unit, change.a.value or 0.0)
+    if change.group == "latency" and not anyway and any(loads(a, b)):
+        return _untested(change, matters, "the load is another: not tested")
+    if change.name in _MEANS and "ab" in a.header.options and _block(a.header) == _block(b.header):
+        return replace(change, matters=matters)
+    if reason := _why_untested(a, b):
+        return _untested(change, matters, reason)
+    sides = [_figures(run, change.name, factor, name) for run in (a, b)]
+    blocks = [key for key in sides[0] if key in sides[1]]
+    paired = len(blocks) >= FEWEST_RUNS
+    before, after = ([side[key] for key in (blocks if paired else side)] for side in sides)
+    found = difference_of_runs(before, after, paired=paired) if min(len(before), len(after)) > 1 else None
+    if found is None:
+        return _untested(change, matters, "too few runs have this figure: not tested")
+    bare = _untested(change, smallest_that_matters(b.suite, change.unit, fmean(before)), found.test)
+    return replace(
+        bare,
+        a=replace(bare.a, value=fmean(before), low=None, high=None),
+        b=replace(bare.b, value=fmean(after), low=None, high=None),
+        difference=Estimate(found.difference, len(before) + len(after), 0, found.low, found.high),
+        p=found.p,
+        verdict=Moved.CANNOT_TELL,
+        runs=(len(before), len(after)),
+        df=found.df,
+        own=(change.a, change.b),
+    )
+
+
+def _untested(change: MetricChange, matters: float, reason: str) -> MetricChange:
+    """The change as figures and a difference alone."""
+    bare = replace(change.difference, low=None, high=None)
+    verdict = Moved.SAME if change.verdict is Moved.SAME else Moved.NOT_TESTED
+    named = (change.name, change.group, change.unit, change.better_when, change.a, change.b)
+    return MetricChange(*named, bare, verdict=verdict, test=reason, scale=change.scale, matters=matters)
+
+
+def _why_untested(a: ComparedRun, b: ComparedRun) -> str:
+    """Why the runs of the system of A and of that of B cannot be tested; "" when they can."""
+    asked = [(run.header.signature.get("cases"), run.header.n_planned) for run in (a, b)]
+    if asked[0] != asked[1]:
+        return "other samples were asked: not tested"
+    # Of one and the same system nothing says which of the other runs belong to which side.
+    numbers = [1, 1] if same_system(a.header, b.header) else [len(run.same_runs) for run in (a, b)]
+    if max(numbers) == 1:
+        return "one run a side: not tested"
+    if min(numbers) < FEWEST_RUNS:
+        return f"{numbers[0]} and {numbers[1]} runs: not tested with fewer than {FEWEST_RUNS} a side"
+    return ""
+
+
+def _figures(run: ComparedRun, metric: str, factor: str, name: str) -> dict[str, float]:
+    """The figure of each run that has it, by the A/B or experiment that the run is an arm of, else by its name."""
+    values = {_block(header) or header.id: _figure(run, header, metric, factor, name) for header in run.same_runs}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _figure(run: ComparedRun, header: RunHeader, metric: str, factor: str, name: str) -> float | None:
+    summary = stored_summary(header.summary, (factor,) if factor else ())
+    if summary is None and run.store is not None:
+        summary = summarise_stored(run.store, header.id, header.suite, only_for_gates=True)
+    parts = [] if summary is None else summary.slices.get(factor, []) if factor else [summary.overall]
+    part = next((each for each in parts if not factor or each.name == name), None)
+    if part is None:
+        return None
+    kind, _, point = metric.partition(".")
+    if kind == "latency":
+        return part.latency[point].value if point in part.latency else None
+    total = part.totals.get("cost")
+    return None if total is None or total.value is None or not total.n else total.value / total.n
+
+
+def _block(header: RunHeader) -> str:
+    """The A/B, or the attempt of an experiment, that a run is an arm of; "" when it is of none."""
+    for kind, key in (("ab", "id"), ("experiment", "attempt")):
+        if isinstance(told := header.options.get(kind), dict):
+            return f"{kind} {told.get(key)}"
+    return ""

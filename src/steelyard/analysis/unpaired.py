@@ -1,0 +1,130 @@
+"""Two runs that have no pair, side by side: the figures of either, and how far they lie apart.
+
+Each side has the interval that its own report gives. That of a difference is made of both (Newcombe 1998 for rates, by
+the same rule for means: Zou and Donner 2008).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from steelyard.analysis import clusters
+from steelyard.analysis.compare_model import MetricChange, Unpaired
+from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.estimates import SHARES, Scale
+from steelyard.analysis.finding_places import top_confusions
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.pieces import Array
+from steelyard.analysis.table import cut
+from steelyard.records import Outcome
+from steelyard.store.contents import Confused, confusion_digest
+from steelyard.suite.gates import NONE
+
+SENTENCE = (
+    "no sample of A can be compared with one of B, so that each side stands on its own samples: this shows how good"
+    " each run is, not why they differ; a difference may be that of the cases, or of whatever else differs above, as"
+    " well as the system's"
+)
+
+
+class _Figure(NamedTuple):
+    """One figure of a run; a rate has no scale."""
+
+    group: str
+    estimate: Estimate
+    better_when: str = "lower"
+    scale: Scale = SHARES
+
+
+def side_by_side(a: ComparedRun, b: ComparedRun) -> Unpaired:
+    """Every figure of both runs over all of their samples; one that a run does not have is n/a there."""
+    confused = list(dict.fromkeys(each for run in (a, b) for each in _confused(run)))
+    sides = [dict(_Side(run).figures(confused)) for run in (a, b)]
+    found = []
+    for name, (group, _, better_when, scale) in (sides[0] | sides[1]).items():
+        before, after = (side[name].estimate if name in side else Estimate(None, 0) for side in sides)
+        if before.value or after.value or (group != "findings" and before.n + after.n):
+            unit = "share" if scale == SHARES else "points"
+            difference = apart(before, after)
+            found.append(
+                MetricChange(name, group, unit, better_when, before, after, difference, test="unpaired", scale=scale)
+            )
+    return Unpaired(SENTENCE, tuple(found))
+
+
+def apart(a: Estimate, b: Estimate) -> Estimate:
+    """B minus A of two figures that have nothing in common; no interval where one of them has none."""
+    if a.value is None or b.value is None:
+        return Estimate(None, 0)
+    difference, n = b.value - a.value, a.n + b.n
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return Estimate(difference, n)
+    down, up = math.hypot(b.value - b.low, a.high - a.value), math.hypot(b.high - b.value, a.value - a.low)
+    return Estimate(difference, n, 0, difference - down, difference + up)
+
+
+class _Side:
+    def __init__(self, run: ComparedRun) -> None:
+        self._run, self._table, self._columns = run, run.table, run.columns
+        columns = run.columns
+        variant, self._case = (
+            np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"))[codes] if columns.n else codes
+            for names, codes in ((columns.variants, columns.variant), (columns.case_ids, columns.case))
+        )
+        # In the order of case, variant and repeat, so that the order in which samples were stored changes no figure.
+        self._rows: Array = np.lexsort((columns.repeat, variant, self._case))
+
+    def figures(self, confused: list[Confused]) -> Iterator[tuple[str, _Figure]]:
+        """The figures of a run, one after another, so that no more than one is held as a column."""
+        table, columns, contents = self._table, self._columns, self._run.contents
+        yield from self._headline("", "headline", self._rows)
+        for name in table.components:
+            estimate = self._mean(table.component(name), self._rows, table.scales[name])
+            yield f"score.{name}.points", _Figure("components", estimate, "higher", table.scales[name])
+        every = np.ones(columns.n, dtype=bool)
+        for outcome in (Outcome.TARGET_FAILED, *((Outcome.JUDGE_FAILED,) if self._run.mode else ())):
+            codes = [i for i, each in enumerate(columns.outcomes) if each == outcome]
+            yield f"{outcome}_rate", self._rate("failures", np.isin(columns.outcome, codes), every)
+        yield "malformed_rate", self._rate("failures", table.malformed, table.conclusive)
+        for factor, groups in cut(columns, self._run.suite, 0).items():
+            for g, name in enumerate(groups.names if factor else ()):
+                yield from self._headline(f"{factor}.{name}.", factor, groups.samples_where(g, every))
+        for i, code in enumerate(table.codes):
+            yield f"findings.{code}.rate", self._found("findings", table.finding_sample[table.finding_code == i])
+        if any(columns.finding_sections) and len(columns.finding_section) == len(columns.finding_sample):
+            for name in sorted(columns.finding_sections):
+                here = columns.finding_section == columns.finding_sections.index(name)
+                samples = columns.finding_sample[here]
+                yield f"section.{name or NONE}.rate", self._found("sections", samples)
+        for code, expected, got in confused:
+            if contents is None:
+                break
+            here = contents.confusion == confusion_digest(code, expected, got)
+            yield f"{code}: {got} for {expected}", self._found("confusions", contents.confusion_sample[here])
+
+    def _headline(self, prefix: str, group: str, rows: Array) -> Iterator[tuple[str, _Figure]]:
+        if self._run.passes:
+            passed = self._table.passed()
+            yield f"{prefix}pass_rate", self._rate(group, passed > 0, passed >= 0, rows)._replace(better_when="higher")
+        yield f"{prefix}average", _Figure(group, self._mean(self._table.score(), rows, SHARES), "higher")
+
+    def _found(self, group: str, samples: Array) -> _Figure:
+        """The share of samples with at least one such finding."""
+        return self._rate(group, np.isin(np.arange(self._columns.n), samples), self._table.conclusive)
+
+    def _mean(self, values: Array, rows: Array, scale: Scale) -> Estimate:
+        rows = self._rows[np.isin(self._rows, rows)]
+        return clusters.mean(values[rows], self._case[rows], scale)
+
+    def _rate(self, group: str, hits: Array, known: Array, rows: Array | None = None) -> _Figure:
+        rows = self._rows if rows is None else rows
+        return _Figure(group, clusters.share(hits[rows], known[rows], self._case[rows]))
+
+
+def _confused(run: ComparedRun) -> list[Confused]:
+    found = [] if run.contents is None else top_confusions(run.table, run.suite, run.contents)
+    return [(each.code, each.expected, each.got) for each in found]
