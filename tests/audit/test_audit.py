@@ -411,6 +411,7 @@ PARTS_AS_OBJECTS = {
             {"format": "text"},
             {"a": {"contains": {"expected": "expected.name"}}, "b": {"number": {"expected": "expected.price"}}},
         ),
+        (JSON, NAME | PARTS_AS_OBJECTS),
         (LAX, NAME | PARTS),
         (FULL, NAME | PARTS_AS_OBJECTS),
     ],

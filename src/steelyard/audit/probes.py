@@ -217,7 +217,9 @@ class ProbeMaker:
             return self._text("" if document is None else document)
         fitting = completed(self._schema, document, _CONSTANT) if self._schema else document
         whole = completed(self._looked_for, fitting, _CONSTANT)
-        return self._readable(at, whole, fitting, document)
+        # Elements of lists have no field that they must have; a scorer may not read one that has none.
+        with_elements = merged(filled(self._looked_for, _CONSTANT), fitting)
+        return self._readable(at, whole, with_elements, fitting, document)
 
     def _filled(self, at: int, text: str, looked_for: dict[str, Any]) -> str:
         """An answer with this text wherever a text can stand."""
