@@ -308,11 +308,13 @@ def test_options_that_can_do_nothing_are_refused(bench, given, told):
     assert told in invoke("compare", "LAST~1", "LAST", *given, code=2)
 
 
-COUNTING = OTHERS.replace(
-    "    def read",
-    '    measures = {"share": Measure("right", "all", "how many are right")}\n\n    def read',
-).replace("import Reading,", "import Measure, Reading,").replace(
-    "Reading(float(right))", 'Reading(float(right), counts={"right": int(right), "all": 1})'
+COUNTING = (
+    OTHERS.replace(
+        "    def read",
+        '    measures = {"share": Measure("right", "all", "how many are right")}\n\n    def read',
+    )
+    .replace("import Reading,", "import Measure, Reading,")
+    .replace("Reading(float(right))", 'Reading(float(right), counts={"right": int(right), "all": 1})')
 )
 
 
