@@ -7,7 +7,7 @@ the answers of A nor those of B are worth anything else by the other one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -26,8 +26,8 @@ _CHECKED = 20
 """Samples of a run that its suite must score as it did before it is believed to be that suite."""
 _PAGE = 500
 _DIGITS = 9
-_CODE = ("source", "version", "measures", "means")
-"""What a described component says of its code; everything else is declared in the suite."""
+_CODE = ("source", "version", "about")
+"""What a described component says of its code, and of its measures in words; everything else makes figures."""
 
 
 def rescored(a: ComparedRun, b: ComparedRun, suite: str | None = None) -> ComparedRun:
@@ -66,12 +66,19 @@ def _told(run: ComparedRun, part: str) -> Any:
     """What the suite declares of a part, its code left out."""
     if part != "scorers":
         return run.suite.get("judge")
-    components = [
-        {name: value for name, value in each.items() if name not in _CODE}
-        for each in run.suite.get("components") or ()
-        if each.get("scorer") != "judge"
-    ]
+    components = [_without_code(each) for each in run.suite.get("components") or () if each.get("scorer") != "judge"]
     return components, *(run.suite.get(name) for name in ("passing", "bands", "stability"))
+
+
+def _without_code(component: Mapping[str, Any]) -> dict[str, Any]:
+    """What is declared of a component, and which counts its measures are made of: a run keeps its counts, not those."""
+    measured = {kind: component.get(kind) or {} for kind in ("measures", "means")}
+    kept = {kind: {name: _told_of(one) for name, one in each.items()} for kind, each in measured.items()}
+    return _told_of(component) | kept
+
+
+def _told_of(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if name not in _CODE}
 
 
 def _edited(a: ComparedRun, b: ComparedRun) -> list[str]:

@@ -8,6 +8,7 @@ import pytest
 
 from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion, Reason, TruthEdits, WeighingEdit
 from steelyard.analysis.attribution_reasons import Reasons, reasons_told
+from steelyard.analysis.compared_run import Rescored
 from steelyard.analysis.model import Estimate
 
 KEPT = {
@@ -67,7 +68,11 @@ def test_of_several_edits_of_the_scorers_nobody_says_what_one_of_them_came_to():
 def test_what_a_run_does_not_say_of_its_scorers_is_no_edit():
     runs = [
         SimpleNamespace(
-            suite={"ledger": [KEPT]}, header=SimpleNamespace(signature=signed), contents=None, imported=False
+            suite={"ledger": [KEPT]},
+            header=SimpleNamespace(signature=signed),
+            contents=None,
+            imported=False,
+            rescored=Rescored(),
         )
         for signed in ({"schema": "s"}, {"scorers": "2", "schema": "s"}, {"scorers": "1", "schema": "s"})
     ]

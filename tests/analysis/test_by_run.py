@@ -96,10 +96,11 @@ def store(tmp_path):
     opened.close()
 
 
-def kept(store, name, seconds, **more):
+def kept(store, name, seconds, *, system="", signed=None, **more):
     """A run of the system `name` for each figure, in a store; the last one, ready to be compared."""
+    signature = {"target": system or name} | (signed or {})
     for number, value in enumerate(seconds):
-        run = run_of([value] * 12, id=f"{name}-{number}", signature={"target": name}, **more)
+        run = run_of([value] * 12, id=f"{name}-{number}", signature=signature, **more)
         figure = Estimate(value, 12)
         points = dict.fromkeys(("p50", "p95", "mean"), figure)
         part = Slice("", "", 12, {}, figure, figure, figure, latency=points, totals={"cost": Estimate(12 * value, 12)})
@@ -149,16 +150,51 @@ class TestSeveralRunsASide:
         first = replace(last, header=store.run("same-0"))
         assert metric(compare(first, last), "latency.p50").test == "one run a side: not tested"
 
-    def test_runs_under_another_load_or_of_a_part_have_no_say(self, store):
-        kept(store, "old", (5.0, 5.0), options={"load": {"concurrency": 64}})
-        old = kept(store, "old ", self.FAST[:2], options={"load": {"concurrency": 8}})
-        assert len(old.same_runs) == 2
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"options": {"load": {"concurrency": 64}}},
+            {"options": {"load": {"concurrency": 8}, "only": ["c01"]}},
+            {"options": {"load": {"concurrency": 8}, "answers_of": "old-1"}},
+            {"options": {"load": {"concurrency": 8}}, "rescored_from": "old-1"},
+            {"options": {"load": {"concurrency": 8}}, "verdict": Verdict.INVALID},
+            {"options": {"load": {"concurrency": 8}}, "suspect": ("too fast",)},
+            {"options": {"load": {"concurrency": 8}}, "signed": {"prompts": "p2"}},
+        ],
+    )
+    def test_runs_under_another_load_or_of_a_part_or_that_are_no_readings_have_no_say(self, store, other):
+        load = {"load": {"concurrency": 8}}
+        kept(store, "other", (5.0, 5.0), system="old", **other)
+        kept(store, "alike", self.FAST[:1], system="old", options=load)
+        old = kept(store, "old", self.FAST[:2], options=load)
+        assert sorted(each.id for each in old.same_runs) == ["alike-0", "old-0", "old-1"]
+
+    def test_times_under_another_load_are_tested_on_demand_alone(self, store):
+        old = kept(store, "old", self.FAST, options={"load": {"concurrency": 8}})
+        new = kept(store, "new", self.SLOW, options={"load": {"concurrency": 64}})
+        change = metric(compare(old, new), "latency.p50")
+        assert (change.verdict, change.test) == (Moved.NOT_TESTED, "the load is another: not tested")
+        assert metric(compare(old, new, anyway=True), "latency.p50").verdict is Moved.WORSE
+
+    def test_three_runs_a_side_of_other_cases_are_not_tested(self, store):
+        old, new = kept(store, "old", self.FAST), kept(store, "new", self.SLOW, signed={"cases": "c2"})
+        assert metric(compare(old, new), "latency.p50").test == "other samples were asked: not tested"
+
+    def test_medians_of_the_arms_of_one_a_b_are_not_paired_case_by_case(self):
+        arms = (run_of([0.1] * 12, options=ONE_AB), run_of([0.3] * 12, id="made-2", options=ONE_AB))
+        found = compare(*arms)
+        assert metric(found, "latency.p50").verdict is Moved.NOT_TESTED
+        assert metric(found, "latency.mean").verdict is Moved.WORSE
 
     def test_a_difference_that_does_not_matter_is_neither_better_nor_worse(self, store):
         # 2 ms of 100 ms, however sure: less than 5 ms and 5 %.
         old = kept(store, "old", (0.1000, 0.1001, 0.0999))
         new = kept(store, "new", (0.1020, 0.1021, 0.1019))
         assert metric(compare(old, new), "latency.p50").verdict is Moved.SAME
+        # A fifth more, and 2 ms of 10: less than 5 ms, which counts of seconds alone.
+        old, new = kept(store, "quick", (0.0100, 0.0101, 0.0099)), kept(store, "slower", (0.0120, 0.0121, 0.0119))
+        found = compare(old, new)
+        assert (metric(found, "latency.p50").verdict, metric(found, "cost").verdict) == (Moved.SAME, Moved.WORSE)
         strict = replace(
             new, header=replace(new.header, suite=new.suite | {"latency": {"smallest": 0.001, "smallest_share": 0.01}})
         )

@@ -133,6 +133,12 @@ def test_problems_name_place_and_what_was_found():
     assert len(problem) < 200
 
 
+def test_of_several_forms_the_one_that_comes_nearest_is_explained():
+    named = {"required": ["items"], "properties": {"items": {"items": {"required": ["name"], "type": "object"}}}}
+    schema = compile_schema({"anyOf": [{"required": ["text"]}, named]})
+    assert climb('{"items": [{"nme": "oak"}]}', schema).problems == ('items.0: "name" is a required property',)
+
+
 def test_the_best_candidate_is_the_one_explained():
     schema = compile_schema({"type": "object", "required": ["a", "b", "c"]})
     assert climb('{"x": 1} then {"a": 1, "b": 2} then {"a": 1}', schema).problems == ('"c" is a required property',)

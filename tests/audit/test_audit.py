@@ -369,6 +369,38 @@ def test_a_part_of_the_question_given_back_alone_is_tried(tmp_path):
     assert by_name(audit(write(tmp_path, cases=asked_by_name, score=NAME, answer=JSON)))["echo"].average == 1.0
 
 
+def test_a_part_is_tried_that_is_not_in_the_first_question_or_is_the_sixth(tmp_path):
+    parts = {f"part {k}": f"word {k}" for k in range(5)}
+    asked = [parts, *(parts | {"title": case["expected"]["name"]} for case in THINGS[1:])]
+    cases = [case | {"input": question} for case, question in zip(THINGS, asked, strict=True)]
+    result = by_name(audit(write(tmp_path, cases=cases, score=NAME, answer=JSON)))
+    assert result["echo 6"].average == pytest.approx((len(THINGS) - 1) / len(THINGS))
+
+
+@pytest.mark.parametrize(("yes", "caught"), [(9, True), (8, False)])
+def test_one_answer_for_all_cases_may_not_pass_every_gate_however_right_it_is_for_most(yes, caught, tmp_path):
+    cases = [{"id": f"c{k}", "input": f"q {k}", "expected": {"name": "yes" if k < yes else "no"}} for k in range(10)]
+    told = audit(write(tmp_path, cases=cases, gates=["pass_rate >= 90 %"])).complaints
+    sentence = "the answer that is right for most cases, the same for every case, passes every gate"
+    assert told == ([sentence] if caught else [])
+
+
+@pytest.mark.parametrize(
+    ("gates", "caught"),
+    [
+        ([], True),
+        (["latency.p95 <= 5 s"], True),
+        (["malformed_rate <= 10 %"], False),
+        (["pass_rate >= 50 %"], False),
+    ],
+)
+def test_gates_over_readable_answers_alone_are_caught(gates, caught, tmp_path):
+    cases = [{"id": f"c{k}", "input": f"q {k}", "expected": {"parts": [f"thing {k}"]}} for k in range(3)]
+    more = {"answer": JSON, "score": PARTS, "gates": ["score.parts.text.readable >= 80 %", *gates]}
+    told = audit(write(tmp_path, cases=cases, **more)).complaints
+    assert any("add one on malformed_rate" in each for each in told) is caught
+
+
 def test_a_filler_keeps_to_yes_and_no_where_the_truth_does(tmp_path):
     score = {"good": {"exact": {"expected": "expected.good"}}}
     # True for every case is right for 4 of 5.
@@ -411,6 +443,7 @@ PARTS_AS_OBJECTS = {
             {"format": "text"},
             {"a": {"contains": {"expected": "expected.name"}}, "b": {"number": {"expected": "expected.price"}}},
         ),
+        (JSON, NAME | PARTS_AS_OBJECTS),
         (LAX, NAME | PARTS),
         (FULL, NAME | PARTS_AS_OBJECTS),
     ],

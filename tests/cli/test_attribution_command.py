@@ -306,3 +306,20 @@ def test_options_that_can_do_nothing_are_refused(bench, given, told):
     bench.weigh()
     bench.weigh(truths={0: "said 0"})
     assert told in invoke("compare", "LAST~1", "LAST", *given, code=2)
+
+
+COUNTING = (
+    OTHERS.replace(
+        "    def read",
+        '    measures = {"share": Measure("right", "all", "how many are right")}\n\n    def read',
+    )
+    .replace("import Reading,", "import Measure, Reading,")
+    .replace("Reading(float(right))", 'Reading(float(right), counts={"right": int(right), "all": 1})')
+)
+
+
+def test_a_measure_that_is_made_of_other_counts_is_another_instrument(own, bench):
+    own(COUNTING)
+    own(COUNTING.replace('"right", "all"', '"all", "all"'))
+    found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
+    assert found["headline"]["hindered_by"] == ["the scorers are others: a change may be theirs"]

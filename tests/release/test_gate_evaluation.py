@@ -217,3 +217,22 @@ def test_a_value_that_only_rounding_keeps_from_its_threshold_holds():
     # 0.7 + 0.1 is 0.7999999999999999 in binary; as the mean of two scores it must still reach 80 %.
     assert 0.7 + 0.1 < 0.8
     assert one("average >= 80 %", scores(2 * (0.7 + 0.1) - 1, 1.0)).verdict is Verdict.PASS
+
+
+def test_a_gate_over_readable_answers_leaves_out_malformed_ones_and_says_how_many() -> None:
+    def counted(case: str, read: int, **more: object) -> Made:
+        counts = {"name": {"read": read, "visible": 10}}
+        return Made(case, 0.5, parts={"name": 0.5}, counts=counts, **more)  # type: ignore[arg-type]
+
+    made = [counted("a", 8), counted("b", 9), counted("c", 0, outcome="malformed")]
+    # 17 of 20 that could be read, 17 of all 30.
+    gates = ["score.name.text.readable >= 80 %", "score.name.text >= 80 %"]
+    described = suite()
+    described["components"][0]["measures"] = {"text": {"numerator": "read", "denominator": "visible", "about": "x"}}
+    readable, every = evaluate(gates, summarise(columns(made), described))
+    assert (readable.value.value, readable.value.n, readable.value.n_missing) == (pytest.approx(17 / 20), 2, 1)
+    assert (readable.verdict, every.verdict) == (Verdict.PASS, Verdict.FAIL)
+    assert every.value.value == pytest.approx(17 / 30)
+    # Of nothing but malformed answers nothing was read, which is no pass.
+    (nothing,) = evaluate(gates[:1], summarise(columns(made[2:]), described))
+    assert (nothing.verdict, nothing.value.n) == (Verdict.AMBIGUOUS, 0)

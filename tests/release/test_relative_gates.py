@@ -361,3 +361,15 @@ def test_small_slices_are_left_out_before_the_others_are_adjusted_for_one_anothe
     assert results_from(results_data([result])) == (result,)
     nothing = only("category.*.average >= release - 3 points with n >= 8 skip small", before, after)
     assert (nothing.verdict, "nothing is left: art (n 7), books (n 2)" in nothing.reason) == (AMBIGUOUS, True)
+
+
+@pytest.mark.parametrize("lost", ["before", "after"])
+def test_a_slice_that_lost_its_cases_on_one_side_is_not_small(lost):
+    before, after = categories({"art": 0.0, "glass": 0.2}, n=3)
+    fewer = [one for one in (before if lost == "before" else after) if one.case != "glass-2"]
+    sides = (fewer, after) if lost == "before" else (before, fewer)
+    found = held("category.*.average >= release - 3 points with n >= 3 skip small", *sides)
+    assert {each.metric: (each.verdict, each.skipped) for each in found} == {
+        "category.art.average": (PASS, ""),
+        "category.glass.average": (AMBIGUOUS, ""),
+    }

@@ -107,7 +107,7 @@ def test_a_suite_is_described_as_plain_data(full):
         "confidence": None,
         "expect": None,
         "stability": None,
-        "latency": {"below": None, "above": None},
+        "latency": {"below": None, "above": None, "smallest": 0.005, "smallest_share": 0.05},
     }
     assert full.limits.timeout == 5
     assert full.bands[0] == Band("Good", 0.75)

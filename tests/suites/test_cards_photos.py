@@ -280,8 +280,6 @@ def test_the_three_shapes_fit(schema, answer):
         {"cards": [{"text": "A"}]},
         {"cards": ["A"]},
         {"cards": [{"text": "A", "bbox": [0, 0, 1, 1]}]},
-        {"cards": [{"text": "A", "box": [0, 0, 1]}]},
-        {"cards": [{"text": "A", "box": {"left": 0}}]},
         {"cards": [{"text": 7, "row": 1}]},
         {"cards": [{"text": "A", "row": None}]},
         [{"text": "A", "row": 1}],

@@ -13,6 +13,7 @@ from PIL import Image
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.loopback import Loopback, chat_answer
+from steelyard.records import Outcome
 from steelyard.scoring.weigh import Weigher
 from steelyard.suite.load import load_suite
 
@@ -245,6 +246,11 @@ def test_boxes_with_named_edges_are_read_and_others_are_named(weigher):
     assert [finding.code for finding in weighed.findings] == ["SPATIAL"] * 8
     assert weighed.findings[0].evidence == 'its box cannot be read: {"corner": 1}; belongs to left'
     assert weighed.scores[0].note.endswith('no groups given; 8 of 8 boxes cannot be read, such as {"corner": 1}')
+    # A box that is no box costs its own place and no card's text; null is none, and the others are counted.
+    for odd, unread in ((None, 7), ("left", 8), ([1], 8)):
+        answer[0] = {"text": cards[0]["text"], "box": odd}
+        weighed = weigh_one.weigh(json.dumps({"cards": answer}), cases["01-easy"])
+        assert (weighed.outcome, weighed.scores[0].counts["boxes_unread"]) == (Outcome.SCORED, unread), odd
 
 
 def test_a_fragment_below_half_is_partial_when_no_other_card_holds_it(weigher):

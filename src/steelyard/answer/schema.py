@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
 import jsonschema_rs
@@ -34,7 +35,7 @@ class SchemaValidator:
         """What is wrong with the value, place first, at most five; empty when it fits."""
         found: list[str] = []
         try:
-            for error in self._validator.iter_errors(value):
+            for error in (inner for outer in self._validator.iter_errors(value) for inner in _nearest(outer)):
                 if len(found) == MAX_PROBLEMS:
                     found.append("and more")
                     break
@@ -49,6 +50,16 @@ class SchemaValidator:
 def compile_schema(schema: Any) -> SchemaValidator:
     """A validator for the schema; ValueError with a sentence when it is not one or refers to another document."""
     return SchemaValidator(schema)
+
+
+def _nearest(error: Any) -> Iterator[Any]:
+    """What is wrong by the form that comes nearest, where the schema allows several: the one that fits furthest in."""
+    forms = [form for form in getattr(error.kind, "context", None) or () if form]
+    if not forms:
+        yield error
+        return
+    for inner in max(forms, key=lambda form: (max(len(each.instance_path) for each in form), -len(form))):
+        yield from _nearest(inner)
 
 
 def _refuse(address: str) -> NoReturn:

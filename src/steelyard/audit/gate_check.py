@@ -21,7 +21,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.criteria import Expression, parse_expression
 from steelyard.suite.describe import describe
 from steelyard.suite.gate_checks import cannot_fail, settled
-from steelyard.suite.gates import EVERY, NONE, Gate, parse_gate
+from steelyard.suite.gates import EVERY, NONE, READABLE, Gate, parse_gate
 from steelyard.suite.model import Criterion, SuiteModel
 from steelyard.suite.repeats import RepeatsRule
 
@@ -40,6 +40,7 @@ _QUALITY = (
     "stability.presence",
     "stability.<field>",
 )
+_OF_CALLS = ("latency", "cost", "tokens", "inconclusive_rate")
 _OF_CELLS = ("cases.", "pass_all.", "flaky_rate", "stability.")
 
 
@@ -62,19 +63,40 @@ def gate_complaints(suite: SuiteModel, cases: list[Case]) -> list[str]:
         if not found and summary is not None and _lets_nothing_pass(once, summary):
             found = [f"criterion {criterion.name} ({criterion.passes}) lets a system through that answers nothing"]
         complaints.extend(found)
-    if not complaints and _lets_no_items_through(suite, cases):
-        complaints.append("a well-formed answer without items, the same for every case, passes every gate")
+    if _only_of_readable(suite):
+        complaints.append(
+            "no gate or criterion that decides counts malformed answers, since those over .readable leave them out: add"
+            " one on malformed_rate"
+        )
+    if not complaints and (told := _lets_through(suite, cases)):
+        complaints.append(f"{told}, the same for every case, passes every gate")
     return complaints
 
 
-def _lets_no_items_through(suite: SuiteModel, cases: list[Case]) -> bool:
-    """True when the gates together let such a system through; one alone may well hold for it."""
-    no_items = ProbeMaker(suite, cases).without_items() if suite.gates and suite.judge is None else None
+def _only_of_readable(suite: SuiteModel) -> bool:
+    """True when a system that answers one case well and the others in no shape would pass."""
+    criteria = (parse_expression(one.passes) for one in suite.criteria if not one.secondary)
+    decide: list[Expression] = [*map(parse_gate, suite.gates), *criteria]
+    patterns = [each.pattern if isinstance(each, Gate) else "" for each in decide]
+    quality = [each for each in patterns if each.partition(".")[0] not in _OF_CALLS]
+    return bool(quality) and all(each.endswith(READABLE) for each in quality)
+
+
+def _lets_through(suite: SuiteModel, cases: list[Case]) -> str:
+    """Which constant answer the gates together let through; one gate alone may well hold for it."""
     # What a gate on a baseline comes to for such a system depends on that baseline.
-    if no_items is None or any(parse_gate(gate).baseline for gate in suite.gates):
-        return False
-    summary = _summary_of_same_answers(suite, cases, no_items)
-    return all(result.verdict is Verdict.PASS for result in evaluate(list(suite.gates), summary))
+    if not suite.gates or suite.judge is not None or any(parse_gate(gate).baseline for gate in suite.gates):
+        return ""
+    maker = ProbeMaker(suite, cases)
+    for told, answer in (
+        ("a well-formed answer without items", maker.without_items()),
+        ("the answer that is right for most cases", maker.commonest()),
+    ):
+        if answer is not None:
+            found = evaluate(list(suite.gates), _summary_of_same_answers(suite, cases, answer))
+            if all(result.verdict is Verdict.PASS for result in found):
+                return told
+    return ""
 
 
 def _undecidable(suite: SuiteModel, criterion: Criterion, cases: list[Case]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ TRUTH = "truth"
 ANSWERED = 200
 """The HTTP status that every probe comes with: a system that knows nothing still answers."""
 _CONSTANT = "unknown"
-_MOST_ECHOED = 5
+_MOST_ECHOED = 20
 """Parts of a question that are given back one by one."""
 
 
@@ -116,6 +117,11 @@ class ProbeMaker:
         """An answer in the right shape that holds no item; None where the scorers look for none."""
         return self._of_all([])
 
+    def commonest(self) -> str | None:
+        """The answer that is right for the most cases; None where it is so for one alone, or of few cases."""
+        ((text, n),) = Counter(self._truths).most_common(1)
+        return text if self._has_truth and n > 1 and len(self._cases) >= FEWEST_CASES else None
+
     def poor_answer(self, at: int) -> str:
         """An answer to the case at a position that can be read and deserves little: the truth of another case, or one
         that fits and says nothing."""
@@ -162,8 +168,8 @@ class ProbeMaker:
 
     def _parts_of_questions(self) -> list[str]:
         """The names of what a question holds, where it holds several texts."""
-        question = self._cases[0].input
-        texts = [name for name, value in question.items() if _words(value)] if isinstance(question, dict) else []
+        asked = [case.input for case in self._cases if isinstance(case.input, dict)]
+        texts = list(dict.fromkeys(name for each in asked for name, value in each.items() if _words(value)))
         return texts[:_MOST_ECHOED] if len(texts) > 1 else []
 
     def _echo(self, at: int, name: str | None = None) -> str:
@@ -217,7 +223,9 @@ class ProbeMaker:
             return self._text("" if document is None else document)
         fitting = completed(self._schema, document, _CONSTANT) if self._schema else document
         whole = completed(self._looked_for, fitting, _CONSTANT)
-        return self._readable(at, whole, fitting, document)
+        # Elements of lists have no field that they must have; a scorer may not read one that has none.
+        with_elements = merged(filled(self._looked_for, _CONSTANT), fitting)
+        return self._readable(at, whole, with_elements, fitting, document)
 
     def _filled(self, at: int, text: str, looked_for: dict[str, Any]) -> str:
         """An answer with this text wherever a text can stand."""

@@ -16,7 +16,8 @@ from steelyard.analysis.compare_model import MetricChange, Moved
 from steelyard.analysis.compared_checks import STABILITY
 from steelyard.analysis.intervals import t_quantile, t_two_sided
 from steelyard.analysis.model import Estimate
-from steelyard.analysis.number_text import in_unit, percentage
+from steelyard.analysis.number_text import difference as signed
+from steelyard.analysis.number_text import in_unit
 from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, holm, least_p
 from steelyard.records import Verdict
 from steelyard.release.gates import all_small, named, small_slices
@@ -213,24 +214,16 @@ def _told(gate: Gate, change: MetricChange) -> str:
     before, after, by = change.a.value, change.b.value, change.difference
     if before is None or after is None or by.value is None:
         return "n/a"
-    interval = "" if by.low is None or by.high is None else f" [{_bare(by.low, gate)}, {_bare(by.high, gate)}]"
-    moved = f"{_bare(by.value, gate)}{_unit(gate)}{interval}"
+    ends = [signed(end, gate.unit, bare=True) for end in (by.low, by.high) if end is not None]
+    interval = f" [{', '.join(ends)}]" if len(ends) == 2 else ""
+    moved = f"{signed(by.value, gate.unit)}{interval}"
     return f"{in_unit(before, gate.unit)} -> {in_unit(after, gate.unit)} ({moved}, {_cases(change)})"
 
 
-def _bare(difference: float, gate: Gate) -> str:
-    if gate.unit in ("share", "score"):
-        return f"{percentage(difference):+.1f}"
-    return f"{difference + 0.0:+.3g}"
-
-
-def _unit(gate: Gate) -> str:
-    return {"share": " points", "score": " points", "s": " s"}.get(gate.unit, "")
-
-
 def _allowed(gate: Gate) -> str:
-    number = abs(gate.threshold) * (100 if gate.unit in ("share", "score") else 1)
-    told = f"{number:.6g}{_unit(gate)}"
+    if gate.unit not in ("share", "score"):
+        return in_unit(abs(gate.threshold), gate.unit)
+    told = f"{abs(gate.threshold) * 100:.6g} points"
     return told.removesuffix("s") if told == "1 points" else told
 
 

@@ -51,7 +51,11 @@ def verdict_meaning(report: Report) -> str:
     if report.decision.verdict is Verdict.AMBIGUOUS and any(each.name for each in deciding):
         return "neither pass nor fail"
     kinds = {"criterion" if each.name else "gate" for each in deciding} or {"gate"}
-    meaning = VERDICT_MEANINGS[report.decision.verdict].format(gate=" and ".join(sorted(kinds, reverse=True)))
+    # A criterion that decides nothing may fail beside a PASS.
+    beside = [each for each in report.decision.gates if each.secondary and not each.left_out]
+    others = any(each.verdict is not Verdict.PASS for each in beside)
+    gate = " and ".join(sorted(kinds, reverse=True)) + (" that decides" if others else "")
+    meaning = VERDICT_MEANINGS[report.decision.verdict].format(gate=gate)
     left_out = sum(each.left_out for each in report.decision.gates)
     return f"{meaning}, {left_out} left out" if left_out and report.decision.verdict is Verdict.PASS else meaning
 
