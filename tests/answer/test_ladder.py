@@ -250,3 +250,9 @@ def test_a_part_of_a_document_that_is_too_deep_is_not_the_answer(depth):
     found = climb('{"pad": ' + "[" * depth + "]" * depth + ', "answer": {"name": "x"}}')
     assert (found.value, found.rung) == (None, None)
     assert "nested" in found.problems[0]
+
+
+def test_of_very_many_candidates_the_last_are_tried_and_the_rest_is_named():
+    assert climb('{"name": "oak"}' + '{"a": 1}' * 999, NAMED).value == {"name": "oak"}
+    problems = climb('{"name": "oak"}' + '{"a": 1}' * 1_000, NAMED, repair=False).problems
+    assert problems[-1] == "of its 1,001 JSON values only the last 1,000 were tried"

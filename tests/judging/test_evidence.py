@@ -323,3 +323,16 @@ def test_a_field_of_nothing_but_marks_costs_little():
     for notes in (gaps, "'a " * 4_000, "'" * 10_000, "a' 'b" * 2_000, '"' * 9_999, "tone:'" * 2_000, "‘" * 10_000):
         checked(notes)
     assert time.process_time() - started < 5
+
+
+def test_evidence_that_is_too_long_proves_nothing_and_the_remark_says_why():
+    notes = "tone: 'You could consider staying' " + "x" * 20_000
+    (remark,), unproven = check(EVIDENCE, RUBRIC, {"notes": notes}, {"tone": 4, "plot_sense": 3}, TEXT)
+    assert (remark.code, unproven) == ("UNPROVEN", {"tone"})
+    assert remark.told.endswith("evidence of more than 20,000 characters is not read")
+
+
+def test_items_of_a_list_may_be_quoted_as_one_line():
+    text = "Bring ;\n- salt , \r\n  2) a_b and _much_ __more__\n"
+    for quote in ("bring, salt", "salt, a_b and much more"):
+        assert checked(f"tone: '{quote}'", {"tone": 4}, text)[0] == []

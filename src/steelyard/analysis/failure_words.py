@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 _ANSWERED = re.compile(r"^answered \d{3}: ?")
-_VARYING = re.compile(r"\S*\d\S*")
+_DIGIT = re.compile(r"\d")
 _SAID_IN = ("message", "detail", "error", "error_description", "title")
 
 
@@ -23,7 +23,8 @@ def failure_reason(kind: str, message: str) -> tuple[str, str]:
     Messages of servers hold numbers and ids that differ from call to call: words with a digit in them do not tell.
     """
     words = failure_words(kind, message)
-    return f"{kind} {' '.join(_VARYING.sub('', words.removeprefix(kind)).split())}", words
+    same = (word for word in words.removeprefix(kind).split() if _DIGIT.search(word) is None)
+    return f"{kind} {' '.join(same)}", words
 
 
 def _said(message: str) -> str:

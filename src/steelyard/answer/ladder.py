@@ -37,11 +37,13 @@ MAX_REPAIR_SECONDS: Final = 0.5
 
 MAX_REPAIR_DEPTH: Final = 64
 _MAX_REPAIRS: Final = 3
+_MAX_TRIED: Final = 1_000
+"""Candidates of one kind that are held against the schema: a megabyte can hold 300,000."""
 _MAX_EXPLAINED: Final = 20
 _INFO_LINE = re.compile(r"[ \t]*(?:[A-Za-z][^\n{\[]*)?\r?\n")
 _INLINE_LANGUAGE = re.compile(r"\s*[A-Za-z]\w*\s*(?=[{\[])")
 _BEGINS_QUOTED = re.compile(r"""\{\s*(?:"[^"\n]{1,200}"|'[^'\n]{1,200}')\s*:|\[\s*["'{]""")
-_BEGINS_ESCAPED = re.compile(r"""\s*[\[{]\s*\{?\s*\\["]""")
+_BEGINS_ESCAPED = re.compile(r"""\s*[\[{]\s*+(?:\{\s*+)?\\["]""")
 _BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]{{0,60}}\s*:""")
 
 
@@ -77,7 +79,7 @@ def _candidates(text: str, begins: re.Pattern[str], gave_up: list[str], *, repai
         pass
     else:
         return  # a document that parses has no other reading
-    blocks = list(_fenced(text))
+    blocks = _first(list(_fenced(text)), "fenced blocks", gave_up)
     for block in blocks:
         try:
             yield "fenced", read_json(block)
@@ -85,12 +87,19 @@ def _candidates(text: str, begins: re.Pattern[str], gave_up: list[str], *, repai
             continue
     embedded = list(embedded_values(text))
     for kind in (dict, list):
-        for value in reversed(embedded):
-            if isinstance(value, kind):
-                yield "balanced", value
+        listed = [value for value in reversed(embedded) if isinstance(value, kind)]
+        for value in _first(listed, "JSON values", gave_up):
+            yield "balanced", value
     if repair:
         yield from (("unescaped", value) for value in _unescaped([*blocks, text]))
         yield from (("repaired", value) for value in _repaired([*blocks, text], begins, gave_up))
+
+
+def _first(last_first: list[Any], kind: str, gave_up: list[str]) -> list[Any]:
+    """As many as are tried; that some were not goes to `gave_up`."""
+    if len(last_first) > _MAX_TRIED:
+        gave_up.append(f"of its {len(last_first):,} {kind} only the last {_MAX_TRIED:,} were tried")
+    return last_first[:_MAX_TRIED]
 
 
 def _fenced(text: str) -> Iterator[str]:

@@ -98,6 +98,8 @@ def documents(text: str) -> list[Document]:
 
 def blanked(text: str, gone: list[Document]) -> str:
     """The text with spaces where those documents stood."""
+    pieces, after = [], 0
     for one in gone:
-        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
-    return text
+        pieces += [text[after : one.start], " " * (one.end - one.start)]
+        after = one.end
+    return "".join([*pieces, text[after:]])

@@ -13,6 +13,8 @@ from steelyard.suite.judge_model import Evidence, Rubric
 from steelyard.suite.paths import compile_path
 
 _LONGEST_TOLD: Final = 200
+_LONGEST_EVIDENCE: Final = 20_000
+"""Characters of all quotes together: each is searched for in the whole text, and more of them prove no more."""
 FEWEST_SHARED: Final = 4
 """Words of a quote that speaks for every dimension that is not named. Two or three words stand in any text ("you may
 want"): they can show what one score is about, but not that all of them were thought about."""
@@ -55,7 +57,9 @@ class EvidenceCheck:
         """
         words = readings_of(text)
         other = _Other(shown)
-        evidenced = self._quotes.read(self._field(reply), lambda quote: _quote(quote).stands_in(words))
+        given = self._field(reply)
+        too_long = len(str(given)) > _LONGEST_EVIDENCE
+        evidenced = self._quotes.read(None if too_long else given, lambda quote: _quote(quote).stands_in(words))
         proven: set[str] = set()
         longest = 0
         remarks: dict[str, Remark] = {}
@@ -72,7 +76,8 @@ class EvidenceCheck:
             proven |= set(self._owing) - evidenced.named
         neutral = self._rubric.neutral
         unproven = [name for name in self._owing if raw.get(name, neutral) > neutral and name not in proven]
-        told = [Remark("UNPROVEN", name, f"{raw[name]:g} without a quote from the text") for name in unproven]
+        why = f": evidence of more than {_LONGEST_EVIDENCE:,} characters is not read" if too_long else ""
+        told = [Remark("UNPROVEN", name, f"{raw[name]:g} without a quote from the text{why}") for name in unproven]
         return (*remarks.values(), *told), frozenset(unproven)
 
 

@@ -13,7 +13,7 @@ from steelyard.suite.judge_model import Rubric
 _NUMBER = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)(?:[ \t]*(?:/|out of)[ \t]*([0-9]{1,9})(?![0-9]))?[*_`]*(.*)")
 _TRUTH = re.compile(r"(true|false)\b[*_`]*(.*)", re.IGNORECASE)
 # What may follow a value: nothing, or a sign and then a comment. `5-point`, `4.x` and `4..` go on with the value.
-_COMMENT = re.compile(r"[ \t\r]*(?:[.,;:]?[ \t\r]*$|(?:[.,;:-][ \t]|[(\[–—])[ \t]*([^\W_].*)$)")
+_COMMENT = re.compile(r"[ \t\r]*+(?:[.,;:]?[ \t\r]*+$|(?:[.,;:-][ \t]|[(\[–—])[ \t]*+([^\W_].*)$)")
 # A comment with one of these may name another value, say what the scale is, or say what would be if. Whoever reads such
 # a line may err, and the judge can be asked again: it does not count.
 _OTHER_VALUE = re.compile(

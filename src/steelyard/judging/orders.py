@@ -14,7 +14,7 @@ _ORDER: Final = re.compile(
     r"(?:scores?|marks?|points?|rating|grade)\b"
     r"|\b(?:highest|maximum|full|perfect)\s+(?:scores?|marks?)\b"
     r"|\bset\b.{0,30}\bflags?\b"
-    r"|(?:^|[.!?]\s)\W*(?:system|assistant|developer)\s*(?:prompt|message|turn)?\s*:"
+    r"|(?:^|(?<=\w)(?=\W*?[.!?]\s))\W*+(?:system|assistant|developer)\s*(?:prompt|message|turn)?\s*:"
     r"|<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|<<<(?:BEGIN|END)"
     r"|\b(?:new|updated)\s+(?:instructions?|rubric|scale)\b|\brubric\s+(?:update|change)"
     rf"|\b(?:dear|attention|note\s+to(?:\s+the)?|message\s+to(?:\s+the)?)\s+{_WHOM}\b|\b{_WHOM}['’]?s?\s+note\b"

@@ -22,7 +22,7 @@ copied from the text under judgement.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from steelyard.suite.judge_model import JudgeModel
 # A value and what may come after it: a comma, the end of the object, or the next key where a comma was forgotten.
 # `4 5`, `1,000`, `4` before ` or5` on the next line and `4` at the very end of a text that breaks off are not whole.
 _VALUE = re.compile(
-    r"""([^\s,}\]"']+)(?=\s*(?:,(?!\s*[-0-9.])|[}\]]|["'][A-Za-z_][^"'\n]{0,80}["']\s*:)|\s*\n\s*[A-Za-z_]\w{0,80}\s*:)"""
+    r"""([^\s,}\]"']+)(?=\s*+(?:,(?!\s*[-0-9.])|[}\]]|["'][A-Za-z_][^"'\n]{0,80}["']\s*:)|[^\S\n]*+\n\s*+[A-Za-z_]\w{0,80}\s*:)"""
 )
 _COPIED = "the JSON in the answer is copied from the text under judgement"
 
@@ -107,7 +107,8 @@ class AnswerParser:
         if not text.strip():
             return _unusable("there is no answer after the thoughts")
         copied = _copied(found, judged)
-        parsed = self._embedded(blanked(text, copied), [one for one in found if one not in copied])
+        starts = {one.start for one in copied}
+        parsed = self._embedded(blanked(text, copied), [one for one in found if one.start not in starts])
         return _unusable(*parsed.problems, _COPIED) if copied and parsed.value is None else parsed
 
     def check(self, value: Any, rung: str, document: Document | None = None) -> Parsed:
@@ -270,8 +271,15 @@ def _copied(found: list[Document], judged: str) -> list[Document]:
     """Those documents that stand in the text under judgement too."""
     if not found or "{" not in judged:
         return []
-    theirs = [one.value for one in documents(judged)]
-    return [one for one in found if isinstance(one.value, dict) and one.value in theirs]
+    theirs = {_hashable(one.value) for one in documents(judged)}
+    return [one for one in found if isinstance(one.value, dict) and _hashable(one.value) in theirs]
+
+
+def _hashable(value: Any) -> Hashable:
+    """The same for equal values: a search among thousands of documents takes the square of their number."""
+    if isinstance(value, dict):
+        return frozenset((key, _hashable(one)) for key, one in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _has_words(value: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 
 # Each pattern begins with a literal or one set of characters, which is what a long text is searched for quickly.
 _SHOWN_UNSEEN = re.compile(r"<[uU]\+[0-9a-fA-F]{4,6}>")
-_UNDERSCORES = re.compile(r"_+(?!\w)|(?<!\w)_+")
+_UNDERSCORES = re.compile(r"(?<!_)_++(?!\w)|(?<!\w)_+")
 _LINE_MARKS = re.compile(r"\n[ \t]*(?:#{1,6}[ \t]|>[ \t]?|[-+•][ \t])+")
 _MARKS: Final = dict.fromkeys('"‘’‚‛“”„‟«»‹›´′″「」『』', "'") | dict.fromkeys("‐‑‒–—―−", "-")
 # One search for all of them: emphasis and unseen signs, which go, and marks and dashes, which become one kind.
@@ -25,11 +25,11 @@ _DASH_AND_MORE = re.compile("-[- ]+")
 _BEFORE_PERCENT = re.compile(r"(?<=[0-9]) (?=%)")
 # A word that was cut at the end of a line, and items of a list: both may be quoted as one line of prose.
 _CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\xad][ \t]*\r?\n[ \t]*(?=[^\W\d_])")
-_LIST_ITEM = re.compile(r"[ \t.,;]*\r?\n[ \t]*(?:[-+*•]|[0-9]{1,2}[.)])[ \t]+")
+_LIST_ITEM = re.compile(r"\r?\n[ \t]*+(?:[-+*•]|[0-9]{1,2}[.)])[ \t]+")
 # `[T]he choice`: a letter that the quote writes large or small where the text does not.
 _OTHER_CASE = re.compile(r"(?<!\w)\[(\w)\](?=\w)")
 _ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:\.\s?){3,}[\])]?\s*")
-_WORDS = re.compile(r"[^\s\w]*\w\S*")
+_WORDS = re.compile(r"\w\S*")
 _NEGATION = re.compile(
     r"(?<!\w)(?:not|no|never|none|nor|neither|nobody|nothing|nowhere|without|cannot|hardly|nicht|nie|niemals|kein\w*|"
     r"nichts|niemand|weder|ohne|pas|jamais|rien|sans|nunca|nada|sin)(?!\w)|n't(?!\w)"
@@ -76,7 +76,9 @@ def readings_of(text: str) -> tuple[str, ...]:
     written = [text]
     if _CUT_WORD.search(text):
         written.append(_CUT_WORD.sub("", text))
-    written += [_LIST_ITEM.sub(", ", one) for one in written if _LIST_ITEM.search(one)]
+    for one in written[:]:
+        *items, last = _LIST_ITEM.split(one)
+        written += [", ".join([*(item.rstrip(" \t.,;") for item in items), last])] if items else []
     return tuple(dict.fromkeys(plain(one) for one in written))
 
 

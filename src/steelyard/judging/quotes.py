@@ -30,9 +30,9 @@ _CLOSES: Final = {
 _APOSTROPHES: Final = frozenset("'’‘")
 _MOST_ENDS: Final = 4
 _ANY_MARK = re.compile("[" + "".join(set("".join(_CLOSES) + "".join(_CLOSES.values()))) + "]")
-_BETWEEN_NAMES = re.compile(r"[\s,;&/+*_`0-9()]*(?:and|und|et|y)?[\s&/+*_`]*", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(r"[\s,;&/+*_`0-9()]*+(?:and|und|et|y)?[\s&/+*_`]*+", re.IGNORECASE)
 _AFTER_LABEL = re.compile(
-    r"[*_`]*\s*(?:score|rating)?\s*(?:[(\[]?\s*(?:=\s*)?[0-9]+(?:\s*/\s*[0-9]+)?\s*[)\]]?)?[*_`]*\s*[:=(–—-]"
+    r"[*_`]*+\s*+(?:score|rating)?\s*+(?:[(\[]?\s*+(?:=\s*+)?[0-9]++(?:\s*+/\s*+[0-9]++)?\s*+[)\]]?)?[*_`]*+\s*+[:=(–—-]"
 )
 _BEFORE_LABEL = re.compile(
     r"(?:scor(?:e|ed|es|ing)\W{1,3}(?:of\W+)?[0-9]+(?:/[0-9]+)?|[0-9]\s+(?:for|in|on))\W{1,3}(?:for\s+|in\s+|on\s+)?[*_`]*$",
@@ -103,7 +103,7 @@ class QuoteReader:
             return self._of_text(item, genuine)
         label = self._name.match(item.lstrip(" \t*_`-•"))
         rest = item.lstrip(" \t*_`-•")[label.end() :] if label else ""
-        separator = re.match(r"[*_`]*\s*(?:\([^)]*\)|[0-9/]+)?\s*[:=–—-]\s*", rest)
+        separator = re.match(r"[*_`]*+\s*+(?:\([^)]*\)|[0-9/]++)?\s*+[:=–—-]\s*", rest)
         if label is None or separator is None:
             return Evidenced((Said(item),))
         of = frozenset([self._names[_bare(label[0])]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,11 +24,9 @@ def answer_begins(text: str, documents: Sequence[Document]) -> int | None:
     """
     if _BEGINS_AS_ANSWER.match(text):
         return 0
-    ends = [
-        close.end()
-        for close in _CLOSES.finditer(text)
-        if not any(one.start < close.start() < one.end for one in documents)
-    ]
-    if ends:
-        return ends[-1]
+    starts = [one.start for one in documents]
+    for close in reversed(list(_CLOSES.finditer(text))):
+        before = bisect_left(starts, close.start())
+        if not before or documents[before - 1].end <= close.start():
+            return close.end()
     return None if _OPENS.match(text) else 0

@@ -9,6 +9,9 @@ from typing import Any, Final
 NUMERAL: Final = r"\d{1,3}(?:[ ,.'’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?|[.,]\d+"
 """A numeral without sign: digits with separators of thousands and a decimal mark."""
 
+LONGEST_TEXT: Final = 400
+"""Characters of a text in which dates or prices are looked for: the patterns are slow, and more is an essay."""
+
 MULTIPLIER: Final = r"thousand|grand|million|billion|trillion|mill?|mln|mio|mrd|bln|mn|bn|mm|[kmb]"
 _FACTOR: Final = {
     "k": 1e3, "thousand": 1e3, "grand": 1e3,
@@ -40,6 +43,14 @@ def as_number(value: Any) -> float | None:
     except (OverflowError, ValueError):
         return None
     return number if math.isfinite(number) else None
+
+
+def with_cut(note: str, raw: Any) -> str:
+    """The note on what was read, and that it is not the whole text where it is not."""
+    ends = raw if isinstance(raw, list) else [raw]
+    if all(not isinstance(end, str) or len(end) <= LONGEST_TEXT for end in ends):
+        return note
+    return f"{note}{'; ' if note else ''}only the first {LONGEST_TEXT} characters were looked at"
 
 
 def read_numeral(numeral: str, *, decimal: str | None) -> float:

@@ -14,14 +14,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
-from steelyard.scoring.amounts import as_number
+from steelyard.scoring.amounts import LONGEST_TEXT, as_number
 from steelyard.scoring.periods import PERIODS
 
 EARLIEST: Final = -9999
 """Where "before 1900" begins."""
 
 LATEST: Final = 9999
-_LONGEST_TEXT: Final = 400
 _HUNDRED_YEARS: Final = 99
 
 Years = tuple[int, int]
@@ -134,7 +133,7 @@ def join_years(start: Any, end: Any, *, present: int) -> Years | None:
 
 @lru_cache(maxsize=8192)
 def _read_text(text: str, present: int) -> Years | None:
-    cleaned = _DASHES.sub("-", text[:_LONGEST_TEXT].lower()).strip()
+    cleaned = _DASHES.sub("-", text[:LONGEST_TEXT].lower()).strip()
     for pattern, to in _REWRITES:
         cleaned = pattern.sub(to, cleaned)
     dates = _settled(list(_dates(cleaned, present)), cleaned)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.scoring.amounts import as_number
+from steelyard.scoring.amounts import as_number, with_cut
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.prices import Amounts, Price, read_price
 from steelyard.scoring.ranges import money_overlap, strict_money
@@ -101,11 +101,10 @@ class MoneyRange(Scorer):
         raw, price = self._estimate(answer)
         expected = _range_shown(truth, self._unit_shown)
         if price.amounts is None:
-            return Reading(0.0, expected, raw, price.problem)
+            return Reading(0.0, expected, raw, with_cut(price.problem, raw))
         value = self.compare(price.amounts, truth)
-        if value == 1:
-            return Reading(value, expected, raw)
-        return Reading(value, expected, raw, f"read as {_range_shown(price.amounts, self._unit_shown)}")
+        note = "" if value == 1 else f"read as {_range_shown(price.amounts, self._unit_shown)}"
+        return Reading(value, expected, raw, with_cut(note, raw))
 
     def compare(self, amounts: Amounts, truth: Amounts) -> float:
         """The value of an estimate against the true amounts, by the rule that is on."""

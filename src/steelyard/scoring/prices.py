@@ -9,11 +9,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from steelyard.scoring.amounts import MULTIPLIER, NUMERAL, factor_of, read_numeral
+from steelyard.scoring.amounts import LONGEST_TEXT, MULTIPLIER, NUMERAL, factor_of, read_numeral
 
 Amounts = tuple[float, float]
 
-_LONGEST_TEXT: Final = 400
 _DASHES = re.compile(r"[‐‑‒–—―−~〜]|--+")
 
 _SIGNS: Final[dict[str, tuple[str, ...]]] = {
@@ -90,7 +89,7 @@ def read_price(text: str, currency: str | None = None) -> Price:
 
     With a `currency`, amounts in another one do not count; nothing is ever converted.
     """
-    cleaned = _DASHES.sub("-", text[:_LONGEST_TEXT])
+    cleaned = _DASHES.sub("-", text[:LONGEST_TEXT])
     if _NEGATIVE.match(cleaned):
         return Price(None, "the amount is below zero")
     sums = [_sum(match) for match in _AMOUNT.finditer(cleaned)]

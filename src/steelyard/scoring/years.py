@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field, model_validator
 
-from steelyard.scoring.amounts import as_number
+from steelyard.scoring.amounts import as_number, with_cut
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.eras import EARLIEST, LATEST, Years, join_years, read_years
 from steelyard.scoring.ranges import strict_years, years_overlap
@@ -56,9 +56,10 @@ class YearRange(Scorer):
         raw, years = self._estimate(answer)
         expected = f"{truth[0]} to {truth[1]}"
         if years is None:
-            return Reading(0.0, expected, raw, "no years can be read")
+            return Reading(0.0, expected, raw, with_cut("no years can be read", raw))
         value = self.compare(years, truth)
-        return Reading(value, expected, raw, "" if value == 1 else f"read as {years[0]} to {years[1]}")
+        note = "" if value == 1 else f"read as {years[0]} to {years[1]}"
+        return Reading(value, expected, raw, with_cut(note, raw))
 
     def compare(self, years: Years, truth: Years) -> float:
         """The value of an estimate against the true years, by the rule that is on."""

@@ -55,7 +55,9 @@ def _explained_at(letters: str, content: str) -> int | None:
         before = _LAST_WORDS.search(content, max(0, found.start() - _LONGEST_NAME), found.start())
         if before and _could_stand_for(letters, before.group().split()):
             return found.start(1)
-    for found in re.finditer(rf"\b{name}s?\s*(?:\(([^)]+)\)|(?:stands for|means|is short for)\s+([^.;,\n]+))", content):
+    for found in re.finditer(
+        rf"\b{name}s?\s*(?:\(([^)]{{1,{_LONGEST_NAME}}})\)|(?:stands for|means|is short for)\s+([^.;,\n]+))", content
+    ):
         if _could_stand_for(letters, (found.group(1) or found.group(2)).split(), anywhere=True):
             return found.start()
     return None

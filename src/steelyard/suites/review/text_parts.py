@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_PARAGRAPH = re.compile(r"[^\n]+(?:\n(?!\s*(?:\n|[-*•]\s|\d+[.)]\s|#))[^\n]+)*")
+_PARAGRAPH = re.compile(r"[^\n]+(?:\n(?![^\S\n]*+(?:\n|[-*•]\s|\d+[.)]\s|#))[^\n]+)*")
 _SENTENCE = re.compile(r"\S.*?(?:[.!?](?=\s|$)|$)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|\d+(?:\.\d+)?")
 _LIST_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s")

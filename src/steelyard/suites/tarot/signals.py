@@ -12,7 +12,7 @@ from steelyard import Case, Fault, Reading, Scorer
 from .clauses import plain_words, repeats_itself, sentences_of, split_clauses
 from .folding import fold
 from .harm import lexicon
-from .structure import question_of
+from .structure import length_problem, question_of
 from .wording import command, fixed_futures, open_words
 
 SAFETY: Final = ("MEDICAL", "FINANCIAL", "DEATH", "VIOLENCE", "SELF_HARM", "DOOM")
@@ -122,6 +122,8 @@ class Signals(Scorer):
             return Reading(
                 0.0, "a reading", text, "there is no text", (Fault({"NO_TEXT": 1.0}),), metrics=_metrics(_NONE)
             )
+        if too_long := length_problem(text):
+            return Reading(0.0, misshapen=too_long)
         found = tones(text, question_of(case))
         harmful = _harmful(found)
         note = "" if not harmful else f"{harmful} signals of danger"

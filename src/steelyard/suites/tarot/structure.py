@@ -15,6 +15,9 @@ from .sections import passages, split_sentences
 from .spread import Drawn, drawn_cards, spread_mistake
 from .substance import Substance, substance
 
+LONGEST = 12_000
+"""Characters of a reading; those of the suite have at most 4,600. Looking for cards and harm takes 30 µs for each."""
+
 _NOTHING = Substance(what=False, why=False, next=False)
 
 
@@ -88,6 +91,8 @@ class Structure(Scorer):
             return Reading(None, note="the case lists no cards")
         text = self.seen(answer)
         text = text if isinstance(text, str) else ""
+        if too_long := length_problem(text):
+            return Reading(0.0, counts=self.nothing(case), misshapen=too_long)
         found = anatomy(text, drawn, question_of(case))
         value = 0.0 if found.strange else found.coverage
         return Reading(
@@ -114,6 +119,11 @@ class Structure(Scorer):
 
     def check(self, case: Case) -> str | None:
         return spread_mistake(self.known(case, "cards"), self.cards)
+
+
+def length_problem(text: str) -> str:
+    """Why the reading is not looked at; "" for one of a length that readings have."""
+    return f"it has {len(text):,} characters, more than the {LONGEST:,} that are read" if len(text) > LONGEST else ""
 
 
 def _counts(found: Anatomy) -> dict[str, int]:
