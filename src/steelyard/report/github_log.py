@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import secrets
 
-_BEGINS_COMMAND = re.compile(r"((?:^|[\r\n])\s*:)(?=:)")
+_BEGINS_COMMAND = re.compile(r"((?:^|[\r\n])[^\S\r\n]*:)(?=:)")
 _OLD_COMMAND = "##["
 
 

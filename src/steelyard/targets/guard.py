@@ -56,4 +56,7 @@ def _tell_group(group: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), sys.argv[2:]) if sys.argv[1:] else kill_groups())
+    if not sys.argv[1:]:
+        kill_groups()
+    else:
+        sys.exit(main(float(sys.argv[1]), sys.argv[2:]))
