@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 LOWEST ?= .venv-lowest
 
-.PHONY: demo test test-newest test-lowest check format schema lock bench clean
+.PHONY: demo test test-newest test-lowest test-long check format schema lock bench clean
 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,10 +39,14 @@ check: $(VENV)/ready
 test: test-newest test-lowest
 
 test-newest: $(VENV)/ready
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile -m "not long"
 
 test-lowest: $(LOWEST)/ready
-	$(LOWEST)/bin/pytest -n 3 --dist loadfile -m "not once"
+	$(LOWEST)/bin/pytest -n 3 --dist loadfile -m "not once and not long"
+
+# What takes minutes: a hundred random kills of runs under load (make test has twenty).
+test-long: $(VENV)/ready
+	$(BIN)/pytest -m long
 
 schema: $(VENV)/ready
 	$(BIN)/python -m steelyard.suite.schema docs/suite.schema.json

@@ -4,11 +4,14 @@ import os
 import signal
 import time
 
+import pytest
+
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from steelyard import weighing
 from steelyard.engine.journal import Journal
 from steelyard.engine.options import RunOptions
+from steelyard.errors import StoreError
 from steelyard.records import Attempt, RunState
 from steelyard.suite.load import load_suite
 
@@ -36,12 +39,48 @@ def test_no_judge_is_asked_after_the_run_is_stopped_and_a_resumed_one_asks_only_
     assert store.journalled(header.id) == {}
 
 
-def test_what_an_earlier_session_kept_is_forgotten_with_the_rest():
-    kept, written = {}, []
-    first = Journal(7, kept, written.append)
-    first.put("target", Attempt(text="hello"))
-    kept.update(written)
-    later = Journal(7, kept, written.append)
+async def test_what_an_earlier_session_kept_is_forgotten_with_the_rest():
+    kept = {}
+
+    async def store(entry):
+        kept.update([entry])
+
+    await Journal(7, kept, store).put("target", Attempt(text="hello"))
+    later = Journal(7, kept, store)
     assert later.get("target").text == "hello"
     assert later.get("judge/model/0/0") is None
     assert later.keys == ["7/target"]
+
+
+def test_an_answer_is_stored_before_a_judge_is_asked_about_it_and_a_judges_before_it_is_asked_again(
+    store, tmp_path, monkeypatch
+):
+    stored_before = []
+
+    def judge(request):
+        stored_before.append(sorted(store.journalled(store.runs()[0].id)))
+        return "no JSON at all" if len(stored_before) == 1 else verdict(3)
+
+    write = store.journal
+
+    def take_time(run_id, entries):
+        time.sleep(0.3)
+        write(run_id, entries)
+
+    monkeypatch.setattr(store, "journal", take_time)
+    with judge_server(judge) as server:
+        suite = load_suite(write_judged(tmp_path, n=1, ask_again=1, **chat_judge(server)))
+        weighing.run(suite, store, RunOptions(concurrency=1))
+    assert stored_before == [["0/target"], ["0/judge/model/0/0", "0/target"]]
+
+
+def test_a_store_that_refuses_an_answer_ends_the_run_before_a_judge_is_asked(store, tmp_path, monkeypatch):
+    def refuse(run_id, entries):
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store, "journal", refuse)
+    with judge_server(verdict(3)) as server:
+        suite = load_suite(write_judged(tmp_path, n=3, **chat_judge(server)))
+        with pytest.raises(StoreError, match="the disk is full"):
+            weighing.run(suite, store, RunOptions(concurrency=2))
+        assert server.requests == []

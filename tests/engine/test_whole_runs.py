@@ -366,3 +366,18 @@ def test_a_function_in_this_process_is_not_suspected_for_being_fast(store, serve
     path = write_suite(tmp_path / "http", target=http_target(server.url("")))
     header, _ = weighing.run(load_suite(path), store, RunOptions())
     assert "far below the usual 700000 ms" in header.suspect[0]
+
+
+def test_an_answer_whose_scoring_may_take_long_is_stored_before_it_is_scored(server, store, tmp_path):
+    server.on("/ask", right)
+    stored_before = []
+
+    class Looks(Breaks):
+        def read(self, answer, case):
+            stored_before.append(sorted(store.journalled(store.runs()[0].id)))
+            return super().read(answer, case)
+
+    suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
+    header, _ = weighing.run(replace(suite, components=(replace(suite.components[0], scorer=Looks()),)), store)
+    assert stored_before == [["0/target"]]
+    assert store.journalled(header.id) == {}

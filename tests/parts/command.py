@@ -11,7 +11,7 @@ import tempfile
 from functools import cache
 from inspect import signature
 from io import TextIOWrapper
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import cast
 
@@ -58,18 +58,27 @@ def _main(arguments: list[str], cwd: Path, env: dict[str, str], files: tuple[str
 
 def steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run `steelyard ARGUMENTS` to its end, in a process of its own."""
-    given = [str(one) for one in arguments]
     with tempfile.TemporaryDirectory() as folder:
         files = (f"{folder}/out", f"{folder}/err")
-        process = _forks().Process(target=_main, args=(given, cwd, _ENV | (env or {}), files))
-        process.start()
+        process = fork_steelyard(*arguments, cwd=cwd, files=files, env=env)
         process.join(timeout=120)
+        given = [str(one) for one in arguments]
         if process.exitcode is None:
             process.kill()
             process.join()
             raise subprocess.TimeoutExpired(given, 120)
         out, err = (Path(file).read_text(encoding="utf-8") if Path(file).exists() else "" for file in files)
     return subprocess.CompletedProcess(given, process.exitcode, out, err)
+
+
+def fork_steelyard(
+    *arguments: object, cwd: Path, files: tuple[str, str], env: dict[str, str] | None = None
+) -> ForkServerProcess:
+    """Start `steelyard ARGUMENTS`, its output and errors going to these files, and leave it running."""
+    given = [str(one) for one in arguments]
+    process = _forks().Process(target=_main, args=(given, cwd, _ENV | (env or {}), files))
+    process.start()
+    return process
 
 
 def start_steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.Popen[str]:

@@ -196,6 +196,8 @@ class Loopback:
         """With `tls` it speaks HTTPS under a certificate that nothing trusts."""
         self._tls = tls
         self.requests: list[Seen] = []
+        self.answered: list[tuple[float, Seen]] = []
+        """Each request whose answer was sent whole, with `time.monotonic()` of that."""
         self.in_flight = 0
         self.most_in_flight = 0
         self.connections = 0
@@ -294,6 +296,7 @@ class Loopback:
                     self.in_flight -= 1
                 if not stays_open:
                     break
+                self.answered.append((time.monotonic(), seen))
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the client went away, which tests do on purpose
         finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from steelyard.records import Attempt
@@ -18,10 +18,12 @@ Entry = tuple[str, dict[str, Any]]
 class Journal:
     """What one sample of a run has been given so far, by part; failures are not kept, since they are asked anew."""
 
-    def __init__(self, position: int, kept: Mapping[str, dict[str, Any]], keep: Callable[[Entry], None]) -> None:
+    def __init__(
+        self, position: int, kept: Mapping[str, dict[str, Any]], store: Callable[[Entry], Awaitable[None]]
+    ) -> None:
         self._position = position
         self._kept = kept
-        self._keep = keep
+        self._store_entry = store
         self.keys: list[str] = []
         """Everything it holds, to be forgotten when the sample is complete."""
 
@@ -34,12 +36,12 @@ class Journal:
         self.keys.append(key)
         return attempt_from(data)
 
-    def put(self, part: str, attempt: Attempt) -> None:
-        """Keep an answer before anything else is asked for."""
+    async def put(self, part: str, attempt: Attempt) -> None:
+        """Store an answer before it is used; it is committed when this returns."""
         if attempt.failure is None:
             key = self._key(part)
-            self._keep((key, attempt_data(attempt)))
             self.keys.append(key)
+            await self._store_entry((key, attempt_data(attempt)))
 
     def _key(self, part: str) -> str:
         return f"{self._position}/{part}"

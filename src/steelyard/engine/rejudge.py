@@ -40,7 +40,7 @@ class BoughtCalls(Journal):
     """The calls about one text, kept in a store under a name made of judge, text, case and measures."""
 
     def __init__(self, store: Store, name: str) -> None:
-        super().__init__(0, {}, lambda entry: store.cache([entry]))
+        super().__init__(0, {}, lambda entry: asyncio.to_thread(store.cache, [entry]))
         self._store, self._name = store, name
 
     def get(self, part: str) -> Attempt | None:

@@ -35,6 +35,8 @@ from steelyard.targets.base import Target
 _MOST_BACKLOG = 2_000
 _LONGEST_HOLD = 0.02
 """Seconds that workers may keep the loop without giving way."""
+_QUICK_SCORING = 0.005
+"""Seconds; an answer whose scoring takes longer is stored before that, since others wait for their turn behind it."""
 _GRACE = 10.0
 """Seconds that calls under way get to finish after the first Ctrl-C."""
 
@@ -100,6 +102,8 @@ class Engine:
         self._stopped: str | None = None
         self._interrupts = 0
         self._gave_way = 0.0
+        self._scoring = 1.0
+        """Seconds that scoring an answer took of late, on average; taken to be long until it is known."""
         self.lag = LoopLag()
         self._workers: set[asyncio.Task[None]] = set()
 
@@ -211,7 +215,10 @@ class Engine:
             if self._purse.is_empty:
                 self._stop(self._no_room())
             return
-        writer.put(completed)
+        if self._asks_nobody:
+            writer.put(completed)
+        else:
+            await writer.store(completed)
         self._insist_on_price(completed.sample)
         if gone := await self._presence.gone_after(completed.sample.attempt):
             self._break_off(gone)
@@ -227,13 +234,15 @@ class Engine:
             await asyncio.sleep(0.01)
 
     async def _sample(self, planned: Planned, writer: Writer, due: float | None) -> Completed:
-        journal = Journal(planned.position, self._journalled, writer.journal)
+        journal = Journal(planned.position, self._journalled, writer.store)
         self._purse.started()
         called, weighing = None, None
         try:
             called = await self._answer(planned, journal, due)
             ask = planned.ask
+            began = time.perf_counter()
             weighing = Weighing(self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
+            self._scoring += 0.1 * (time.perf_counter() - began - self._scoring)
             if self._judges is not None and weighing.to_judge is not None:
                 await self._judges.judge(weighing, journal, self._purse)
         finally:
@@ -249,14 +258,14 @@ class Engine:
         return f"the spending limit of {self._purse.limit:g} leaves no room for another call"
 
     async def _answer(self, planned: Planned, journal: Journal, due: float | None) -> Called:
-        """The target's answer; with a judge still to be asked, it is kept before that."""
-        if self._judges is None or not self._judges.are_asked:
-            return await self._caller.call(planned.ask, due)
+        """The target's answer, stored before it is used when a judge is to be asked or scorers take their time."""
         kept = journal.get(TARGET)
         if kept is not None:
             return Called(kept)
         called = await self._caller.call(planned.ask, due)
-        journal.put(TARGET, called.attempt)
+        slow = self._scoring > _QUICK_SCORING and not self._asks_nobody
+        if slow or (self._judges is not None and self._judges.are_asked):
+            await journal.put(TARGET, called.attempt)
         return called
 
     def _insist_on_price(self, sample: Sample) -> None:

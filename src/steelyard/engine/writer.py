@@ -1,11 +1,13 @@
-"""Keeps completed samples: one thread commits them in small groups, and only then are they counted as done."""
+"""Stores answers and samples: one thread commits them in small groups, and only then are they used or counted."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +18,10 @@ from steelyard.suite.case import Case
 
 _GROUP = 200
 _MANY = 8
-_PATIENCE = 0.05
-"""Seconds in which groups gather while answers come thick and fast."""
+_PATIENCE = 0.02
+"""Seconds in which groups gather while answers come thick and fast; a kill costs the answers of that time."""
+_FEW = 4
+"""So many samples may wait to be committed while the next call is made already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,14 @@ class Completed:
     """What the journal holds of it, which is not needed any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """What is to be committed, and who waits for it."""
+
+    content: Completed | Entry
+    committed: asyncio.Future[None] | None
+
+
 class Writer:
     """A background thread in front of the store. `kept` is called, after each commit, with what became durable."""
 
@@ -38,7 +50,7 @@ class Writer:
         self._store = store
         self._run_id = run_id
         self._kept = kept
-        self._queue: queue.SimpleQueue[Completed | Entry | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="steelyard-writer", daemon=True)
         self.failure: Exception | None = None
         self._busy = False
@@ -49,13 +61,25 @@ class Writer:
 
     def put(self, completed: Completed) -> None:
         """Hand over one sample; raises what the store raised if writing has failed."""
+        self._put(_Item(completed, None))
+
+    async def store(self, content: Completed | Entry) -> None:
+        """Hand over a sample, or an answer of one that is not complete yet, and wait until it is committed.
+
+        For one of a few samples nobody waits. Raises what the store raised if writing has failed.
+        """
+        if isinstance(content, Completed) and self.backlog < _FEW:
+            self.put(content)
+            return
+        committed = asyncio.get_running_loop().create_future()
+        self._put(_Item(content, committed))
+        await committed
+
+    def _put(self, item: _Item) -> None:
+        self._queue.put(item)
+        # Asked afterwards: whoever comes too late for the thread's last look at the queue sees why it ended.
         if self.failure is not None:
             raise self.failure
-        self._queue.put(completed)
-
-    def journal(self, entry: Entry) -> None:
-        """Hand over a part of a sample that is not complete yet."""
-        self._queue.put(entry)
 
     @property
     def backlog(self) -> int:
@@ -79,15 +103,19 @@ class Writer:
                 self._commit(group)
             except Exception as error:  # noqa: BLE001 - handed to the run, which stops and reports it
                 self.failure = error
+                while not self._queue.empty():
+                    if (item := self._queue.get()) is not None:
+                        group.append(item)
+                _wake(group, error)
                 return
 
-    def _next_group(self) -> tuple[list[Completed | Entry], bool]:
+    def _next_group(self) -> tuple[list[_Item], bool]:
         """All that waits, at once: while one group is committed, the next one gathers.
 
         When answers come thick and fast, a moment's patience makes larger groups and saves CPU; a single answer of a
         slow and costly system is committed at once.
         """
-        group: list[Completed | Entry] = []
+        group: list[_Item] = []
         item = self._queue.get()
         if self._busy and item is not None:
             time.sleep(_PATIENCE)
@@ -102,18 +130,38 @@ class Writer:
                 return group, True
         return group, False
 
-    def _commit(self, group: list[Completed | Entry]) -> None:
-        parts = [item for item in group if not isinstance(item, Completed)]
-        if parts:
-            self._store.journal(self._run_id, parts)
-        done = [item for item in group if isinstance(item, Completed)]
+    def _commit(self, group: list[_Item]) -> None:
+        # Answers first: a judge waits to be asked about them.
+        answers = [item for item in group if not isinstance(item.content, Completed)]
+        if answers:
+            self._store.journal(self._run_id, [item.content for item in answers if isinstance(item.content, tuple)])
+            _wake(answers)
+        done = [item.content for item in group if isinstance(item.content, Completed)]
         if not done:
             return
         cases = {completed.case.id: completed.case for completed in done}
         forget = [key for completed in done for key in completed.journalled]
         samples = [completed.sample for completed in done]
         self._store.add_samples(self._run_id, samples, list(cases.values()), forget=forget)
+        _wake(item for item in group if isinstance(item.content, Completed))
         entries = [completed.cache_entry for completed in done if completed.cache_entry is not None]
         if entries:
             self._store.cache(entries)
         self._kept(done)
+
+
+def _wake(items: Iterable[_Item], failure: Exception | None = None) -> None:
+    """Let the loop tell those who wait, in one step, that these are committed, or why they are not."""
+    waiting = [item.committed for item in items if item.committed is not None]
+
+    def wake() -> None:
+        for future in waiting:
+            if not future.done():
+                if failure is None:
+                    future.set_result(None)
+                else:
+                    future.set_exception(failure)
+
+    if waiting:
+        with contextlib.suppress(RuntimeError):  # a loop that is closed has nobody left who waits
+            waiting[0].get_loop().call_soon_threadsafe(wake)

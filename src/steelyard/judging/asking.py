@@ -42,7 +42,7 @@ class Journal(Protocol):
 
     def get(self, part: str) -> Attempt | None: ...
 
-    def put(self, part: str, attempt: Attempt) -> None: ...
+    async def put(self, part: str, attempt: Attempt) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Bench:
         caller = question.caller_of(member.name)
         attempt = await caller.attempt(lambda: wire.complete(body, response), connection.timeout)
         if journal is not None and attempt.failure is None:
-            journal.put(part, attempt)
+            await journal.put(part, attempt)
         return attempt
 
 
