@@ -10,8 +10,9 @@ from steelyard.suite.case import digest
 from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.describe_judge import judge_asked
 from steelyard.suite.ledger import WEIGHED_BY, LedgerLine
-from steelyard.suite.load import as_imported, load_suite, strict
+from steelyard.suite.load import as_imported, strict
 from steelyard.suite.model import SuiteModel
+from steelyard.suite.of_run import suite_of_run
 from steelyard.suite.signature import signature
 
 
@@ -33,9 +34,10 @@ class AtHand:
 
 
 def at_hand(header: RunHeader, place: str | None = None) -> AtHand:
-    """The suite that a run was weighed with; a `place` that was named and cannot be read is the user's mistake."""
+    """The suite that a run was weighed with, at `place` or found by its name; a `place` that cannot be read is the
+    user's mistake."""
     try:
-        suite = load_suite(place or header.suite_path)
+        suite = suite_of_run(header, place)
         suite = strict(suite) if header.options.get("strict") else suite
         no_judge, suite = _judge_of(suite, header)
         now = signature(suite, header.target)

@@ -112,7 +112,8 @@ def run_ab(
     headers = _headers(made, drawn, plan, resumed)
     if resumed is not None and any(header.state is RunState.ENDED for header in resumed.headers):
         # Both were asked to the end, and the process died between closing the one and the other.
-        return AbRuns((_closed(store, resumed.headers[0]), _closed(store, resumed.headers[1])))
+        a, b = (_closed(store, each, now.suite) for each, now in zip(resumed.headers, made, strict=True))
+        return AbRuns((a, b))
     endings: tuple[Ending, Ending] = in_own_loop(_drive(made, headers, drawn, plan, store, progress, resumed))
     stopped = next((ending.stopped for ending in endings if ending.stopped is not None), None)
     a, b = (_finished(store, *each, stopped=stopped) for each in zip(headers, endings, strict=True))
@@ -123,7 +124,7 @@ def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, re
     if resumed is not None:
         for begun, now in zip(resumed.headers, made, strict=True):
             insist_on_same_instrument(begun, now.header)
-        a, b = (taken_up(begun, now.limits) for begun, now in zip(resumed.headers, made, strict=True))
+        a, b = (taken_up(begun, now.limits, now.suite) for begun, now in zip(resumed.headers, made, strict=True))
         return a, b
     number = new_run_id(f"{made[0].suite.name} ab", time.time())
     told = asdict(plan) | {"id": number, "cases": drawn.n_cases}
@@ -230,11 +231,11 @@ def _finished(store: Store, header: RunHeader, ending: Ending, *, stopped: str |
         return finish(store, header, ending.health, finished=stopped is None)
 
 
-def _closed(store: Store, header: RunHeader) -> RunHeader:
+def _closed(store: Store, header: RunHeader, suite: SuiteModel) -> RunHeader:
     if header.state is RunState.ENDED:
         return header
     health, n = Health(), 0
     for sample, _ in store.samples(header.id):
         health.watch(sample)
         n += 1
-    return finish(store, _planned(header, n), health, finished=True)
+    return finish(store, _planned(replace(header, suite_path=suite.path), n), health, finished=True)

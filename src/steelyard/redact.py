@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 
 REDACTED = "[redacted]"
 SHORTEST = 8
@@ -16,6 +17,11 @@ _IN_ADDRESS = re.compile(r"%(?:25)*([2-7][0-9a-f])")
 _ESCAPED = re.compile(r"(?:u00|x|%(?:25)*)([2-7][0-9a-f])")
 _TOO_SHORT_TO_ENCODE = 6
 """Bytes below which base64 or hex is a few letters that stand in any text."""
+_SECRET_NAME = re.compile(
+    r"auth(?!or(?!i))|api[-_]?key|access[-_]?key|subscription[-_]?key|token(?!i[sz]e)|cookie|secret|passw|credential"
+    r"|signature|^key$|[-_]key$",
+    re.I,
+)
 
 
 class SecretRedactor:
@@ -29,7 +35,8 @@ class SecretRedactor:
         spellings = dict(pair for secret in secrets if len(secret) >= shortest for pair in _spellings(secret))
         # Longest first, so that a secret inside a longer one leaves no rest behind.
         longest_first = sorted(spellings.items(), key=lambda pair: len(pair[0]), reverse=True)
-        self._patterns = [(_folded(spelling), re.compile(pattern)) for spelling, pattern in longest_first]
+        # A pattern is long: it is made when a text needs it.
+        self._patterns = [(_folded(spelling), cache(pattern)) for spelling, pattern in longest_first]
 
     def __call__(self, text: str) -> str:
         if not self._patterns:
@@ -38,8 +45,37 @@ class SecretRedactor:
         folded = _folded(text)
         for spelling, pattern in self._patterns:
             if spelling in folded or not spelling.isascii():
-                text = pattern.sub(REDACTED, text)
+                text = re.sub(pattern(), REDACTED, text)
         return text
+
+
+class _Known:
+    """All secrets that this process has learned of."""
+
+    secrets: frozenset[str] = frozenset()
+    redact = SecretRedactor(())
+
+
+def learn_secrets(secrets: Iterable[str]) -> None:
+    """From here on `redact_known` takes these out."""
+    if new := frozenset(secrets) - _Known.secrets:
+        _Known.secrets |= new
+        _Known.redact = SecretRedactor(_Known.secrets)
+
+
+def redact_known(text: str) -> str:
+    """A text from outside without any secret that this process has learned of; to be used before it is cut short."""
+    return _Known.redact(text)
+
+
+def looks_secret(name: str) -> bool:
+    """True for names of headers, parameters and variables that usually hold a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def secrets_in(env: Mapping[str, str]) -> list[str]:
+    """The values of the variables whose names look like a secret's: code in this process sees them all."""
+    return [value.strip() for name, value in env.items() if looks_secret(name)]
 
 
 def _folded(text: str) -> str:
@@ -54,16 +90,20 @@ def _folded(text: str) -> str:
     return folded
 
 
-def _spellings(secret: str) -> Iterator[tuple[str, str]]:
-    """All ways in which the secret may stand in a text, each with its pattern."""
-    yield secret, "".join(_letter(one, any_case=len(secret) >= SHORTEST) for one in secret)
+def _spellings(secret: str) -> Iterator[tuple[str, Callable[[], str]]]:
+    """All ways in which the secret may stand in a text, each with what makes its pattern."""
+    yield secret, lambda: "".join(_letter(one, any_case=len(secret) >= SHORTEST) for one in secret)
     raw = secret.encode("utf-8", "surrogatepass")
     if len(raw) < _TOO_SHORT_TO_ENCODE:
         return
-    yield raw.hex(), _hex_digits(raw.hex())
+    yield raw.hex(), partial(_hex_digits, raw.hex())
     for encode in (base64.standard_b64encode, base64.urlsafe_b64encode):
         for part in _encoded(raw, encode):
-            yield part, "".join(_letter(one) for one in part) + r"[\w+/-]{0,2}={0,2}"
+            yield part, partial(_in_base64, part)
+
+
+def _in_base64(part: str) -> str:
+    return "".join(_letter(one) for one in part) + r"[\w+/-]{0,2}={0,2}"
 
 
 def _encoded(raw: bytes, encode: Callable[[bytes], bytes]) -> list[str]:

@@ -1,7 +1,8 @@
 """The border to code that is not Steelyard's: scorers, judges, targets, hooks and formats that a suite brings along.
 
 Such code may raise anything and return anything. `checked_call` gives what it returned as plain Python objects of the
-type that was promised; numbers of any kind (numpy, Decimal, Fraction) are taken. All else is a UserCodeError.
+type that was promised; numbers of any kind (numpy, Decimal, Fraction) are taken. All else is a UserCodeError. No text
+that it returns or raises gets past this border with a secret in it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from functools import cache
 from numbers import Real
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
+
+from steelyard.redact import redact_known
 
 _LONGEST = 300
 _DEEPEST = 100
@@ -95,7 +98,7 @@ def number(value: Any) -> float | int | None:
 def in_one_line(value: Any, written: Callable[[Any], str] = repr) -> str:
     """The value's text for a message, and not too much of it, whatever its own methods do."""
     try:
-        text = " ".join(written(value).split()).encode(errors="backslashreplace").decode()
+        text = redact_known(" ".join(written(value).split()).encode(errors="backslashreplace").decode())
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - an object may do anything when it is asked for its text
@@ -112,6 +115,8 @@ def _fit(hint: Any) -> Fit:
     if types.NoneType in inner:
         known = _fit(inner[0])
         return lambda value: None if value is None else known(value)
+    if hint is str:
+        return lambda value: redact_known(value) if isinstance(value, str) else _refuse(value, str)
     if hint in _NUMBERS:
         return lambda value: value if type(value) is hint else _as_number(value, hint)
     if inner:
@@ -161,7 +166,9 @@ def _record(value: Any, fits: list[tuple[str, Any, Fit]]) -> Any:
 
 def _plain(value: Any, depth: int = 0) -> Any:
     """JSON data; what is none by its text, since it is only shown."""
-    if value is None or type(value) in (str, bool, int, float):
+    if isinstance(value, str):
+        return redact_known(value)
+    if value is None or type(value) in (bool, int, float):
         return value
     if depth > _DEEPEST:
         raise _Unfit(f"data nested more than {_DEEPEST} deep")

@@ -35,7 +35,7 @@ from steelyard.engine.resume import (
     without_owner,
 )
 from steelyard.engine.run import Ending, Engine
-from steelyard.errors import UNFINISHED, UserMistake
+from steelyard.errors import UNFINISHED, SteelyardError, UserMistake
 from steelyard.records import Mode, RunHeader, RunState
 from steelyard.release.baseline_gates import KEPT, Reference, held_against, kept
 from steelyard.release.verdict import decide
@@ -71,16 +71,14 @@ def run(
     """
     options = options or RunOptions()
     progress = progress or Silent()
-    if options.resume is not None:
-        resumed = find_unfinished(store, suite, options.resume)
+    resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
+    if resumed is not None:
         options = as_begun(options, resumed)
-    else:
-        resumed = None
     made = prepare(suite, store, options, env)
     suite, limits, target, judges, header = made.suite, made.limits, made.target, made.judges, made.header
     if resumed is not None:
         insist_on_same_instrument(resumed, header)
-        header = taken_up(resumed, limits)
+        header = taken_up(resumed, limits, suite)
     engine = Engine(
         plan=made.plan,
         target=target,
@@ -131,17 +129,17 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     target = _target(suite, surroundings, store, options)
     if getattr(target, "asks_nobody", False):
         limits = replace(limits, rate=None, requests_per_second=None, warm_up=0)
-    judges = _judges(suite, limits, surroundings)
+    judges = _judges(suite, limits, surroundings, target.secrets())
     header = _header(suite, target, plan, limits, options)
     if options.answers_of is not None:
         header.options |= _told_of_answers(store.run(options.answers_of))
     return Prepared(suite, limits, plan, target, judges, header)
 
 
-def taken_up(resumed: RunHeader, limits: Limits) -> RunHeader:
+def taken_up(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader:
     """The header of a run that goes on now, in this process."""
     now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
-    return replace(resumed, state=RunState.RUNNING, options=resumed.options | now)
+    return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=resumed.options | now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,9 +294,13 @@ def finish(
 
 
 def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
+    """A as the suite of B shows it, which this process has just run: where that is, nobody's data says."""
     from steelyard.same_instrument import rescored  # read by runs that are held against a baseline, and by no others
 
-    return rescored(a, b)
+    try:
+        return rescored(a, b, b.header.suite_path)
+    except SteelyardError:
+        return a
 
 
 def _usual_latency(store: Store, header: RunHeader) -> list[float]:
@@ -328,22 +330,20 @@ def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options
     return open_target(suite.target, surroundings)
 
 
-def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings) -> Judges | None:
+def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings, secrets: list[str]) -> Judges | None:
     if suite.judge is None:
         return None
     if limits.rate is not None:
         # So many calls as an open load may have under way are for the system under test, not for its judges.
         limits = replace(limits, concurrency=min(limits.concurrency, Limits().concurrency))
-    return Judges(suite.judge, suite.folder, limits=limits, surroundings=surroundings, redact=suite.redactor)
+    return Judges(
+        suite.judge, suite.folder, limits=limits, surroundings=surroundings, redact=suite.redactor, secrets=secrets
+    )
 
 
 def _surroundings(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> Surroundings:
-    return Surroundings(
-        folder=suite.folder,
-        answer_schema=suite.answer.schema,
-        env=dict(env),
-        max_connections=limits.concurrency,
-    )
+    schema, most = suite.answer.schema, limits.concurrency
+    return Surroundings(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most)
 
 
 def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:

@@ -164,7 +164,7 @@ def test_a_judge_that_is_code_reads_all_answers_again(bench):
         code.write_text(code.read_text().replace("else 3,", f"else {gives},"))
         invoke("run", folder)
     # 3 of 1..5 is 50 %, 4 is 75 %: none of four passes, then all. The file holds a scorer, too, which says the same.
-    found = bench.compared(code=4)
+    found = bench.compared("--suite", "after", code=4)
     assert points(found) == {"scorers": 0.0, "judge": 100.0, "system": 0.0}
     assert [portion["how"] for portion in found["portions"]] == ["reweighed", "reweighed", "left"]
 

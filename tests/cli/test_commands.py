@@ -230,13 +230,15 @@ def test_a_full_disk_behind_the_output_is_told(suite, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_rescore_finds_its_suite_from_anywhere_and_never_takes_another(suite, tmp_path):
+def test_rescore_finds_its_suite_by_its_name_and_never_takes_another(suite, tmp_path):
     store = tmp_path / "shared.db"
     ok(steelyard("run", suite.name, "--store", store, cwd=suite.parent))
     elsewhere = tmp_path / "elsewhere"
     write_suite(elsewhere, n=8, name="another")
-    rescored = steelyard("rescore", "LAST", "--store", store, "--json", cwd=elsewhere)
+    rescored = steelyard("rescore", "LAST", "--store", store, "--json", cwd=tmp_path)
     assert json.loads(ok(rescored))["run"]["suite"] == "words"
+    refused = steelyard("rescore", "LAST", "--store", store, cwd=elsewhere)
+    assert (refused.returncode, f"name it with --suite {suite}" in refused.stderr) == (2, True)
     write_suite(suite.parent, n=8, name="renamed")
     refused = steelyard("rescore", "LAST", "--store", store, cwd=tmp_path)
     assert refused.returncode == 2

@@ -215,7 +215,7 @@ def test_the_identity_follows_the_source(bench):
 
 def test_settings_with_a_function_are_plain_data_when_dumped():
     dumped = PythonSettings(function=time.sleep).model_dump(mode="json")
-    assert dumped == {"function": "time:sleep"}
+    assert dumped == {"function": "time:sleep", "secrets": []}
     assert PythonSettings.model_json_schema()["properties"]["function"]["type"] == "string"
 
 

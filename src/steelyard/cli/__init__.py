@@ -12,6 +12,7 @@ import click
 from steelyard.cli.group import steelyard
 from steelyard.cli.safe_output import safe_output
 from steelyard.errors import SteelyardError
+from steelyard.redact import learn_secrets, redact_known, secrets_in
 
 WRONG_USAGE = 2
 INTERRUPTED = 130
@@ -19,6 +20,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line; deliberate errors become one clear message and their exit code."""
+    learn_secrets(secrets_in(os.environ))
     with safe_output():
         _run()
 
@@ -67,4 +69,4 @@ def _crash(error: BaseException) -> None:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201 - the command line's own voice
+    print(redact_known(text), file=sys.stderr)  # noqa: T201 - the command line's own voice

@@ -37,7 +37,7 @@ def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--no-attribution", is_flag=True, help="Do not look for why the headline number moved."),
         click.option(
-            "--suite", metavar="SUITE", help="Where the suite is that B was weighed with. [default: as the run says]"
+            "--suite", metavar="SUITE", help="Where the suite is that B was weighed with. [default: found by its name]"
         ),
     ):
         function = option(function)

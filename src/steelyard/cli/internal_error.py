@@ -11,6 +11,7 @@ from pathlib import Path
 
 from steelyard.cli.ending import same_command
 from steelyard.errors import UNFINISHED
+from steelyard.redact import redact_known
 from steelyard.store.open import DEFAULT
 from steelyard.user_code import raised_in_words
 
@@ -27,7 +28,7 @@ def internal_error_text(error: BaseException) -> str:
         lines += [f"What run {unfinished[0]} had finished is stored. Go on with:", f"  {_go_on(unfinished[0])}"]
     else:
         lines.append("Whatever runs had finished is stored as it was.")
-    written = "".join(traceback.format_exception(error))
+    written = redact_known("".join(traceback.format_exception(error)))
     place = None if os.environ.get("CI") else _file(written)
     where = f"The full traceback is in {place}." if place else f"{written}\nThe full traceback is above."
     return "\n".join([*lines, f"{where} This is a defect of Steelyard, not of your suite: please report it with that."])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("rescore")
 @run_name
-@click.option("--suite", metavar="SUITE", help="Weigh by this suite instead of the one the run was made with.")
+@click.option("--suite", metavar="SUITE", help="Weigh by this suite. [default: the one of the run's suite name]")
 @click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
 @click.option(
     "--judge-again", is_flag=True, help="Ask the judge anew about the recorded answers; tells the cost first."
@@ -50,6 +50,7 @@ def command(
     """
     from steelyard.store.open import open_store
     from steelyard.suite.chosen_judge import judged_as_then
+    from steelyard.suite.of_run import suite_of_run
 
     choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature)
     _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)
@@ -57,7 +58,7 @@ def command(
     try:
         header = store.run(run)
         _refuse_imported(header)
-        loaded = _same_suite(header, suite)
+        loaded = suite_of_run(header, suite)
         # The run's own judge, unless another is named.
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, header.suite.get("judge"))
         if judge_again:
@@ -132,24 +133,3 @@ def _judged_again(
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", new.id]
     return end_with(store, new, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)
-
-
-def _same_suite(header: RunHeader, asked: str | None) -> SuiteModel:
-    """The suite the run was made with, as it is now, or the one that was asked for."""
-    from steelyard.errors import SuiteError, UserMistake
-    from steelyard.suite.load import load_suite
-
-    if asked is not None:
-        return load_suite(asked)
-    try:
-        suite = load_suite(header.suite_path)
-    except SuiteError:
-        raise
-    except UserMistake as error:
-        raise UserMistake(f"{error}; name the suite that run {header.id} was made with: --suite SUITE") from error
-    if suite.name != header.suite_name:
-        raise UserMistake(
-            f"run {header.id} weighed suite {header.suite_name}, but {header.suite_path} is {suite.name} now:"
-            " name the right one with --suite SUITE"
-        )
-    return suite

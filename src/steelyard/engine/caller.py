@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.engine.pace import Pace
 from steelyard.errors import TargetFailure
 from steelyard.records import Attempt, Failure
-from steelyard.redact import SecretRedactor
+from steelyard.redact import SecretRedactor, learn_secrets
 from steelyard.suite.attachments import unsendable
 from steelyard.suite.case import digest
 from steelyard.suite.model import Limits
@@ -48,7 +48,9 @@ class Patience:
     def __init__(self, limits: Limits, pace: Pace, secrets: Iterable[str] = ()) -> None:
         self._limits = limits
         self._pace = pace
-        self._redact_secrets = SecretRedactor(secrets)
+        known = list(secrets)
+        learn_secrets(known)
+        self._redact_secrets = SecretRedactor(known)
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
     async def attempt(

@@ -34,8 +34,10 @@ class Judges:
         limits: Limits | None = None,
         surroundings: Surroundings | None = None,
         redact: Redactor | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
-        """Without limits and surroundings nobody can be asked: enough to read recorded answers again."""
+        """Without limits and surroundings nobody can be asked: enough to read recorded answers again. `secrets` are
+        those of the target, which a judge may have from its answers."""
         self._redact = redact
         self._reader = JudgeReader(judge, rules_judges(judge, folder), complaint_check(judge, folder))
         self.are_asked = any(member.kind != "python" for member in judge.members)
@@ -44,7 +46,7 @@ class Judges:
         self._paces: list[Pace] = []
         if limits is not None and surroundings is not None and self.are_asked:
             self._bench = Bench(judge, surroundings)
-            secrets = self._bench.secrets()
+            secrets = [*secrets, *self._bench.secrets()]
             # Each judge has a pace of its own: one that throttles must not slow down the others or the target.
             for member in judge.members:
                 pace = Pace(limits.concurrency, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steelyard.engine.pace import Pace
 from steelyard.records import Attempt
+from steelyard.redact import redact_known
 from steelyard.targets.base import Target
 from steelyard.user_code import raised_in_words
 
@@ -30,7 +31,7 @@ class Presence:
             told = await self._ask()
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; what was weighed must not be lost
             return f"the target could not tell whether the system is still there: {raised_in_words(error)}"
-        return None if told is None else str(told)
+        return None if told is None else redact_known(str(told))
 
     async def gone_after(self, attempt: Attempt) -> str | None:
         """The same after a call that found nobody; None after others, and while another call asks already."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -16,6 +17,7 @@ from steelyard.judging.fence import new_fence
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import again, messages
 from steelyard.records import Attempt, Failure, JudgeCall
+from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
 from steelyard.suite.judge_model import JudgeModel, JudgeSpec
 from steelyard.targets.base import Reply, Surroundings
@@ -171,7 +173,8 @@ class Bench:
 
 def rules_judges(judge: JudgeModel, folder: Path) -> dict[str, RulesJudge]:
     """By name, the members of the panel that are code, looked up in the suite's folder first; UserMistake when one
-    cannot be found."""
+    cannot be found. Secrets that they can see are learned, so that nothing they say holds one."""
+    learn_secrets([*(os.environ.get(name, "").strip() for name in judge.secrets), *secrets_in(os.environ)])
     return {
         member.name: member.settings if callable(member.settings) else find_callable(member.settings, folder, "judge")
         for member in judge.members

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -12,6 +13,7 @@ from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.errors import Mistake, SuiteError
 from steelyard.records import BROKE_OFF, Box, Certainty, Check, Finding, Item, Judgement, Mark, Outcome, Score
+from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.check_base import Answered
 from steelyard.scoring.expectations import Expectations
@@ -68,6 +70,8 @@ class Weigher:
     """A suite's balance, set up once and used for every answer."""
 
     def __init__(self, suite: SuiteModel) -> None:
+        # Scorers in code see them.
+        learn_secrets(secrets_in(os.environ))
         self._is_json = suite.answer.format == "json"
         self._repair = suite.answer.repair
         schema = suite.answer.schema

@@ -244,9 +244,10 @@ def as_recorded(judge: JudgeModel, described: dict[str, Any]) -> JudgeModel:
         name, kind = member["name"], member["kind"]
         if kind == "python":
             known = judge.judges.get(name)
-            members.append(
-                known if known is not None and known.kind == kind else JudgeSpec(name, kind, member["function"])
-            )
+            if known is None or known.kind != kind:
+                # The function that the data names is no code of the suite.
+                raise UserMistake(f"the judge {name!r} of that run is not in the suite any more")
+            members.append(known)
         else:
             members.append(JudgeSpec(name, kind, RecordedJudge(member["model"], member["address"])))
     return replace(judge, members=tuple(members), repeats=described["repeats"])

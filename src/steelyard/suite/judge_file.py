@@ -134,6 +134,11 @@ class JudgePart(_Part):
         default=None,
         description="A function of your own, module:function, that holds the judge's complaints against the answer.",
     )
+    secrets: list[str] = Field(
+        default=[],
+        description="Names of environment variables that judges in code read and whose values must never reach store,"
+        " log or report; those whose name looks like a secret's need not be named.",
+    )
     figures: dict[str, FigurePart] = Field(
         default={}, description="What else of its answer is made into figures, by name: means and counts."
     )

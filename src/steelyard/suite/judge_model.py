@@ -168,6 +168,8 @@ class JudgeModel:
     """What is made into figures beside the scores; it weighs nothing."""
     labels: str = ""
     """Path into the case to what a careful reviewer would say; never shown to a judge."""
+    secrets: tuple[str, ...] = ()
+    """Names of variables of the environment that hold secrets of judges in code; no part of the signature."""
     health: tuple[str, ...] = ()
     """Thresholds on the judge's health figures, for `judge check`."""
     judges: dict[str, JudgeSpec] = field(default_factory=dict)

@@ -91,7 +91,10 @@ def _options(part: JudgePart | None) -> dict[str, Any]:
         "labels",
         "scores_in",
     )
-    return {name: getattr(part, name) for name in plain} | {"health": tuple(part.health)}
+    return {name: getattr(part, name) for name in plain} | {
+        "health": tuple(part.health),
+        "secrets": tuple(part.secrets),
+    }
 
 
 def _template(raw: Any, place: Place, draft: Draft, names: tuple[str, ...] = JUDGE_NAMES) -> str:

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, field_validator
 
 from steelyard.errors import TargetFailure
+from steelyard.redact import looks_secret
 from steelyard.suite.case import digest
 from steelyard.targets.base import Ask, Reply, Surroundings
 from steelyard.targets.filling import TextFiller, text_filler
 from steelyard.targets.process import ALWAYS_PASSED, Finished, Guard, Program, find_program, run_program
-from steelyard.targets.settings import TargetSettings, TextFile, looks_secret, read_variable, text_of
+from steelyard.targets.settings import TargetSettings, TextFile, read_variable, text_of
 
 _TRY_AGAIN = os.EX_TEMPFAIL
 

@@ -8,9 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from steelyard.redact import looks_secret
 from steelyard.suite.paths import compile_path
 from steelyard.targets.service_settings import PORT, ReadySettings, StartSettings
-from steelyard.targets.settings import FromEnv, TargetSettings, looks_secret, names_header, without_secrets
+from steelyard.targets.settings import FromEnv, TargetSettings, names_header, without_secrets
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,11 +16,14 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from steelyard.errors import Mistake, SuiteError
+from steelyard.redact import redact_known
 
 ALWAYS_PASSED = ("PATH", "HOME", "LANG")
 """Environment variables that every program gets, beside those that the suite names."""
 GUARD = Path(__file__).with_name("guard.py")
 _STDERR_TAIL = 2000
+SPARE = 4096
+"""Bytes more than are shown: no secret is longer."""
 _GRACE = 0.5
 """Seconds that pipes may stay open after the group was killed; a descendant that left the group may hold them."""
 
@@ -112,9 +116,21 @@ async def run_program(program: Program, stdin: bytes | None, guard: Guard) -> Fi
         transport.close()
         guard.ended(group)
     code = transport.get_returncode()
-    complaint = bytes(talk.complaint).decode("utf-8", "replace").strip()
+    complaint = last_words(talk.complaint, _STDERR_TAIL)
     took = None if talk.exited is None else talk.exited - began
     return Finished(-signal.SIGKILL if code is None else code, bytes(talk.output), complaint, talk.too_large, took)
+
+
+def last_words(output: bytearray, most: int) -> str:
+    """The end of what a program printed, of which the last `most` + SPARE bytes were collected, without secrets.
+
+    Redacted before it is cut: of a secret that is cut in two nobody finds the rest.
+    """
+    whole = bytes(output)
+    if len(whole) >= most + SPARE:
+        begins = re.search(rb"\s", whole[:SPARE])
+        whole = whole[begins.end() if begins else SPARE :]
+    return redact_known(whole.decode("utf-8", "replace")).strip()[-most:]
 
 
 def find_program(name: str, folder: Path, path: str | None, where: str) -> str:
@@ -146,7 +162,7 @@ class _Talk(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self.complaint += data
-            del self.complaint[:-_STDERR_TAIL]
+            del self.complaint[: -_STDERR_TAIL - SPARE]
         elif not self.too_large:
             self.output += data
             if len(self.output) > self._max_bytes:

@@ -16,8 +16,9 @@ from pydantic import BaseModel, Field, WithJsonSchema, field_serializer, field_v
 
 from steelyard.errors import TargetFailure
 from steelyard.importing import PLACE, find_callable, place_of, source_digest
+from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.targets.base import Ask, Reply, Surroundings, checked_reply, failure_of
-from steelyard.targets.settings import TargetSettings
+from steelyard.targets.settings import TargetSettings, read_variable
 from steelyard.user_code import in_one_line, number, place_in_words, raised_in_words
 
 
@@ -31,6 +32,16 @@ class PythonSettings(TargetSettings):
         "in a suite written in Python also the function itself. It is called with the case, and with `variant`, "
         "`repeat` and `folder` (the path of the suite's folder) when its signature names them; it may be async."
     )
+    secrets: tuple[str, ...] = Field(
+        default=(),
+        description="Names of environment variables whose values must never reach store, log or report. Those whose"
+        " name looks like a secret's (`..._API_KEY`, `..._TOKEN`, `...PASSWORD...`) need not be named.",
+    )
+
+    @field_validator("secrets", mode="before")
+    @classmethod
+    def _a_single_one_is_a_list(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
 
     @field_validator("function")
     @classmethod
@@ -56,6 +67,9 @@ class PythonTarget:
     def __init__(self, settings: PythonSettings, surroundings: Surroundings) -> None:
         self._place = place_of(settings.function)
         self._folder = surroundings.folder
+        named = [read_variable(name, surroundings, "target python, secrets") for name in settings.secrets]
+        self._secrets = [*named, *secrets_in(surroundings.env)]
+        learn_secrets(self._secrets)
         given = settings.function
         self._function = find_callable(given, surroundings.folder) if isinstance(given, str) else given
         self._asynchronous = _is_async(self._function)
@@ -93,15 +107,15 @@ class PythonTarget:
         """Kind, function, a hash of the file it is written in, and the `model` that its module may name."""
         found = {"kind": "python", "function": self._place, "source": source_digest(self._function)}
         model = getattr(inspect.getmodule(self._function), "MODEL", None)
-        return found | {"model": model} if isinstance(model, str) else found
+        return found | {"model": redact_known(model)} if isinstance(model, str) else found
 
     def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
         """None: what a function's answer depends on cannot be seen from outside."""
         return None
 
     def secrets(self) -> list[str]:
-        """None are known here."""
-        return []
+        """Values of the variables that are declared, and of those whose names look like a secret's."""
+        return list(self._secrets)
 
 
 def reply_from(result: Any, function: Any) -> Reply:

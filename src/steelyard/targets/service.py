@@ -12,9 +12,9 @@ import sys
 from typing import cast
 
 from steelyard.errors import UserMistake
-from steelyard.redact import SecretRedactor
+from steelyard.redact import learn_secrets
 from steelyard.targets.base import Surroundings
-from steelyard.targets.process import ALWAYS_PASSED, GUARD, find_program
+from steelyard.targets.process import ALWAYS_PASSED, GUARD, SPARE, find_program, last_words
 from steelyard.targets.service_settings import PORT, PYTHON, StartSettings
 from steelyard.targets.settings import FromEnv
 
@@ -46,7 +46,7 @@ class Service:
             for name, value in settings.env.items()
             if isinstance(value, FromEnv)
         ]
-        self._redact_secrets = SecretRedactor([*self.secrets, *given.values()])
+        learn_secrets([*self.secrets, *given.values()])
         self._port = 0
         self._watch: _Watch | None = None
         self._transport: asyncio.SubprocessTransport | None = None
@@ -137,7 +137,7 @@ class Service:
     def _last_lines(self, most: int) -> list[str]:
         if self._watch is None:
             return []
-        text = self._redact_secrets(bytes(self._watch.output).decode("utf-8", "replace"))
+        text = last_words(self._watch.output, _TAIL)
         return [line.rstrip() for line in text.splitlines() if line.strip()][-most:]
 
     def _filled(self, text: str) -> str:
@@ -186,7 +186,7 @@ class _Watch(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 - stderr comes with stdout
         self.output += data
-        del self.output[:-_TAIL]
+        del self.output[: -_TAIL - SPARE]
 
     def process_exited(self) -> None:
         code = None if self._transport is None else self._transport.get_returncode()

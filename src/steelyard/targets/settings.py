@@ -9,14 +9,11 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.redact import looks_secret
 from steelyard.suite.inside import text_inside
 from steelyard.targets.base import Surroundings
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SECRET_NAME = re.compile(
-    r"auth|api[-_]?key|access[-_]?key|subscription[-_]?key|token|cookie|secret|passw|credential|signature|^key$|[-_]key$",
-    re.I,
-)
 
 
 class TargetSettings(BaseModel):
@@ -68,11 +65,6 @@ def read_variable(name: str, surroundings: Surroundings, what: str) -> str:
         state = "empty" if name in surroundings.env else "not set"
         raise UserMistake(f"{what} needs the environment variable {name}, which is {state}: export {name}=... first")
     return value.strip()
-
-
-def looks_secret(name: str) -> bool:
-    """True for names of headers, parameters and variables that usually hold a secret."""
-    return _SECRET_NAME.search(name) is not None
 
 
 def without_secrets(given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:

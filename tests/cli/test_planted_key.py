@@ -1,0 +1,215 @@
+"""One key, planted wherever a server or a function can put a text, is in nothing that is kept, shown or started."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import pytest
+
+from parts.command import start_steelyard, steelyard
+from parts.loopback import Loopback, chat_answer, error, json_answer, redirect
+from parts.small_suite import write_suite
+
+KEY = "sk+Planted/Key=0123456789abcdef"
+JUDGE_KEY = "jk+Judging/Key=fedcba9876543210"
+SPELLED = {
+    "plain": KEY,
+    "json": json.dumps(KEY).replace("/", "\\/").replace("+", "\\u002B"),
+    "address": quote(KEY, safe=""),
+    "html": "".join(f"&#x{ord(one):x};" for one in KEY),
+    "base64": base64.b64encode(f"user:{KEY}".encode()).decode(),
+    "hex": KEY.encode().hex(),
+    "large": KEY.upper(),
+}
+ALL = " | ".join(SPELLED.values())
+
+
+def traces(data: bytes, key: str = KEY) -> list[str]:
+    """In which spellings the key, or more than half of it, is in the data."""
+    text = data.decode("utf-8", "replace")
+    decoded = text
+    for _ in range(3):
+        decoded = html.unescape(unquote(decoded)).replace("\\/", "/")
+        decoded = decoded.replace("\\u002B", "+").replace("\\u002b", "+")
+    raw = key.encode()
+    looked_for = {"plain": key, "half": key[:18], "other half": key[-18:], "hex": raw.hex()}
+    looked_for |= {f"base64 {n}": base64.b64encode(bytes(n) + raw).decode()[4:-4] for n in range(3)}
+    texts = (text.lower(), decoded.lower())
+    return [name for name, spelled in looked_for.items() if any(spelled.lower() in one for one in texts)]
+
+
+def assert_clean(folder: Path, *processes: subprocess.CompletedProcess[str]) -> None:
+    """Look into every output, and every file but those that hold the key by our own hand."""
+    for done in processes:
+        assert traces(done.stdout.encode()) == [], done.args
+        assert traces(done.stderr.encode()) == [], done.args
+    files = [path for path in folder.rglob("*") if path.is_file() and "suite" not in path.parts]
+    assert any(path.suffix == ".db" for path in files)
+    for path in files:
+        assert traces(path.read_bytes()) == [], path
+        assert traces(path.read_bytes(), JUDGE_KEY) == [], path
+
+
+def run_and_show(folder: Path, env: dict[str, str], *, n: int = 1) -> None:
+    """Run the suite and write its run in all forms; nowhere is the key."""
+    done = [steelyard("run", "suite", cwd=folder, env=env)]
+    run = ["LAST", "--html", "p.html", "--markdown", "p.md", "--junit", "p.xml"]
+    done.append(steelyard("report", *run, cwd=folder, env=env))
+    done.append(steelyard("report", "LAST", cwd=folder, env=env))
+    done.append(steelyard("report", "LAST", "--json", cwd=folder, env=env))
+    done.append(steelyard("export", "LAST", "snapshot.json", cwd=folder, env=env))
+    done.append(steelyard("rescore", "LAST", "--suite", "suite", cwd=folder, env=env))
+    assert [one.returncode for one in done[1:5]] == [0] * 4, [one.stderr for one in done]
+    assert_clean(folder, *done)
+    # The key did come, and was seen.
+    assert (folder / "snapshot.json").read_text().count("[redacted]") >= n
+
+
+def write(folder: Path, target: dict[str, object], **more: object) -> Path:
+    limits = {"retries": 0, "concurrency": 1, "timeout": 20}
+    settings = {"answer": {"format": "text"}, "score": {"word": {"contains": {"expected": "expected.word"}}}}
+    return write_suite(folder / "suite", n=1, target=target, limits=limits, **(settings | more))
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        lambda: json_answer({"answer": ALL}),
+        lambda: error(500, ALL),
+        lambda: error(400, "x" * 190 + ALL),
+        lambda: redirect(f"http://{quote(KEY, safe='')}.invalid/{quote(KEY, safe='')}?k={quote(KEY)}"),
+        lambda: json_answer({"error": ALL}, status=401, headers={"X-Echo": KEY}),
+        lambda: json_answer({"answer": "x"}, headers={"Content-Type": f"text/{quote(KEY)}"}),
+        lambda: json_answer({"answer": "x"}, headers={"Content-Encoding": KEY, "Retry-After": KEY}),
+    ],
+    ids=["body", "error", "cut", "redirect", "denied", "type", "encoding"],
+)
+def test_a_server_that_says_the_key_back(tmp_path, behaviour):
+    with Loopback() as server:
+        server.on("/ask", behaviour())
+        target = {"url": server.url("/ask"), "json": {"q": "x"}, "answer": "answer", "token": "SERVER_KEY"}
+        write(tmp_path, {"http": target})
+        run_and_show(tmp_path, {"SERVER_KEY": KEY}, n=0)
+
+
+def test_models_and_judges_that_say_the_key_back(tmp_path):
+    told = {"reasons": [ALL], "quotes": {"tone": [ALL]}, "tone": 4}
+    with Loopback() as server:
+        server.on("/v1/chat/completions", chat_answer(ALL, model=f"model {KEY}"))
+        server.on("/judge/chat/completions", chat_answer(json.dumps(told) + JUDGE_KEY, model=JUDGE_KEY))
+        chat = {"base_url": server.url("/v1"), "model": "m", "token": "SERVER_KEY", "user": "{{ input.number }}"}
+        judge = {
+            "rubric": {"dimensions": {"tone": {"about": "How it sounds."}}},
+            "judges": {"it": {"chat": {"base_url": server.url("/judge"), "model": "j", "token": "JUDGE"}}},
+        }
+        write(tmp_path, {"chat": chat}, judge=judge)
+        run_and_show(tmp_path, {"SERVER_KEY": KEY, "JUDGE": JUDGE_KEY})
+
+
+CODE = """
+import os
+from steelyard import Fault, Reading, Reply
+
+KEY = os.environ["{name}"]
+MODEL = "model " + KEY
+ALL = {all!r}
+
+def answer(case):
+    {answer}
+
+class Own:
+    pass
+
+def judge(text, case, metrics):
+    {judge}
+"""
+
+
+@pytest.mark.parametrize("name", ["SOME_API_KEY", "PLAIN_NAME"])
+@pytest.mark.parametrize(
+    ("answer", "judge"),
+    [
+        ("return ALL", "raise ValueError('x' * 280 + ALL)"),
+        ("return Reply(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
+        ("raise ValueError('x' * 280 + ALL)", "return {}"),
+        ("return {1: object(), ALL: ALL}", "return {}"),
+        ("return 'x'", "return ALL"),
+    ],
+    ids=["text", "reply", "raised", "data", "judge"],
+)
+def test_code_that_says_what_its_environment_holds(tmp_path, name, answer, judge):
+    declared = [] if name == "SOME_API_KEY" else [name]
+    part = {
+        "rubric": {"dimensions": {"tone": {"about": "How it sounds."}}},
+        "judges": {"it": {"python": "planted:judge"}},
+        "secrets": declared,
+    }
+    target = {"python": {"function": "planted:answer", "secrets": declared}}
+    write(tmp_path, target, judge=part)
+    (tmp_path / "suite" / "planted.py").write_text(CODE.format(name=name, all=ALL, answer=answer, judge=judge))
+    run_and_show(tmp_path, {name: KEY})
+
+
+@pytest.mark.parametrize("says", ["return Reading(0.0, note=ALL)", "raise ValueError('x' * 280 + ALL)", "return ALL"])
+def test_a_scorer_that_says_what_its_environment_holds(tmp_path, says):
+    write(tmp_path, {"python": "system:answer"}, score={"own": {"python": "own:Own"}})
+    (tmp_path / "suite" / "own.py").write_text(
+        "from steelyard import Reading, Scorer\n"
+        f"ALL = {ALL!r}\nclass Own(Scorer):\n    def read(self, answer, case):\n        {says}\n"
+    )
+    run_and_show(tmp_path, {"SOME_API_KEY": KEY})
+
+
+def test_a_command_that_prints_its_key(tmp_path):
+    code = f"import sys; print({ALL!r}); sys.stderr.write('y' * 1985 + {ALL!r} + 'z' * 1990); sys.exit(3)"
+    for run in (code, code.replace("sys.exit(3)", "sys.exit(0)")):
+        write(tmp_path, {"command": {"run": [sys.executable, "say.py"], "env": ["SOME_API_KEY"]}})
+        (tmp_path / "suite" / "say.py").write_text(run)
+        run_and_show(tmp_path, {"SOME_API_KEY": KEY}, n=0)
+
+
+def test_a_suite_that_cannot_be_read_and_a_service_that_does_not_start(tmp_path):
+    write(tmp_path, {"python": "planted:answer"})
+    (tmp_path / "suite" / "planted.py").write_text(f"raise ValueError('x' * 280 + {ALL!r})")
+    env = {"SOME_API_KEY": KEY}
+    done = [steelyard("run", "suite", cwd=tmp_path, env=env)]
+    start = {"command": [sys.executable, "serve.py"], "env": {"GIVEN": {"env": "SOME_API_KEY"}}}
+    write(tmp_path, {"http": {"url": "http://127.0.0.1:{port}/ask", "json": {}, "answer": "a", "start": start}})
+    (tmp_path / "suite" / "serve.py").write_text(f"print({ALL!r})\nraise SystemExit({ALL!r})")
+    done.append(steelyard("run", "suite", cwd=tmp_path, env=env))
+    assert all(one.returncode == 2 for one in done), done
+    for one in done:
+        assert traces(one.stderr.encode()) == traces(one.stdout.encode()) == [], one.stderr
+
+
+def test_no_process_has_the_key_in_its_arguments(tmp_path):
+    write(tmp_path, {"command": {"run": [sys.executable, "wait.py"], "secret_env": ["PLAIN_NAME"]}})
+    (tmp_path / "suite" / "wait.py").write_text("import time\nopen('up', 'w').close()\ntime.sleep(30)")
+    process = start_steelyard("run", "suite", cwd=tmp_path, env={"PLAIN_NAME": KEY})
+    try:
+        until = time.monotonic() + 20
+        while not (tmp_path / "suite" / "up").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert (tmp_path / "suite" / "up").exists()
+        listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
+        assert b"wait.py" in listed
+        assert traces(listed) == []
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_log_of_an_internal_error_holds_no_key(monkeypatch):
+    from steelyard.cli.internal_error import internal_error_text
+    from steelyard.redact import learn_secrets
+
+    monkeypatch.setenv("CI", "1")
+    learn_secrets([KEY])
+    assert traces(internal_error_text(RuntimeError(ALL)).encode()) == []
