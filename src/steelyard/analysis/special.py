@@ -131,7 +131,7 @@ def chi_square_above(square: float, df: int) -> float:
 
 
 def noncentral_t_above(point: float, df: int, shift: float) -> float:
-    """The chance that Student's t of a mean `shift` standard errors from 0 exceeds `point`; from 2 degrees of freedom on."""
+    """The chance that Student's t of a mean `shift` standard errors from 0 exceeds `point`; for df from 2 on."""
     spreads, weights = _spreads(df)
     beyond = np.fromiter(map(math.erfc, ((point * spreads - shift) / math.sqrt(2)).tolist()), float, len(spreads))
     return float(weights @ beyond) / 2
