@@ -1,6 +1,7 @@
 """Each room imports only what the design lets it know."""
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import steelyard
 
 SOURCE = Path(steelyard.__file__).parent
 # Modules outside the rooms that everybody may know.
-COMMON = {"redact", "errors", "importing", "records", "registry", "user_code", "__version__"}
+COMMON = {"assignment", "redact", "errors", "importing", "records", "registry", "user_code", "__version__"}
 # Modules that suites may import besides `steelyard` itself.
 PUBLIC = {"steelyard.regions", "steelyard.spans"}
 MAY_KNOW = {
@@ -83,3 +84,16 @@ def test_the_core_names_no_domain():
         if word in path.read_text().lower()
     ]
     assert told == []
+
+
+def test_scipy_is_for_tests_alone():
+    # 143 MB of a core install that shall be no more than 250.
+    told = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and "scipy" in ast.unparse(node)
+    ]
+    assert told == []
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert not [name for name in project["dependencies"] if name.startswith("scipy")]

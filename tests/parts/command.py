@@ -29,7 +29,7 @@ _ENV = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ
 
 
 _PRELOADED = [
-    *("numpy", "aiohttp", "scipy.optimize", "scipy.special", "steelyard.weighing", "steelyard.importing"),
+    *("numpy", "aiohttp", "steelyard.weighing", "steelyard.importing"),
     *("steelyard.report.html", "steelyard.report.terminal", "steelyard.report.compare_terminal", "steelyard.cli.show"),
     *("steelyard.attributing", "steelyard.audit", "steelyard.suite.load", "steelyard.store.open", __name__),
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from itertools import combinations, permutations
 
@@ -237,16 +235,3 @@ def test_perfect_groups_agree_as_all_others_do(pairs: Pairs, by) -> None:
 )
 def test_only_groups_that_hold_one_true_group_each_are_perfect(pairs: Pairs, by, is_perfect: bool) -> None:
     assert (all_right(pairs, by) is not None) is is_perfect
-
-
-def test_scipy_is_only_imported_when_groups_vie_for_one() -> None:
-    program = (
-        "import sys; from steelyard.scoring.grouping import agreement as agree;"
-        "agree([('a', 'x'), ('b', 'y'), ('b', 'x')] * 3 + [('b', 'y')], by='auto');"
-        "agree([('a', 'x'), ('b', 'x')], by='auto'); agree([('a', 'x'), ('a', 'y')], by='auto');"
-        "before = 'scipy' in sys.modules;"
-        "agree([('a', '1')] * 3 + [('b', '1')] * 2 + [('a', '2')] * 2 + [('b', '3')], by='auto');"
-        "print(before, 'scipy' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True"]

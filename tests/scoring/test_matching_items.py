@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from itertools import combinations
 
@@ -354,23 +352,3 @@ def test_any_texts_match_themselves(items: list[str]) -> None:
     matching = match(items, items[::-1], minimum=0.75)
     assert all(items[one] == items[::-1][other] for one, other, _ in matching.pairs)
     assert len(matching.pairs) == sum(map(bool, items))
-
-
-@pytest.mark.parametrize(
-    ("expected", "got", "needs_scipy"),
-    [
-        (["abcdefgh", "ijklmnop"], ["abcdefgx", "ijklmnox"], False),
-        (["abcdefgh"], ["abcdefgx", "abcdefgy"], False),
-        (["abcdefgx", "abcdefgy"], ["abcdefgh"], False),
-        (["abcdefgx", "abcdefgy"], ["abcdefgh", "abcdefgz"], True),
-    ],
-)
-def test_scipy_is_only_imported_when_several_items_vie(expected: list, got: list, needs_scipy: bool) -> None:
-    program = (
-        "import sys; from steelyard.scoring.matching import match;"
-        "assert 'numpy' not in sys.modules;"
-        f"matching = match({expected}, {got}, minimum=0.75);"
-        "print(len(matching.pairs), 'scipy' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(min(len(expected), len(got))), str(needs_scipy)]

@@ -1,7 +1,6 @@
 """95 % intervals: Wilson for rates and for means of a scale with ends, Student's t for other means, order statistics
 for medians and other quantiles. What holds where, by simulation: docs/design/0006-deciding.md.
 
-Own code instead of scipy, whose import alone costs half a second; the tests hold it against scipy.stats.
 Nothing here returns a zero-width interval for want of data: what cannot be bounded is None.
 """
 
@@ -13,12 +12,12 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.analysis.pieces import Array
+from steelyard.analysis.special import beta_power, incomplete_beta
 
 Z = 1.959963984540054
 """The 97.5 % point of the normal distribution."""
 _TAIL = 0.025
 _EXACT_UP_TO = 100
-_MOST_STEPS = 100_000
 
 Bounds = tuple[float, float] | None
 
@@ -62,49 +61,29 @@ def student(mean: float, error: float, df: int, tail: float = _TAIL) -> Bounds:
 
 
 @lru_cache(maxsize=4096)
-def t_quantile(df: int, tail: float = _TAIL) -> float:
-    """The point of Student's t with a whole number of degrees of freedom that `tail` lies above."""
+def t_quantile(df: float, tail: float = _TAIL) -> float:
+    """The point of Student's t that `tail` lies above."""
     if df > _EXACT_UP_TO:
-        return _t_by_expansion(df, tail)
+        near = _t_by_expansion(df, tail)
+        square = near * near
+        density = beta_power(df / 2, 0.5, df / (df + square), square / (df + square))
+        return near + (t_two_sided(near, df) - 2 * tail) * near / (2 * density)  # one step of Newton's
     low, high = 0.0, math.pi / 2
     while (middle := (low + high) / 2) not in (low, high):
-        if incomplete_beta(df / 2, 0.5, math.cos(middle) ** 2) > 2 * tail:
+        if incomplete_beta(df / 2, 0.5, math.cos(middle) ** 2, math.sin(middle) ** 2) > 2 * tail:
             low = middle
         else:
             high = middle
     return math.tan(high) * math.sqrt(df)
 
 
-def t_two_sided(t: float, df: int) -> float:
+def t_two_sided(t: float, df: float) -> float:
     """The probability that Student's t lies at least as far from 0 as `t`."""
-    return incomplete_beta(df / 2, 0.5, df / (df + t * t))
+    return incomplete_beta(df / 2, 0.5, df / (df + t * t), t * t / (df + t * t))
 
 
-def incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function (Abramowitz and Stegun 26.5.8, a continued fraction)."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - incomplete_beta(b, a, 1 - x)
-    logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    # Lentz's way of evaluating 1 / (1 + d1 / (1 + d2 / (1 + ...))); nothing here comes near a zero denominator.
-    fraction, upper, lower = 1.0, 1.0, 0.0
-    for step in range(1, _MOST_STEPS):
-        m = step // 2
-        if step % 2:
-            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        else:
-            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        lower = 1 / (1 + term * lower)
-        upper = 1 + term / upper
-        fraction *= upper * lower
-        if abs(upper * lower - 1) < 1e-15:
-            break
-    return math.exp(logarithm) / (a * fraction)
-
-
-def _t_by_expansion(df: int, tail: float) -> float:
-    """Cornish and Fisher's expansion around the normal point (Abramowitz and Stegun 26.7.5); exact to 1e-9 from 100."""
+def _t_by_expansion(df: float, tail: float) -> float:
+    """Cornish and Fisher's expansion around the normal point (Abramowitz and Stegun 26.7.5)."""
     z = Z if tail == _TAIL else _normal_quantile(tail)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96

@@ -16,6 +16,7 @@ import numpy as np
 
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.sameness import identity
+from steelyard.assignment import best_assignment
 
 _MOST_AT_ONCE = 1_000_000
 """Numbers that are worked on at a time."""
@@ -135,10 +136,8 @@ def _best(alike: Array) -> Array:
         return only
     if columns <= _MOST_BY_SUBSETS:
         return _by_subsets(alike)
-    from scipy.optimize import linear_sum_assignment
-
-    tables = np.moveaxis(alike, 2, 0)
-    return np.array([each[linear_sum_assignment(each, maximize=True)].sum() for each in tables])
+    tables = np.moveaxis(alike, 2, 0).tolist()
+    return np.array([sum(each[row][column] for row, column in best_assignment(each)) for each in tables])
 
 
 def _by_subsets(alike: Array) -> Array:

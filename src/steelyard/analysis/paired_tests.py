@@ -16,9 +16,10 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.analysis.estimates import settled
-from steelyard.analysis.intervals import Bounds, Z, incomplete_beta, student, t_quantile, t_two_sided
+from steelyard.analysis.intervals import Bounds, Z, student, t_quantile, t_two_sided
 from steelyard.analysis.pieces import Array
 from steelyard.analysis.resampling import SEED
+from steelyard.analysis.special import incomplete_beta
 from steelyard.analysis.studentised import mean_interval
 
 SIGNIFICANT = 0.05

@@ -11,8 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from steelyard.analysis.intervals import t_quantile
+import numpy as np
+
+from steelyard.analysis.intervals import Z, t_quantile
 from steelyard.analysis.paired_tests import FEWEST_TO_SHOW, SIGNIFICANT
+from steelyard.analysis.pieces import Array
+from steelyard.analysis.special import binomial_below_each, binomial_chances, noncentral_t_above
 from steelyard.analysis.variance import Spread
 
 POWER = 0.8
@@ -148,35 +152,31 @@ def _power(noise: float, design: Design, change: float, *, rate: bool, single: b
 
 def _paired_t(shift: float, cases: int) -> float:
     """The power of the paired t-test when the difference is `shift` standard errors."""
-    from scipy.special import nctdtr
-
     df, point = cases - 1, t_quantile(cases - 1)
-    # Far beyond, the function is not reliable, and nothing is in doubt.
-    if shift > point + _FAR:
-        return 1.0
-    return float(1 - nctdtr(df, shift, point))
+    return noncentral_t_above(point, df, shift)
 
 
 def _mcnemar(noise: float, cases: int, change: float) -> float:
     """The power of McNemar's exact test: `change` is the share of cases that turn for good, `noise` that of the others
     that change sides by chance, half each way."""
-    import numpy as np
-    from scipy.special import bdtrik, betainc, gammaln
-
     changing = min(1.0, noise * (1 - change) + change)
-    up = (changing + change) / 2 / changing if changing > 0 else 0.5
+    if changing <= 0:
+        return 0.0
     spread = math.sqrt(cases * changing * (1 - changing))
     first, last = (round(cases * changing + way * (_FAR * spread + 1)) for way in (-1, 1))
-    n = np.arange(max(0, first), min(cases, last) + 1, dtype=float)
-    if changing < 1:
-        logs = gammaln(cases + 1) - gammaln(n + 1) - gammaln(cases - n + 1)
-        weights = np.exp(logs + n * math.log(changing) + (cases - n) * math.log1p(-changing)) if changing else n == 0
-    else:
-        weights = (n == cases).astype(float)
-    # The most that may change the other way: P(X <= most) < 2.5 % when both ways are equally likely.
-    most = np.ceil(np.nan_to_num(bdtrik(SIGNIFICANT / 2, n, 0.5), nan=0.0)) - 1
-    possible = (most >= 0) & (most < n)
-    most, n = np.where(possible, most, 0.0), np.where(possible, n, 1.0)
-    fits = possible & (2 * betainc(n - most, most + 1, 0.5) < SIGNIFICANT)
-    shown = np.where(fits, betainc(n - most, most + 1, up), 0.0)
-    return float((weights * shown).sum())
+    n = np.arange(max(FEWEST_TO_SHOW, first), min(cases, last) + 1, dtype=float)
+    if not len(n):
+        return 0.0
+    weights = binomial_chances(n, cases, changing) if changing < 1 else (n == cases).astype(float)
+    return float(weights @ binomial_below_each(_most_against(n), n, (1 - change / changing) / 2))
+
+
+def _most_against(n: Array) -> Array:
+    """Of numbers of cases that changed, one after another, the most that may have changed the other way: fewer than
+    2.5 % are so few when both ways are equally likely."""
+    # The normal distribution tells it to within one.
+    guess = np.maximum(np.floor((n - Z * np.sqrt(n) - 1) / 2), 0.0)
+    below = binomial_below_each(guess, n, 0.5)
+    more = below + binomial_chances(guess + 1, n, 0.5)
+    most: Array = guess - (below >= SIGNIFICANT / 2) + (more < SIGNIFICANT / 2)
+    return most

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.analysis.special import binomial_below, chi_square_above, incomplete_beta
+
 MISMATCH = 0.001
 """A p-value below this is a mismatch (Fabijan and others, KDD 2019)."""
 
@@ -21,15 +23,13 @@ def ratio_p(counts: Sequence[int], shares: Sequence[float]) -> float | None:
     if len(counts) == 2:
         return _binomial_p(counts[0], total, shares[0] / whole)
     square = sum((count - meant) ** 2 / meant for count, meant in zip(counts, expected, strict=True))
-    return _chi_square_above(square, len(counts) - 1)
+    return chi_square_above(square, len(counts) - 1)
 
 
 def _binomial_p(count: int, total: int, share: float) -> float:
     """Twice the smaller tail."""
-    from scipy.special import bdtr, bdtrc
-
-    below, above = bdtr(count, total, share), 1.0 if count == 0 else bdtrc(count - 1, total, share)
-    return min(1.0, 2 * float(min(below, above)))
+    above = incomplete_beta(count, total - count + 1, share) if count else 1.0
+    return min(1.0, 2 * min(binomial_below(count, total, share), above))
 
 
 def independence_p(table: Sequence[Sequence[int]]) -> float | None:
@@ -46,10 +46,4 @@ def independence_p(table: Sequence[Sequence[int]]) -> float | None:
         if row and column
     )
     freedom = (sum(1 for n in rows if n) - 1) * (sum(1 for n in columns if n) - 1)
-    return _chi_square_above(square, freedom)
-
-
-def _chi_square_above(square: float, freedom: int) -> float:
-    from scipy.special import chdtrc
-
-    return float(chdtrc(freedom, square))
+    return chi_square_above(square, freedom)

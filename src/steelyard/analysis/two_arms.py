@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from steelyard.analysis.intervals import t_quantile, t_two_sided
 from steelyard.analysis.pieces import Array
 
 Welch = tuple[float, float, float]
@@ -18,8 +19,6 @@ _MOST_OF_THE_SMALLER = 4
 
 def welch(a: Array, b: Array, alpha: float) -> Welch | None:
     """Interval and p-value of the mean of `b` less that of `a` (Welch 1947); None below 2 units, and without spread."""
-    from scipy.special import stdtr, stdtrit
-
     if min(len(a), len(b)) < 2:
         return None
     parts = [float(each.var(ddof=1)) / len(each) for each in (a, b)]
@@ -28,8 +27,8 @@ def welch(a: Array, b: Array, alpha: float) -> Welch | None:
         return None
     freedom = sum(parts) ** 2 / sum(part**2 / (len(each) - 1) for part, each in zip(parts, (a, b), strict=True))
     difference = float(b.mean() - a.mean())
-    half = float(stdtrit(freedom, 1 - alpha / 2)) * error
-    return difference - half, difference + half, 2 * float(stdtr(freedom, -abs(difference) / error))
+    half = t_quantile(freedom, alpha / 2) * error
+    return difference - half, difference + half, t_two_sided(difference / error, freedom)
 
 
 def block_sizes(share_a: float, share_b: float) -> tuple[int, int]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from steelyard.assignment import best_assignment
 from steelyard.scoring.normalise import normalise
-from steelyard.scoring.similar import assignment
 
 # How many items stand in each (true group, answered group).
 Table = Mapping[tuple[str, str], int]
@@ -186,8 +186,8 @@ def best_mapping(table: Table, favours: Table = _NOTHING) -> dict[str, str]:
     by_truth = _first_best((true, group, weight) for (true, group), weight in weights.items())
     if len(set(by_truth.values())) == len(by_truth):
         return {group: true for true, group in by_truth.items()}
-    rows, columns = assignment()([[weights.get((true, group), 0) for group in groups] for true in truths], True)
-    best = [(truths[row], groups[column]) for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
+    pairs = best_assignment([[weights.get((true, group), 0) for group in groups] for true in truths])
+    best = [(truths[row], groups[column]) for row, column in pairs]
     return {group: true for true, group in best if (true, group) in weights}
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rapidfuzz.distance.Indel import normalized_similarity
 from rapidfuzz.process import cdist
 
+from steelyard.assignment import best_assignment
 from steelyard.scoring.normalise import has_phrase
 
 if TYPE_CHECKING:
@@ -162,19 +162,9 @@ def _best_cells(matrix: NDArray[np.float64], wanted: Sequence[str], there: Seque
     if 1 in weights.shape:
         best = [divmod(int(weights.argmax()), weights.shape[1])]
     else:
-        rows, columns = assignment()(weights, True)
-        best = list(zip(rows.tolist(), columns.tolist(), strict=True))
+        best = best_assignment(weights.tolist())
     cells = [(by_row[row], by_column[column]) for row, column in best]
     return [(row, column, similarity) for row, column in cells if (similarity := float(matrix[row, column])) > 0]
-
-
-@cache
-def assignment() -> Callable[..., Any]:
-    """scipy's `linear_sum_assignment`, imported on the first call: half a second that most answers never need."""
-    from scipy.optimize import linear_sum_assignment
-
-    solve: Callable[..., Any] = linear_sum_assignment
-    return solve
 
 
 def _between_words(text: str, place: int) -> bool:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from steelyard.assignment import best_assignment
 from steelyard.scoring.span_reading import TextSpan
 
 Pair = tuple[int, int, float]
@@ -159,14 +160,7 @@ def _best(
     """The pairs with the highest sum; among equal sums the same ones whatever the order of the spans."""
     if len(edges) == 1:
         return edges
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
-
     here, there = {at for at, _ in edges}, {by for _, by in edges}
     rows, columns = [at for at in golds if at in here], [by for by in answers if by in there]
-    worth = np.zeros((len(rows), len(columns)))
-    row_of, column_of = {at: row for row, at in enumerate(rows)}, {by: column for column, by in enumerate(columns)}
-    for (at, by), value in edges.items():
-        worth[row_of[at], column_of[by]] = value
-    chosen = zip(*linear_sum_assignment(worth, maximize=True), strict=True)
-    return [(rows[row], columns[column]) for row, column in chosen if worth[row, column] > 0]
+    chosen = best_assignment([[edges.get((at, by), 0.0) for by in columns] for at in rows])
+    return [pair for row, column in chosen if (pair := (rows[row], columns[column])) in edges]
