@@ -3,13 +3,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from parts.loopback import free_port
+from parts.command import start_steelyard
+from parts.loopback import Loopback, free_port, json_answer
 from parts.postgres import PostgresPart
+from parts.small_suite import http_target, write_suite
 from parts.stored import case, header, sample
 from steelyard.errors import MissingExtra, StoreError
 from steelyard.store.open import open_store
@@ -91,7 +94,7 @@ def test_missing_rights_say_what_to_ask_for(postgres_server: PostgresPart) -> No
         open_store(url.replace("postgres@", "visitor@"))
 
 
-def test_a_cut_connection_is_an_error_once_and_the_store_goes_on(postgres_database: str) -> None:
+def test_a_connection_that_was_cut_while_nobody_used_it_is_made_anew(postgres_database: str) -> None:
     store = open_store(postgres_database)
     store.create_run(header())
     one, two = case(1), case(2)
@@ -99,8 +102,6 @@ def test_a_cut_connection_is_an_error_once_and_the_store_goes_on(postgres_databa
     pid = store.database._connection().info.backend_pid
     with psycopg.connect(postgres_database, autocommit=True) as connection:
         connection.execute("SELECT pg_terminate_backend(%s)", (pid,))
-    with pytest.raises(StoreError, match="let the connection go"):
-        store.add_samples("demo-1", [sample(two)], [two])
     store.add_samples("demo-1", [sample(two)], [two])
     assert [kept.case_id for kept, _ in store.samples("demo-1")] == [one.id, two.id]
     store.close()
@@ -128,3 +129,43 @@ def test_without_the_driver_the_hint_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == f"{MissingExtra('a PostgreSQL store', 'postgres')}\n"
     assert "pip install 'steelyard[postgres]'" in done.stdout
+
+
+def test_a_run_outlasts_a_server_that_goes_away_for_a_while(postgres_server: PostgresPart, tmp_path: Path) -> None:
+    url = postgres_server.new_database()
+    name = url.partition("?")[0].rpartition("/")[2]
+    n = 60
+    with Loopback() as server, psycopg.connect(postgres_server.url, autocommit=True) as admin:
+        server.on("/ask", lambda seen: json_answer({"answer": {"word": f"word {seen.json['number']}"}}, delay=0.1))
+        path = write_suite(tmp_path / "s", n=n, target=http_target(server.base_url))
+        process = start_steelyard("run", path, "--concurrency", 2, "--store", url, cwd=tmp_path)
+        for asked in (10, 30):
+            while len(server.requests) < asked:
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.01)
+            admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+            admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+            time.sleep(0.7)
+            admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 0, stderr
+        # Every case was asked once, and is there once.
+        assert Counter(seen.json["number"] for seen in server.requests) == Counter(range(n))
+    store = open_store(url)
+    assert sorted(one.case_id for one, _ in store.samples(store.run("LAST").id)) == sorted(f"c{k}" for k in range(n))
+    store.close()
+
+
+def test_a_server_that_stays_away_ends_the_wait_with_the_way_to_go_on(
+    postgres_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("steelyard.store.database.LONGEST_OUTAGE", 0.3)
+    store = open_store(postgres_database)
+    store.create_run(header())
+    name = postgres_database.partition("?")[0].rpartition("/")[2]
+    with psycopg.connect(postgres_database.replace(f"/{name}", "/postgres"), autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+    with pytest.raises(StoreError, match="Once it answers again, go on with --resume"):
+        store.add_samples("demo-1", [sample(case(1))], [case(1)])
+    store.close()

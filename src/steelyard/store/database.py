@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +18,17 @@ IN_LIMIT = 500
 """How many values one `IN (...)` takes; older SQLite allows 999 in a statement."""
 
 
+LONGEST_OUTAGE = 120.0
+"""Seconds that a run waits for a server that went away; what is to be written stays in memory meanwhile."""
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+
+
 class Duplicate(StoreError):
     """A row with this key is already there."""
+
+
+class Unreachable(StoreError):
+    """The server does not answer, or let the connection go: the same may succeed later."""
 
 
 class Session(Protocol):
@@ -51,6 +61,10 @@ class Database(ABC):
         self._all: list[tuple[threading.Thread, Any]] = []
         self._guard = threading.Lock()
         self._closed = False
+        self.outlasts = False
+        """True while a run writes: then a server that goes away is waited for."""
+        self.gave_up = False
+        """True once it was gone for so long that nothing waits for it any more."""
 
     @abstractmethod
     def connect(self) -> Any:
@@ -104,9 +118,7 @@ class Database(ABC):
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Session]:
         try:
-            connection = self._connection()
-            session = self.session(connection)
-            session.execute(begin)
+            connection, session = self._begun(begin)
             self._mine.session = session
             try:
                 yield session
@@ -129,6 +141,29 @@ class Database(ABC):
             if explained is None:
                 raise
             raise explained from error
+
+    def _begun(self, begin: str) -> tuple[Any, Session]:
+        """A transaction that is open. A connection that was lost while nobody used it is made anew; while a run writes,
+        a server that is gone is waited for: nothing has been done yet, so that nothing can be done twice."""
+        wait, began, tried = _FIRST_WAIT, time.monotonic(), False
+        while True:
+            try:
+                connection = self._connection()
+                session = self.session(connection)
+                session.execute(begin)
+            except Exception as error:
+                if not isinstance(self.explained(error), Unreachable) or self.gave_up:
+                    raise
+                if time.monotonic() - began > LONGEST_OUTAGE or (tried and not self.outlasts):
+                    self.gave_up = self.outlasts
+                    raise
+                self._mine.connection = None
+                if tried:
+                    time.sleep(wait)
+                    wait = min(2 * wait, _LONGEST_WAIT)
+                tried = True
+            else:
+                return connection, session
 
     def _undo(self, connection: Any, session: Session) -> None:
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from steelyard.errors import MissingExtra, StoreError
-from steelyard.store.database import Database, Duplicate, Row, Session
+from steelyard.store.database import Database, Duplicate, Row, Session, Unreachable
 from steelyard.store.schema import POSTGRES
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class PostgresDatabase(Database):
             if isinstance(error, getattr(psycopg.errors, kind)):
                 return StoreError(f"{self.place} {reason}: {said}")
         if isinstance(error, psycopg.OperationalError):
-            return StoreError(
+            return Unreachable(
                 f"{self.place} does not answer, or let the connection go: {said}. {_INTACT} Check host, port, user and "
                 "password, and that the server runs"
             )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from steelyard.errors import StoreError
 from steelyard.records import Item, RunHeader, RunState, Sample
@@ -21,7 +23,7 @@ from steelyard.store.certainties import read_certainties
 from steelyard.store.checks import read_checks
 from steelyard.store.columns import read_columns
 from steelyard.store.contents import Contents, read_contents
-from steelyard.store.database import Database, Duplicate, Session, in_pieces
+from steelyard.store.database import Database, Duplicate, Session, Unreachable, in_pieces
 from steelyard.store.ids import find_run, list_runs, run_not_found
 from steelyard.store.items import items_of
 from steelyard.store.journal import entries_of, forget_entries, keep_entries
@@ -63,13 +65,39 @@ ON CONFLICT (key) DO UPDATE SET content = excluded.content, kept_at = excluded.k
 """
 
 
+_Write = TypeVar("_Write", bound=Callable[..., Any])
+
+
+def _outlasting(write: _Write) -> _Write:
+    """The same write, made again when the server went away before it was known to be kept."""
+
+    @wraps(write)
+    def again(store: SqlStore, *given: Any, **named: Any) -> Any:
+        store.local.again = False
+        while True:
+            try:
+                return write(store, *given, **named)
+            except Unreachable as error:
+                if store.database.gave_up:
+                    raise StoreError(f"{error}. Once it answers again, go on with --resume") from error
+            store.local.again = True
+
+    return cast("_Write", again)
+
+
 class SqlStore:
-    """A `Store` (see `base.py`) in a database; every method may be called from any thread."""
+    """A `Store` (see `base.py`) in a database; every method may be called from any thread.
+
+    A server that goes away while a run writes is waited for: a commit that went through although nobody heard of it is
+    not made twice.
+    """
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.place = database.place
         self._layouts: dict[int, Layouts] = {}
+        self.local = threading.local()
+        """`again` is True in a thread whose write is tried again: it may have gone through the first time."""
 
     def close(self) -> None:
         self.database.close()
@@ -80,13 +108,17 @@ class SqlStore:
             yield
 
     def create_run(self, header: RunHeader) -> None:
+        self.database.outlasts = True
         try:
             with self.database.writing() as session:
                 session.insert("runs", RUN_COLUMNS, [run_row(header)])
         except Duplicate as error:
             raise StoreError(f"{self.place} already holds a run {header.id}") from error
 
+    @_outlasting
     def update_run(self, header: RunHeader) -> None:
+        if self.local.again and self.run(header.id).state is RunState.ENDED:
+            return
         with self.database.writing() as session:
             run = self._open_run(session, header.id)
             session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
@@ -118,11 +150,13 @@ class SqlStore:
                     kept.keep(session, run, part, value)
                 del value
 
+    @_outlasting
     def add_samples(
         self, run_id: str, samples: Sequence[Sample], cases: Sequence[Case], *, forget: Sequence[str] = ()
     ) -> None:
         self._add(run_id, samples, cases, forget=forget)
 
+    @_outlasting
     def add_rescored(self, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
         self._add(run_id, samples, cases, from_run=from_run)
 
@@ -139,6 +173,8 @@ class SqlStore:
             return
         rows = {case.id: case_row(case) for case in cases}
         hashes = [rows[sample.case_id][1] for sample in samples]  # KeyError: a sample came without its case
+        if self.local.again and {sample.key for sample in samples} <= self.done(run_id, list(rows)):
+            return
         try:
             with self.database.writing() as session:
                 run = self._open_run(session, run_id)
@@ -154,19 +190,23 @@ class SqlStore:
             raise self._already_kept(run_id, samples) from error
         self._layouts[run] = layouts
 
+    @_outlasting
     def journal(self, run_id: str, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
         if entries:
             with self.database.writing() as session:
                 keep_entries(session, self._open_run(session, run_id), entries)
 
+    @_outlasting
     def journalled(self, run_id: str, keys: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
         with self.database.reading() as session:
             return entries_of(session, self._number(session, run_id), keys)
 
+    @_outlasting
     def forget_journal(self, run_id: str) -> None:
         with self.database.writing() as session:
             forget_entries(session, self._number(session, run_id), None)
 
+    @_outlasting
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
         with self.database.reading() as session:
             return set(attempts_by_key(session, self._number(session, run_id), case_ids))
@@ -316,12 +356,14 @@ class SqlStore:
         with self.database.reading() as session:
             return kept_alerts.deliveries_of(session, alerts)
 
+    @_outlasting
     def cached(self, key: str) -> dict[str, Any] | None:
         with self.database.reading() as session:
             found = session.execute("SELECT content FROM cache WHERE key = ?", (to_stored(key),))
         content: dict[str, Any] | None = json.loads(found[0][0]) if found else None
         return content
 
+    @_outlasting
     def cache(self, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
         now = time.time()
         rows = {to_stored(key): (to_stored(key), to_json(content), now) for key, content in entries}

@@ -23,6 +23,7 @@ from steelyard.store.schema import SQLITE
 APPLICATION_ID = 0x5354_4C59
 """Marks the file as a Steelyard store, so that nobody else's database is taken for one."""
 
+_IN_MEMORY = Path(":memory:")
 _ROWS_A_STATEMENT = (64, 16, 4, 1)
 _INTACT = "What was stored before is intact."
 
@@ -105,6 +106,8 @@ class SqliteDatabase(Database):
         )
 
     def _address(self) -> str:
+        if self.path == _IN_MEMORY:
+            return str(self.path)
         address = f"file:{quote(str(self.path.absolute()))}"
         if not self.read_only:
             return address
@@ -112,6 +115,8 @@ class SqliteDatabase(Database):
         return f"{address}?mode=ro" + ("" if Path(f"{self.path}-wal").exists() else "&immutable=1")
 
     def refuse_lost(self) -> None:
+        if self.path == _IN_MEMORY:
+            return
         try:
             now = self.path.stat()
         except OSError:
