@@ -29,7 +29,7 @@ def best_assignment(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]
 
 
 class _Search:
-    """The cheapest assignment of the first rows, with the dual prices that prove it; never more rows than columns."""
+    """The cheapest assignment of the first rows, with the dual variables that prove it; no more rows than columns."""
 
     def __init__(self, costs: list[list[float]]) -> None:
         self.costs = costs
@@ -53,7 +53,7 @@ class _Search:
     def _augment(self, row: int, distances: list[float], column: int) -> None:
         """As `assign`, when the nearest column is another row's."""
         before = [row] * len(distances)
-        # In this order, and with the last in the place of one that is taken out, equal distances are settled as ever.
+        # In this order, and with the last in the place of one that is taken out, ties are broken as scipy does.
         remaining = list(range(len(distances) - 1, -1, -1))
         place, passed = remaining.index(column), list[int]()
         while True:

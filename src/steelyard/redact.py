@@ -10,7 +10,7 @@ from functools import cache, partial
 
 REDACTED = "[redacted]"
 SHORTEST = 8
-"""A shorter value (`x`, `EMPTY`, `ollama`) is a stand-in for a key: redacting it would falsify answers."""
+"""A shorter value (`x`, `EMPTY`, `ollama`) is a placeholder for a key: redacting it would falsify answers."""
 _MOST_LAYERS = 4
 """How often a text may have been escaped over again."""
 _IN_ADDRESS = re.compile(r"%(?:25)*([2-7][0-9a-f])")

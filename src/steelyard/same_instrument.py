@@ -1,7 +1,7 @@
-"""Whether two runs were scored by one instrument although code or truth changed: recorded answers, rescored, tell.
+"""Whether two runs were scored alike although code or truth changed: recorded answers are scored again to find out.
 
-Code that gives every recorded answer the scores that it had is the same instrument. A truth is the same when neither
-the answers of A nor those of B are worth anything else by the other one.
+Code that gives every recorded answer the scores that it had is the same instrument. A changed truth
+is the same when it changes the result of no answer of A and of none of B.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def _changed_code(a: ComparedRun, b: ComparedRun) -> list[str]:
     """The parts of the signature that differ in code alone; none where what a scorer or a rule is told differs too."""
     parts = [part for part in ("scorers", "rules", "judge") if signed(a, part) != signed(b, part)]
     declared = [
-        part for part in parts if None in (signed(a, part), signed(b, part)) or _told(a, part) != _told(b, part)
+        part for part in parts if None in (signed(a, part), signed(b, part)) or _declared(a, part) != _declared(b, part)
     ]
     return [] if set(declared) - {"judge"} else [part for part in parts if part not in declared]
 
 
-def _told(run: ComparedRun, part: str) -> Any:
+def _declared(run: ComparedRun, part: str) -> Any:
     """What the suite declares of a part, its code left out."""
     if part != "scorers":
         return run.suite.get("judge")
@@ -73,11 +73,11 @@ def _told(run: ComparedRun, part: str) -> Any:
 def _without_code(component: Mapping[str, Any]) -> dict[str, Any]:
     """What is declared of a component, and which counts its measures are made of: a run keeps its counts, not those."""
     measured = {kind: component.get(kind) or {} for kind in ("measures", "means")}
-    kept = {kind: {name: _told_of(one) for name, one in each.items()} for kind, each in measured.items()}
-    return _told_of(component) | kept
+    kept = {kind: {name: _settings(one) for name, one in each.items()} for kind, each in measured.items()}
+    return _settings(component) | kept
 
 
-def _told_of(part: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(part: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in part.items() if name not in _CODE}
 
 
@@ -111,7 +111,7 @@ def _same_parts(run: ComparedRun, hand: AtHand, code: list[str]) -> tuple[list[s
 
 
 def _same_truths(a: ComparedRun, b: ComparedRun, suite: SuiteModel, ids: list[str]) -> frozenset[str]:
-    """The cases by whose other truth no answer of either run is worth anything else; none where a model judged, which
+    """The cases whose changed truth changes the result of no answer of either run; none where a model judged, since it
     may have read the truth."""
     same = set(ids)
     for run, other in ((a, b), (b, a)):
@@ -134,7 +134,7 @@ def _answers(run: ComparedRun, ids: list[str] | None = None) -> Iterator[tuple[S
 
 
 def _all_alike(answers: Iterable[tuple[Sample, Case]], score: Callable[[Sample, Case], Sample]) -> int:
-    """How many answers there are; 0 when one of them is worth anything else by that, or was not kept."""
+    """How many answers there are; 0 when `score` gives one of them another result, or one was not kept."""
     n = 0
     for sample, case in answers:
         if sample.attempt.text is None or not _alike(sample, score(sample, case)):

@@ -35,7 +35,7 @@ class UserCodeError(ValueError):
 
 
 class _Unfit(Exception):
-    """What is wrong with a value, from its place in what was returned on."""
+    """What is wrong with a value, and at which place of what was returned."""
 
 
 def checked_call(who: str, function: Callable[..., Any], *given: Any, returns: Any) -> Any:
@@ -165,7 +165,7 @@ def _record(value: Any, fits: list[tuple[str, Any, Fit]]) -> Any:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """JSON data; what is none by its text, since it is only shown."""
+    """The value as JSON data; what JSON cannot hold becomes its text, since it is only shown."""
     if isinstance(value, str):
         return redact_known(value)
     if value is None or type(value) in (bool, int, float):

@@ -1,4 +1,4 @@
-"""Latency and cost: the run is the unit, since the calls of a run share the machine's mood."""
+"""Latency and cost: the run is the unit, since the calls of a run share the machine's load."""
 
 from __future__ import annotations
 

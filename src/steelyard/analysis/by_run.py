@@ -1,4 +1,4 @@
-"""Whether answers take longer or cost more: calls of one run share the machine's mood, so the run is the unit.
+"""Whether answers take longer or cost more: calls of one run share the machine's load, so the run is the unit.
 
 With fewer than three runs of the same system on a side, both figures are shown and nothing is tested. The arms of one
 A/B are asked side by side, in an order drawn for each case: their means may be paired case by case.
@@ -24,7 +24,8 @@ from steelyard.records import RunHeader
 from steelyard.suite.model import SMALLEST_SECONDS, SMALLEST_SHARE
 
 FEWEST_RUNS = 3
-"""On a side. Welch's test rejected 2 to 4 of 100 simulated A/A with correlated load at 3 to 6 runs a side."""
+"""On a side. Welch's test rejected 2 to 4 of 100 simulated A/A comparisons (one system on both sides) whose load is
+correlated, at 3 to 6 runs a side."""
 METHOD = f"latency and cost: Welch's t over runs, or paired by A/B or experiment, from {FEWEST_RUNS} runs a side on"
 _MEANS = ("latency.mean", "cost")
 """Figures that hold paired case by case between interleaved arms; medians rejected up to 15 of 100 simulated A/A."""
@@ -46,7 +47,8 @@ def difference_of_runs(before: Sequence[float], after: Sequence[float], *, paire
     """Whether one figure a run differs between groups of runs; None when there are too few runs to know their spread.
 
     Several against several: Welch's t, or Student's t of differences where they are `paired` by block. One more run
-    against several: the t of one more run, on logarithms, since times are skewed and a single run is not averaged.
+    against several: the t-test of a single new observation, on logarithms, since times are skewed and one run is not
+    averaged.
     """
     a, b = len(before), len(after)
     if a < FEWEST_RUNS or (b < FEWEST_RUNS and b != 1):
@@ -174,6 +176,6 @@ def _figure(run: ComparedRun, header: RunHeader, metric: str, factor: str, name:
 def _block(header: RunHeader) -> str:
     """The A/B, or the attempt of an experiment, that a run is an arm of; "" when it is of none."""
     for kind, key in (("ab", "id"), ("experiment", "attempt")):
-        if isinstance(told := header.options.get(kind), dict):
-            return f"{kind} {told.get(key)}"
+        if isinstance(plan := header.options.get(kind), dict):
+            return f"{kind} {plan.get(key)}"
     return ""

@@ -1,7 +1,7 @@
 """Distribution functions that numpy does not have: of the binomial, Student's t, the noncentral t and the chi-square.
 
-Own code instead of scipy, which is 143 MB and takes half a second to import. The tests hold every function against
-scipy.special, to 1e-9 of the value.
+Own code instead of scipy: docs/design/0002 says why. The tests compare every function with scipy.special, to 1e-9 of
+the value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def incomplete_beta(a: float, b: float, x: float, rest: float | None = None) -> 
         return float(y <= 0)
     if x > (a + 1) / (a + b + 2):
         return 1 - incomplete_beta(b, a, y, x)
-    # Lentz's way of evaluating b0 + a1 / (b1 + a2 / (b2 + ...)); nothing here comes near a zero denominator.
+    # Lentz's method of evaluating b0 + a1 / (b1 + a2 / (b2 + ...)); nothing here comes near a zero denominator.
     away = a * y - b * x + 1
     fraction = upper = a * away / (a + 1)
     lower = 0.0
@@ -76,12 +76,12 @@ def _stirling_series(z: Array) -> Array:
 
 
 def binomial_below(most: int, n: int, share: float) -> float:
-    """The chance of at most so many of n."""
+    """The binomial cumulative distribution function (cdf): the chance of at most so many of n."""
     return 1.0 if most >= n else incomplete_beta(n - most, most + 1, 1 - share, share) if most >= 0 else 0.0
 
 
 def binomial_chances(counts: Array, n: Array | float, share: float) -> Array:
-    """The chances of exactly these counts of n, each a whole number; 0 < share < 1 (Loader 2000)."""
+    """The binomial probability mass function: the chances of exactly these counts of n; 0 < share < 1 (Loader 2000)."""
     others = n - counts
     inside = (counts > 0) & (others > 0)
     k, m = np.where(inside, counts, 1.0), np.where(inside, others, 1.0)
@@ -110,7 +110,7 @@ def _stirling_errors(numbers: Array) -> Array:
 
 
 def binomial_below_each(most: Array, n: Array, share: float) -> Array:
-    """The chances of at most so many of n, for each n of an unbroken row, where `most` grows by 1 or not at all."""
+    """The binomial cdf for each n of consecutive numbers, where `most` grows by 1 or not at all."""
     if share <= 0:
         return np.ones(len(n))
     steps = np.where(np.diff(most) > 0, binomial_chances(most[1:], n[1:], share), 0.0)
@@ -120,7 +120,7 @@ def binomial_below_each(most: Array, n: Array, share: float) -> Array:
 
 
 def chi_square_above(square: float, df: int) -> float:
-    """The chance that chi-square with a whole number of degrees of freedom exceeds `square`."""
+    """The survival function of chi-square (the chance of more than `square`), for whole degrees of freedom."""
     if square <= 0:
         return 1.0
     half = square / 2
@@ -131,7 +131,7 @@ def chi_square_above(square: float, df: int) -> float:
 
 
 def noncentral_t_above(point: float, df: int, shift: float) -> float:
-    """The chance that Student's t of a mean `shift` standard errors from 0 exceeds `point`; for df from 2 on."""
+    """The chance that t of noncentrality `shift` (standard errors from 0) exceeds `point`; for df from 2 on."""
     spreads, weights = _spreads(df)
     beyond = np.fromiter(map(math.erfc, ((point * spreads - shift) / math.sqrt(2)).tolist()), float, len(spreads))
     return float(weights @ beyond) / 2

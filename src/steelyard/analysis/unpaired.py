@@ -1,7 +1,7 @@
 """Two runs that have no pair, side by side: the figures of either, and how far they lie apart.
 
 Each side has the interval that its own report gives. That of a difference is made of both (Newcombe 1998 for rates, by
-the same rule for means: Zou and Donner 2008).
+the same rule for means, known as MOVER: Zou and Donner 2008).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SENTENCE = (
 
 
 class _Figure(NamedTuple):
-    """One figure of a run; a rate has no scale."""
+    """One figure of a run; a rate is on the scale 0..1."""
 
     group: str
     estimate: Estimate
@@ -57,7 +57,7 @@ def side_by_side(a: ComparedRun, b: ComparedRun) -> Unpaired:
 
 
 def apart(a: Estimate, b: Estimate) -> Estimate:
-    """B minus A of two figures that have nothing in common; no interval where one of them has none."""
+    """B minus A of two independent estimates; no interval where one of them has none."""
     if a.value is None or b.value is None:
         return Estimate(None, 0)
     difference, n = b.value - a.value, a.n + b.n

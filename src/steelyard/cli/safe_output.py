@@ -1,6 +1,6 @@
-"""What the commands print, made harmless in one place: it quotes answers, and a terminal or a CI log obeys some texts.
+"""Makes what commands print harmless, in one place: it quotes answers, and a terminal or CI log obeys some of them.
 
-Control and bidi characters are spelled out, and nothing is a workflow command to the runner of a CI job.
+Control and bidirectional characters are spelled out, and nothing is a workflow command to the runner of a CI job.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The seed's four charts from a results file: `python -m steelyard.suites.review.visualize results.json`."""
+"""The first team's four charts from a results file: `python -m steelyard.suites.review.visualize results.json`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 from steelyard import SteelyardError, import_run, load_suite
 
 CHART_NAMES = {"counts": "observation_counts"}
-"""Where the seed called a chart by another name; latency_by_case, stability and pass_fail are the same."""
+"""Where the first team called a chart by another name; latency_by_case, stability and pass_fail are the same."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw the charts beside the file, whoever wrote it, and name them; nothing is put into a store."""
     parser = argparse.ArgumentParser("steelyard.suites.review.visualize", description="Draw a results file.")
-    parser.add_argument("results", type=Path, help="a results file of this runner or of the seed's")
+    parser.add_argument("results", type=Path, help="a results file of this runner or of the first team's")
     results = parser.parse_args(sys.argv[1:] if arguments is None else arguments).results
     try:
         with TemporaryDirectory() as folder:

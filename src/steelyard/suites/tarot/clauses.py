@@ -72,7 +72,7 @@ _REPORTED: Final = re.compile(
     r"|\b(?:thoughts?|story|belief|idea|fear|worry|voice|sense|sentence) (?:of|that)\b"
 )
 _OF_THE_READING: Final = re.compile(
-    r"\b(?:cards?|spread|reading|message|i|universe|spirits?|spread|tower|death|devil|moon|star|sun|hermit|lovers?)\b"
+    r"\b(?:cards?|spread|reading|message|i|universe|spirits?|tower|death|devil|moon|star|sun|hermit|lovers?)\b"
     r"(?:'s)?(?: [\w'-]+){0,2} (?:says?|tells?|whispers?|warns?|answers?|announces?|shouts?|is|reads?|means?)\b"
     r"|\b(?:says?|warns?|whispers?|answers?) (?:the )?(?:card|spread|tower|death|devil|moon|star|sun|hermit|lovers?)\b"
 )
@@ -104,7 +104,7 @@ class Clause:
     asked: bool = False
 
     def is_past(self, end: int) -> bool:
-        """True when it tells what was up to that place, and nowhere what will be."""
+        """True when it is in the past tense up to that place, and nowhere in the future."""
         return _PAST.search(self.words, 0, end) is not None and _FUTURE.search(self.words) is None
 
     def denials(self, start: int, end: int, *, inside: bool) -> int:

@@ -22,7 +22,7 @@ _GAP: Final = re.compile(r" \.\.(?: \??)?")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The phrases of one kind of harm; `known` harm is none when the asker's own question names it."""
+    """The phrases of one kind of harm, as the head of harm.yaml explains them."""
 
     code: str
     about: str
