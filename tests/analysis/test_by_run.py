@@ -80,7 +80,7 @@ class TestOneRunASide:
         assert within.verdict is Verdict.PASS
         above = result([0.2] * 20, "latency.p50 <= release + 5 ms")
         assert above.verdict is Verdict.AMBIGUOUS
-        assert above.reason.endswith("more than 0.005 s above, and one run a side: not tested")
+        assert above.reason.endswith("more than 5 ms above, and one run a side: not tested")
         assert "noise" not in above.reason
         assert result([0.104] * 20, "latency.p50 <= release + 5 ms for sure").verdict is Verdict.AMBIGUOUS
         # 5 % of 100 ms, and 5 ms: a gate that names no margin allows what does not matter.

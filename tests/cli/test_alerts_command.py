@@ -1,10 +1,11 @@
 """Alerts from the command line: after a run, by hand, and listed."""
 
 import json
+import os
 
 import pytest
 
-from parts.command import invoke, outputs
+from parts.command import invoke, outputs, steelyard
 from parts.github_runner import obeyed
 from parts.loopback import Loopback, error, json_answer
 from parts.small_suite import write_suite
@@ -196,17 +197,16 @@ def test_a_gate_that_is_declared_no_more_is_no_recovery(folder, server, monkeypa
     assert kinds(server) == [["raised"], ["withdrawn"]]
 
 
-def test_no_line_about_alerts_is_a_command_to_the_runner(folder, server, monkeypatch):
+def test_no_line_about_alerts_is_a_command_to_the_runner(folder, server):
     cases = (folder / "cases.jsonl").read_text().replace('"even"', '"##[error]pwned"')
     alerts = {"rules": ["gate_failed"], "channels": [{"webhook": "HOOK"}, "github"]}
     write_suite(folder, n=10, alerts=alerts, gates=["category.*.pass_rate >= 90 %"])
     (folder / "cases.jsonl").write_text(cases)
     (folder / "system.py").write_text(SYSTEM)
     server.on("/hook", error(400, "##[error]pwned"))
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    monkeypatch.setenv("BAD", "10")
-    _, said = outputs("run", ".", code=1)
+    # As a process of its own: what the whole command prints is made harmless, our own commands apart.
+    env = {"GITHUB_ACTIONS": "true", "BAD": "10", "HOOK": os.environ["HOOK"]}
+    said = steelyard("run", ".", cwd=folder, env=env).stderr
     # The two annotations that are ours, one for each category, and nothing else.
     assert [each.level for each in obeyed(said)] == ["error", "error"]
     assert "## [error]pwned" in said

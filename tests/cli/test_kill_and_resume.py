@@ -169,7 +169,7 @@ def test_a_killed_rescore_is_unfinished_and_neither_resumed_by_asking_nor_the_so
     asked_before, scored = len(server.requests), tmp_path / "scored"
     (tmp_path / "slow").touch()
     scored.write_text("")
-    process = start_steelyard("rescore", "LAST", cwd=tmp_path)
+    process = start_steelyard("rescore", "LAST", "--suite", path, cwd=tmp_path)
     wait_until(scored.read_text)
     process.kill()
     process.communicate()
@@ -182,11 +182,11 @@ def test_a_killed_rescore_is_unfinished_and_neither_resumed_by_asking_nor_the_so
     for arguments, message in (
         (("run", path, "--resume"), "no unfinished run"),
         (("run", path, "--resume", killed), f"steelyard rescore {source} begins it again"),
-        (("rescore", killed), f"name the run that it read, {source}"),
+        (("rescore", killed, "--suite", path), f"name the run that it read, {source}"),
     ):
         done = steelyard(*arguments, cwd=tmp_path)
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr
-    assert steelyard("rescore", source, cwd=tmp_path).returncode == 0
+    assert steelyard("rescore", source, "--suite", path, cwd=tmp_path).returncode == 0
     assert len(server.requests) == asked_before
 
 

@@ -49,7 +49,7 @@ class Kept:
     def get(self, part):
         return self.parts.get(part)
 
-    def put(self, part, attempt):
+    async def put(self, part, attempt):
         self.parts[part] = attempt
 
 
