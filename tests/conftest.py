@@ -27,7 +27,8 @@ _AT_LENGTH = (
     *("test_cards_suite.py", "test_compare_command.py", "test_attribution_command.py", "test_alerts_command.py"),
     *("test_service_gone.py", "test_store_processes.py", "test_alert_rules_on_runs.py", "test_explained_figures.py"),
     *("test_statistics_hold.py", "test_power.py", "test_best_variant.py", "test_every_figure.py"),
-    *("test_attribution_to_judges.py", "test_kill_campaign.py"),
+    # The oracle of the last is scipy, whose older versions are less exact than what they judge.
+    *("test_attribution_to_judges.py", "test_kill_campaign.py", "test_special.py"),
 )
 """Files whose tests take their time over our own work: killed processes, memory, large pages, whole suites, sums."""
 
