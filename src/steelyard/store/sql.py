@@ -23,7 +23,7 @@ from steelyard.store.certainties import read_certainties
 from steelyard.store.checks import read_checks
 from steelyard.store.columns import read_columns
 from steelyard.store.contents import Contents, read_contents
-from steelyard.store.database import Database, Duplicate, Session, Unreachable, in_pieces
+from steelyard.store.database import LONGEST_OUTAGE, Database, Duplicate, Session, Unreachable, in_pieces
 from steelyard.store.ids import find_run, list_runs, run_not_found
 from steelyard.store.items import items_of
 from steelyard.store.journal import entries_of, forget_entries, keep_entries
@@ -73,12 +73,14 @@ def _outlasting(write: _Write) -> _Write:
 
     @wraps(write)
     def again(store: SqlStore, *given: Any, **named: Any) -> Any:
-        store.local.again = False
+        store.local.again, began = False, time.monotonic()
         while True:
             try:
                 return write(store, *given, **named)
             except Unreachable as error:
-                if store.database.gave_up:
+                # The wait itself is where a transaction begins; a store that writes no run does not wait.
+                waited = time.monotonic() - began > LONGEST_OUTAGE
+                if store.database.gave_up or not store.database.outlasts or waited:
                     raise StoreError(f"{error}. Once it answers again, go on with --resume") from error
             store.local.again = True
 
@@ -117,6 +119,7 @@ class SqlStore:
 
     @_outlasting
     def update_run(self, header: RunHeader) -> None:
+        self.database.outlasts = True
         if self.local.again and self.run(header.id).state is RunState.ENDED:
             return
         with self.database.writing() as session:
