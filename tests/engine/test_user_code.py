@@ -340,7 +340,7 @@ def test_the_commands_say_in_few_lines_what_broke(tmp_path, code, exit_code):
     done = steelyard("run", "suite.yaml", cwd=tmp_path)
     assert done.returncode == exit_code, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-    # A machine under load adds a line or two on times.
+    # One report, and not a traceback for each of the 80 samples.
     assert len(done.stdout.splitlines()) < 70
     assert ("scorers.py:" in done.stdout) == (exit_code == 3)
     assert steelyard("report", "LAST", cwd=tmp_path).returncode in (0, exit_code)

@@ -132,12 +132,18 @@ def read_all(place: Path) -> None:
         store.close()
 
 
-def test_a_damaged_store_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+def whole_store(tmp_path: Path) -> Path:
+    """A store of 100 samples that nobody has open."""
     place = tmp_path / "s.db"
     store = open_store(str(place))
     store.create_run(header())
     store.add_samples("demo-1", *long_samples(0, 100))
     store.close()
+    return place
+
+
+def test_a_damaged_store_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    place = whole_store(tmp_path)
     damaged = bytearray(place.read_bytes())
     damaged[4096 * 2 :] = b"\xa5" * (len(damaged) - 4096 * 2)
     place.write_bytes(damaged)
@@ -226,11 +232,7 @@ def test_one_view_does_not_see_what_is_written_meanwhile(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("first", [1, 3, 5, 7])
 def test_a_damaged_store_is_never_called_intact(tmp_path: Path, first: int) -> None:
-    place = tmp_path / "s.db"
-    store = open_store(str(place))
-    store.create_run(header())
-    store.add_samples("demo-1", *long_samples(0, 100))
-    store.close()
+    place = whole_store(tmp_path)
     damaged = bytearray(place.read_bytes())
     for page in range(first, len(damaged) // 4096, 8):
         damaged[4096 * page + 100 : 4096 * page + 1100] = b"\xff\x00\x17" * 333 + b"\xff"

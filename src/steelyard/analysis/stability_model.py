@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import percent
 
 BANDS = {
     "perfect": "the same in every repeat",
@@ -76,4 +77,4 @@ class StabilityFigures:
             ]
             for part in (run, cells)
         ]
-        return [f"{name} {100 * value:.1f} %{where}" for part in told for value, name, where in sorted(part)]
+        return [f"{name} {percent(value)}{where}" for part in told for value, name, where in sorted(part)]

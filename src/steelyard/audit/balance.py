@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import islice
 
+from steelyard.analysis.number_text import percent
 from steelyard.audit.gate_check import gate_complaints
 from steelyard.audit.judged import Balance, InjectionResult, try_injections, unguarded, why_malformed
 from steelyard.audit.probes import EVERYTHING, NULL, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
@@ -125,7 +126,7 @@ def _weigh(
             complaint = _truth_complaint(cases, weighed, limit)
     elif probe.kind != TRUTH and not only_shown:
         if average > limit:
-            complaint = f"{average * 100:.1f} % of full marks for {probe.about}; at most {limit * 100:g} % is allowed"
+            complaint = f"{percent(average)} of full marks for {probe.about}; at most {limit * 100:g} % is allowed"
         elif len(passed) > suite.audit.null_passes * len(cases):
             complaint = f"{probe.about} passes {len(passed)} of {len(cases)} cases: {', '.join(passed[:5])}"
         if complaint is not None and probe.kind == NULL:
@@ -176,7 +177,7 @@ def _right_for_some(suite: SuiteModel, cases: list[Case]) -> str:
 def _truth_complaint(cases: list[Case], weighed: list[Weighed], limit: float) -> str:
     worst = sorted(zip(weighed, (case.id for case in cases), strict=True), key=lambda each: (each[0].score, each[1]))
     listed = ", ".join(
-        f"{case_id} {one.score * 100:.1f} %{_in_brackets(why_malformed(one))}" for one, case_id in worst[:5]
+        f"{case_id} {percent(one.score)}{_in_brackets(why_malformed(one))}" for one, case_id in worst[:5]
     )
     return f"the truth itself must earn {limit * 100:g} % and pass; lowest: {listed}"
 
