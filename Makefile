@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 LOWEST ?= .venv-lowest
+# Tests start hundreds of processes: without bytecode every one of them compiles the package and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-newest test-lowest test-long check format schema lock bench clean
 
@@ -34,22 +36,27 @@ check: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# The same tests with the locked newest and with the lowest allowed version of every dependency, but for those that
-# tests/conftest.py marks as `once`: property tests, browsers, documentation, suites, all but two of many parameters.
+# All tests with the locked newest versions; those marked `boundary` with the lowest allowed version of every dependency
+# as well. Simulations and property tests are short here and at full length in `make test-long`.
+# Workers wait for processes and servers about half of their time: twice as many as there are cores.
+WORKERS ?= 4
+PYTEST_PARALLEL = pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
 test: test-newest test-lowest
 
 test-newest: $(VENV)/ready
-	$(BIN)/pytest -n 3 --dist loadfile -m "not long"
+	$(BIN)/$(PYTEST_PARALLEL) -m "not long"
 
 test-lowest: $(LOWEST)/ready
-	$(LOWEST)/bin/pytest -n 3 --dist loadfile -m "not once and not long"
+	$(LOWEST)/bin/$(PYTEST_PARALLEL) -m "boundary and not newest" $$(grep -rl --include='test_*.py' 'mark\.boundary(' tests)
 
-# What takes minutes: a hundred random kills of runs under load (make test has twenty).
+# What takes minutes: a hundred random kills of runs under load (make test has ten), a million hostile answers, and
+# every simulation and property test at full length.
 test-long: $(VENV)/ready
-	$(BIN)/pytest -m long
+	$(BIN)/pytest --full-length -m "long or simulation or hypothesis"
 
 schema: $(VENV)/ready
-	$(BIN)/python -m steelyard.suite.schema docs/suite.schema.json
+	$(BIN)/python -m steelyard.suite.json_schema docs/suite.schema.json
 
 # Renew constraints.txt with the newest versions that pyproject.toml allows.
 lock:

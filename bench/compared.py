@@ -95,10 +95,11 @@ def _compared(store: Any, a: str, b: str) -> int:
 
     from steelyard.analysis.compare import compare
     from steelyard.analysis.compared_run import read_run
-    from steelyard.report.compare_terminal import print_comparison
+    from steelyard.report.compare import document
+    from steelyard.report.render.terminal import print_document
 
     comparison = compare(read_run(store, a), read_run(store, b))
-    print_comparison(comparison, Console(file=StringIO(), width=80))
+    print_document(document(comparison), Console(file=StringIO(), width=80))
     return comparison.pairs.comparable
 
 

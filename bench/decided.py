@@ -71,8 +71,9 @@ def decide(folder: Path) -> dict[str, Any]:
 
     from steelyard.analysis.stored import summarise_stored
     from steelyard.cli.attribution_options import AttributionOptions
-    from steelyard.release.verdict import decide as decided
-    from steelyard.report.compare_terminal import print_comparison
+    from steelyard.decide.verdict import decide as decided
+    from steelyard.report.compare import document
+    from steelyard.report.render.terminal import print_document
     from steelyard.store.open import open_store
 
     began, clock = time.perf_counter(), _Clock()
@@ -80,7 +81,7 @@ def decide(folder: Path) -> dict[str, Any]:
     with ExitStack() as closing:
         comparison = AttributionOptions().compared((store, "a"), (store, "b"), None, closing, anyway=False)
     clock.note("compare and attribute")
-    print_comparison(comparison, Console(file=StringIO(), width=80))
+    print_document(document(comparison), Console(file=StringIO(), width=80))
     clock.note("print")
     header = store.run("b")
     decision = decided(summarise_stored(store, "b", header.suite, only_for_gates=True), header.suite)

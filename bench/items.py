@@ -22,7 +22,7 @@ from steelyard.engine.options import RunOptions
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.models import SuiteModel
 from steelyard.suites.cards.drawing.deck import DECK
 
 _MISREAD = 0.1

@@ -11,7 +11,7 @@ import random
 import sys
 import time
 
-from steelyard.analysis.stability import alikeness
+from steelyard.metrics.stability import alikeness
 from steelyard.records import Item
 
 _KEYS = "abcdefgh"

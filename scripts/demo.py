@@ -68,7 +68,7 @@ def head(text: str, first_section: str) -> list[str]:
 
 def section(text: str, heading: str) -> list[str]:
     """One section with its heading."""
-    return next((block for block in text.split("\n\n") if block.startswith(f"{heading}\n")), "").splitlines()
+    return next((block for block in text.split("\n\n") if block.startswith(heading)), "").splitlines()
 
 
 def line(text: str) -> str:
@@ -80,7 +80,9 @@ def line(text: str) -> str:
 def first_screen(call: Call) -> None:
     """A run, what goes wrong in it, and whether another set of answers is better."""
     text = report(call, "antiques", "antiques")
-    show("$ steelyard run antiques", *head(text, "Gates"), "", *section(text, "Errors by code"), "")
+    show("$ steelyard run antiques", *head(text, "Overall"), "")
+    text = result(call, "antiques-full", "report", "LAST", "--full")
+    show("$ steelyard report LAST --full", "...", *section(text, "Errors by code"), "")
     report(call, "antiques-better", "antiques", "--target", "better")
     text = result(call, "compare", "compare", "LAST~1", "LAST", "--html", str(OUT / "compare.html"))
     show("$ steelyard run antiques --target better", "$ steelyard compare LAST~1 LAST", *head(text, "What moved"), "")

@@ -21,15 +21,15 @@ from rich.text import Text
 
 from steelyard import load_suite, weighing
 from steelyard.report.build import build_report
-from steelyard.report.html import to_html
 from steelyard.report.model import Report
-from steelyard.report.terminal import print_report
+from steelyard.report.render.html import to_html
+from steelyard.report.render.terminal import print_fitting
+from steelyard.report.run import LINES, brief, document
 from steelyard.store.open import open_store
 
 SUITE = "antiques"
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 COLUMNS = 80
-LINES = 44
 PAGE = (1000, 960)
 LARGEST_PHOTO = 300_000
 FONTS = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -62,7 +62,8 @@ def weighed() -> Report:
 def terminal_picture(report: Report) -> str:
     """The first lines of the terminal report as SVG, with no font or file from elsewhere."""
     printed = io.StringIO()
-    print_report(report, Console(file=printed, width=COLUMNS, force_terminal=True, color_system="standard"))
+    console = Console(file=printed, width=COLUMNS, force_terminal=True, color_system="standard")
+    print_fitting(brief(report), console, LINES)
     lines = printed.getvalue().splitlines()
     recorder = Console(file=io.StringIO(), width=COLUMNS, record=True, force_terminal=True)
     recorder.print(Text(f"$ steelyard run {SUITE}", style="bold"))
@@ -90,7 +91,7 @@ def page_photo(report: Report, png: Path) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         page, photo = Path(folder) / "report.html", Path(folder) / "report.png"
-        page.write_text(to_html(report), encoding="utf-8")
+        page.write_text(to_html(document(report)), encoding="utf-8")
         subprocess.run(  # noqa: S603 - our own page in the browser found above
             [
                 browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",

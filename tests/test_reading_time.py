@@ -6,6 +6,7 @@ from functools import cache
 import pytest
 
 from parts.hostile_texts import UNITS, hostile_texts
+from parts.lengths import simulations
 from parts.readers import readers
 
 LIMIT = 5.0
@@ -31,7 +32,8 @@ def slowest(texts, names=None):
     return worst
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.simulation
+@pytest.mark.parametrize("seed", range(simulations(3, 1)))
 def test_no_hostile_text_of_a_few_thousand_characters_takes_long(seed):
     assert slowest(hostile_texts(seed, 15, 3_000)) < (LIMIT,)
 
@@ -46,7 +48,7 @@ ONCE_SLOW = {
     "spaces after a label": ("judge's notes", "tone" + " " * 5_000 + "x"),
     "words between names": ("judge's notes", "tone" + " " * 15_000 + "x tone"),
     "stops before no order": ("judged text", "judge " + ".\u00a0" * 40_000),
-    "many documents": ("judge", '{"a":1}' * 100_000),
+    "many documents": ("judge", '{"a":1}' * 40_000),
     "many ends of thoughts": ("judge", ("</think>" + "{}") * 30_000 + "x"),
     "documents of the judged text": ("judge copies", "".join(f'{{"a":{n}}}' for n in range(20_000))),
     "a word of a failure": ("words of a failure", "a" * 90_000),

@@ -5,10 +5,10 @@ import html
 import json
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.redact import REDACTED, SecretRedactor
 
 KEY = "sk-a/B+c=9\"q'é<Z>&x"
@@ -45,8 +45,8 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("key", [KEY, PLAIN])
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@for_every("key", [KEY, PLAIN])
+@for_every("spelling", SPELLINGS)
 def test_a_secret_is_redacted_in_every_spelling(spelling, key):
     spelled = SPELLINGS[spelling](key)
     redacted = SecretRedactor([key])(f'{{"error": "you sent {spelled} and more"}}')

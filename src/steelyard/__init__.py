@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from steelyard import scorers
     from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
     from steelyard.judging.complaints import Checked
+    from steelyard.metrics.own import Samples, metric
     from steelyard.python_suite import Run, Suite, import_run, run_suite
-    from steelyard.recordings import RecordedRun, RecordedSample
     from steelyard.records import Certainty, Check, CheckState, Finding, Mark, RunHeader, Sample
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
+    from steelyard.store.imports import RecordedRun, RecordedSample
     from steelyard.suite.case import Attachment, Case
+    from steelyard.suite.json_schema import suite_schema
     from steelyard.suite.load import load_suite, with_target
-    from steelyard.suite.schema import suite_schema
     from steelyard.targets.base import Ask, Reply, Surroundings, Target
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ __all__ = [
     "Run",
     "RunHeader",
     "Sample",
+    "Samples",
     "Scorer",
     "SteelyardError",
     "Suite",
@@ -53,6 +55,7 @@ __all__ = [
     "__version__",
     "import_run",
     "load_suite",
+    "metric",
     "run_suite",
     "scorers",
     "suite_schema",
@@ -75,12 +78,13 @@ _HOMES = {
     "MissingExtra": "steelyard.errors",
     "Mistake": "steelyard.errors",
     "Reading": "steelyard.scoring.base",
-    "RecordedRun": "steelyard.recordings",
-    "RecordedSample": "steelyard.recordings",
+    "RecordedRun": "steelyard.store.imports",
+    "RecordedSample": "steelyard.store.imports",
     "Reply": "steelyard.targets.base",
     "Run": "steelyard.python_suite",
     "RunHeader": "steelyard.records",
     "Sample": "steelyard.records",
+    "Samples": "steelyard.metrics.own",
     "Scorer": "steelyard.scoring.base",
     "SteelyardError": "steelyard.errors",
     "Suite": "steelyard.python_suite",
@@ -91,8 +95,9 @@ _HOMES = {
     "UserMistake": "steelyard.errors",
     "import_run": "steelyard.python_suite",
     "load_suite": "steelyard.suite.load",
+    "metric": "steelyard.metrics.own",
     "run_suite": "steelyard.python_suite",
-    "suite_schema": "steelyard.suite.schema",
+    "suite_schema": "steelyard.suite.json_schema",
     "with_target": "steelyard.suite.load",
 }
 

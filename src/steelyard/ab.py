@@ -8,6 +8,6 @@
     arm = assign(user_id, CHECKOUT)     # "control", "treatment", or None for the 99 % that take no part
 """
 
-from steelyard.release.assignment import Experiment, arm_of, assign, is_exposed
+from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
 
 __all__ = ["Experiment", "arm_of", "assign", "is_exposed"]

@@ -5,31 +5,34 @@ Nothing is written but what `--rejudge` buys, and nothing is weighed again where
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steelyard.analysis.attribution import attribute
 from steelyard.analysis.attribution_model import Attribution, Cause, Reweighed, Wanted
+from steelyard.analysis.attribution_pairs import SharedPairs
 from steelyard.analysis.attribution_steps import other_scorers
 from steelyard.analysis.attribution_terms import Traces
-from steelyard.analysis.compared_cases import CommonCases
+from steelyard.analysis.compared_cases import CommonCases, common_cases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import signed
-from steelyard.analysis.pieces import Array
+from steelyard.analysis.judge_drift import drawn_anchors, identical, keys_of, reread
 from steelyard.engine.again import OtherBalance, reading_of
 from steelyard.instrument_at_hand import AtHand, at_hand
 from steelyard.records import Mode, Sample
 from steelyard.same_instrument import scored_otherwise
+from steelyard.stats.arrays import Array
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
 if TYPE_CHECKING:
+    from steelyard.engine.rejudge import Rejudged
     from steelyard.judging.estimate import CostEstimate
+    from steelyard.suite.models import Limits, SuiteModel
 
 _CHUNK = 200
 """Cases whose samples are in memory at a time."""
@@ -63,30 +66,56 @@ def attribution_of(
     return attribute(a, b, cases, again.reweigh, again.identical)
 
 
+def read_anchors(
+    a: ComparedRun, b: ComparedRun, suite: SuiteModel, purchase: Purchase, limits: Limits, env: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the judge of B, whose suite this is, says of answers of A drawn from every score band, as plain data: those
+    that are the same in B it has read already.
+
+    UserMistake when nobody may be asked.
+    """
+    again, pairs = _Again(a, b, None, purchase), SharedPairs(a, b, common_cases(a, b))
+    wanted = Wanted(pairs.first, pairs.second, pairs.other_truth, pairs.by_pass)
+    rows = np.flatnonzero(pairs.judged() & ~a.table.malformed[pairs.first])
+    rows = rows[drawn_anchors(a, pairs.first[rows], purchase.most)]
+    rows = rows[~again.identical(pairs.first[rows], pairs.second[rows])]
+    _, done = again.rejudged(suite, wanted, rows, limits, env)
+    samples = list(done.samples.values())
+    readings = [[*sample.key, sample.score, sample.passed] for sample in samples if sample.outcome.conclusive]
+    calls = [call.attempt for sample in samples if sample.judgement for call in sample.judgement.calls]
+    costs = [attempt.cost for attempt in calls if attempt.failure is None]
+    cost = None if None in costs else sum(cost for cost in costs if cost)
+    price = "at a price that is not known" if cost is None else f"for {cost:.4g}"
+    told = [f"{len(readings):,} answers of run {a.header.id} read again {price}", done.stopped]
+    if failed := len(samples) - len(readings):
+        told.insert(1, f"{failed:,} more came to nothing")
+    return {"readings": readings, "cost": cost, "told": "; ".join(each for each in told if each)} if samples else {}
+
+
 class _Again:
     def __init__(self, a: ComparedRun, b: ComparedRun, suite: str | None, purchase: Purchase | None) -> None:
         self._a, self._b, self._suite, self._purchase = a, b, suite, purchase
-        self._digests: tuple[Array, Array] | None = None
         self._other_judge = signed(a, "judge") != signed(b, "judge")
 
     def identical(self, first: Array, second: Array) -> Array:
         """Marks the pairs whose answers are the same to the byte."""
-        digests = self._digests
-        if digests is None:
-            a, b = (np.zeros(run.columns.n) if run.digests is None else run.digests() for run in (self._a, self._b))
-            digests = self._digests = a, b
-        here, there = digests[0][first], digests[1][second]
-        return np.asarray((here == there) & (here != 0))
+        return identical(self._a, self._b, first, second)
 
     def reweigh(self, wanted: Wanted) -> Reweighed:
-        """A's answers on B's balance; nothing where both are the same and nothing is bought."""
+        """A's answers on B's balance, and what B's judge has read of them, when B was run or now."""
+        found, kept = self._reweighed(wanted), reread(self._a, self._b, wanted.first, by_pass=wanted.by_pass)
+        if found.by_code or np.isnan(kept).all():
+            return found
+        return replace(found, judge=kept if found.judge is None else np.where(np.isnan(found.judge), kept, found.judge))
+
+    def _reweighed(self, wanted: Wanted) -> Reweighed:
         scorers = other_scorers(self._a, self._b)
         if not (scorers or self._other_judge or wanted.other_truth.any() or self._purchase):
             return Reweighed()
         hand = at_hand(self._b.header, self._suite)
         if hand.suite is None:
             return self._without_suite(hand)
-        balance = OtherBalance(hand.suite, self._a.suite.get("judge"), same_judge=not self._other_judge)
+        balance = OtherBalance(hand.suite, self._a.header.description.judge, same_judge=not self._other_judge)
         if case := scored_otherwise(self._b, hand.suite):
             where = hand.suite.path
             wrong = f"the suite at {where} does not weigh B's answer to {case} as it did: its code has changed since"
@@ -162,7 +191,7 @@ class _Again:
         for chunk in range(0, len(starts), _CHUNK):
             end = starts[chunk + _CHUNK] if chunk + _CHUNK < len(starts) else len(rows)
             part = rows[starts[chunk] : end]
-            places = dict(zip(_keys(run, wanted.first[part]), part.tolist(), strict=True))
+            places = dict(zip(keys_of(run, wanted.first[part]), part.tolist(), strict=True))
             ids = list(dict.fromkeys(key[0] for key in places))
             truths = {} if contents is None else contents.cases(ids)
             for sample, then in run.samples(case_ids=ids) if run.samples else ():
@@ -172,23 +201,17 @@ class _Again:
 
     def _bought(self, purchase: Purchase, wanted: Wanted, told: Reweighed, hand: AtHand) -> Reweighed:
         """What B's judge says of some answers of A that are not the same in B."""
-        from steelyard.engine.rejudge import Rejudging
         from steelyard.errors import UserMistake
-        from steelyard.suite.chosen_judge import refuse_self_judged
 
         suite = hand.suite
         if hand.why_no_judge or suite is None or suite.judge is None:
             raise UserMistake(f"--rejudge: {hand.why_no_judge or 'run B has no judge'}")
-        header = self._a.header
-        refuse_self_judged(suite, header.target)
-        if self._a.header.signature.get("redact") != self._b.header.signature.get("redact"):
-            raise UserMistake("--rejudge: A and B redact in different ways, and A's answers are sent to nobody")
-        rows = self._chosen(wanted, told, purchase.most)
-        answers = {row: (sample, truth) for row, sample, _, truth in self._answers(wanted, np.sort(rows))}
-        places = [row for row in rows.tolist() if row in answers]
-        rejudging = Rejudging(suite, [answers[row] for row in places], purchase.store)
-        purchase.agree(rejudging.estimate())
-        done = rejudging.ask(suite.limits, os.environ, purchase.max_cost)
+        if unknown := [each.name for each in suite.judge.members if each not in suite.judge.judges.values()]:
+            raise UserMistake(
+                f"--rejudge: the judge {unknown[0]} is not in the suite, and nobody is asked at an address that only a"
+                " run names: declare it under judge, judges"
+            )
+        places, done = self.rejudged(suite, wanted, self._chosen(wanted, told, purchase.most), suite.limits, os.environ)
         judge = np.full(len(wanted.first), np.nan)
         for place, sample in done.samples.items():
             judge[places[place]] = reading_of(sample, by_pass=wanted.by_pass)
@@ -198,16 +221,34 @@ class _Again:
             told.untold[Cause.JUDGE] = stopped
         return replace(told, judge=judge, failed=failed, stopped=stopped)
 
+    def rejudged(
+        self, suite: SuiteModel, wanted: Wanted, rows: Array, limits: Limits, env: Mapping[str, str]
+    ) -> tuple[list[int], Rejudged]:
+        """The rows whose answers B's judge was asked about, in order, and what came of it."""
+        from steelyard.engine.rejudge import Rejudging
+        from steelyard.errors import UserMistake
+        from steelyard.suite.chosen_judge import refuse_self_judged
+
+        purchase = self._purchase
+        if purchase is None:
+            raise RuntimeError("nothing may be bought")
+        refuse_self_judged(suite, self._a.header.target)
+        if self._a.header.signature.get("redact") != self._b.header.signature.get("redact"):
+            raise UserMistake("A and B redact in different ways, and A's answers are sent to nobody")
+        answers = {row: (sample, truth) for row, sample, _, truth in self._answers(wanted, np.sort(rows))}
+        places = [row for row in rows.tolist() if row in answers]
+        rejudging = Rejudging(suite, [answers[row] for row in places], purchase.store, self._b.header.id)
+        purchase.agree(rejudging.estimate())
+        return places, rejudging.ask(limits, env, purchase.max_cost)
+
     def _chosen(self, wanted: Wanted, told: Reweighed, most: int) -> Array:
-        """Rows drawn at random, always the same and in the same order: a larger number buys only what is new."""
+        """Rows drawn at random from every score band, without those that B's judge has read."""
         run = self._a
-        same = self.identical(wanted.first, wanted.second)
+        read = self.identical(wanted.first, wanted.second)
+        read |= ~np.isnan(reread(run, self._b, wanted.first, by_pass=False))
         last = told.truth if told.truth is not None else _recorded(run, wanted)
-        rows = np.flatnonzero(~same & ~np.isnan(last) & ~run.table.malformed[wanted.first])
-        keys = _keys(run, wanted.first[rows])
-        drawn = [hashlib.blake2b(repr(key).encode("utf-8", "surrogatepass"), digest_size=8).digest() for key in keys]
-        order = sorted(range(len(rows)), key=drawn.__getitem__)[:most]
-        return np.asarray(rows[np.array(order, dtype=int)])
+        rows = np.flatnonzero(~read & ~np.isnan(last) & ~run.table.malformed[wanted.first])
+        return np.asarray(rows[drawn_anchors(run, wanted.first[rows], most)])
 
 
 class _Weighed:
@@ -220,15 +261,3 @@ class _Weighed:
 def _recorded(run: ComparedRun, wanted: Wanted) -> Array:
     values = run.table.passed() if wanted.by_pass else run.table.score()
     return np.asarray(values[wanted.first].astype(float))
-
-
-def _keys(run: ComparedRun, rows: Sequence[int] | Array) -> list[tuple[str, str, int]]:
-    columns = run.columns
-    return [
-        (
-            columns.case_ids[int(columns.case[row])],
-            columns.variants[int(columns.variant[row])],
-            int(columns.repeat[row]),
-        )
-        for row in rows
-    ]

@@ -19,26 +19,34 @@ from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UserMistake
 from steelyard.importing import find_callable, place_of
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
-from steelyard.recorded_checks import checked_sample, scored_sample
-from steelyard.recordings import RecordedRun, RecordedSample, SnapshotFormat
-from steelyard.records import Attempt, Failure, RunHeader, RunState, Sample
-from steelyard.report.safe_text import clipped
+from steelyard.records import (
+    Attempt,
+    Check,
+    CheckState,
+    Failure,
+    Finding,
+    Judgement,
+    Outcome,
+    RunHeader,
+    RunState,
+    Sample,
+    Score,
+)
+from steelyard.report.format import clipped
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
+from steelyard.store.imports import RecordedRun, RecordedSample, SnapshotFormat
 from steelyard.store.snapshot import whole_file
 from steelyard.suite.case import Case, digest
-from steelyard.suite.cases import ListCases
-from steelyard.suite.describe import describe
-from steelyard.suite.describe_judge import RecordedJudge
+from steelyard.suite.cases import ListCases, survey_cases
+from steelyard.suite.chosen_judge import RecordedJudge
 from steelyard.suite.draft import Draft
-from steelyard.suite.judge_model import JudgeSpec
-from steelyard.suite.ledger import kept_with_a_run
+from steelyard.suite.judge import JudgeSpec
 from steelyard.suite.load import as_imported
-from steelyard.suite.located import Located
-from steelyard.suite.model import SuiteModel, Variant
-from steelyard.suite.signature import signature
-from steelyard.suite.survey import survey_cases
-from steelyard.suite.truths import without_truth
+from steelyard.suite.models import EXPECT, SuiteModel, Variant
+from steelyard.suite.signature import describe, signature
+from steelyard.suite.truth import kept_with_a_run, without_truth
+from steelyard.suite.yaml import Located
 from steelyard.user_code import UserCodeError, checked_call
 from steelyard.weighing import finish
 
@@ -220,7 +228,7 @@ def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
     judge = suite.judge
     if judge is not None:
         member = JudgeSpec(recorded.judge or "judge", "chat", RecordedJudge(recorded.judge or None, None))
-        judge = replace(judge, members=(member,), repeats=1)
+        judge = judge.model_copy(update={"members": (member,), "repeats": 1})
     return replace(
         suite,
         cases=cases,
@@ -243,6 +251,12 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     told = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
     imported: dict[str, Any] = {"file": path.name, "format": where, "digest": document, **told}
     signed = signature(suite, target, prompts=asked, judge=judged)
+    known = {
+        "n_cases": suite.survey.n,
+        "n_planned": n,
+        "without_truth": tuple(without_truth(as_imported(suite), suite.cases)),
+        "ledger": kept_with_a_run(suite, signed),
+    }
     created_at = recorded.created_at
     if created_at is None:
         imported["undated"] = True
@@ -253,9 +267,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signed,
         target=target,
-        suite=describe(as_imported(suite))
-        | {"n_cases": suite.survey.n, "n_planned": n, "without_truth": without_truth(as_imported(suite), suite.cases)}
-        | kept_with_a_run(suite, signed),
+        suite=describe(as_imported(suite)).model_copy(update=known).data(),
         options=RunOptions().as_data() | {"imported": imported, "kept": kept},
         n_planned=n,
         version=__version__,
@@ -322,3 +334,103 @@ def _kept(
     for sample in samples:
         health.watch(sample)
     return finish(store, header, health, finished=True)
+
+
+# ---- samples whose answer nobody kept, but what came of its checks or what its judge gave it: that counts as recorded
+
+
+def checked_sample(suite: SuiteModel, one: RecordedSample, repeat: int, created_at: float) -> Sample:
+    """The sample with the score that its checks give: the share that passed, those that did not run among all.
+
+    Without a check, or where one did not run and none failed, nobody can tell what the answer was worth: no reading,
+    and not a zero.
+    """
+    checks = one.checks or ()
+    states = {check.state for check in checks}
+    if not checks or (CheckState.NOT_RUN in states and CheckState.FAILED not in states):
+        return _unread(one, repeat, created_at)
+    score = sum(check.state is CheckState.PASSED for check in checks) / len(checks)
+    weighed = next((component for component in suite.components if component.name == EXPECT), None)
+    return Sample(
+        case_id=one.case.id,
+        variant="",
+        repeat=repeat,
+        attempt=Attempt(latency=one.latency or 0.0, started_at=created_at),
+        outcome=Outcome.SCORED,
+        score=score,
+        passed=None if suite.passing is None else score >= suite.passing.at_least,
+        band=next((band.name for band in suite.bands if score >= band.at_least), None),
+        scores=() if weighed is None else (Score(EXPECT, score, weighed.weight),),
+        findings=tuple(_findings_of_checks(suite, checks)),
+        checks=checks,
+        category=one.case.category,
+        difficulty=one.case.difficulty,
+        cluster=one.case.cluster,
+        tags=one.case.tags,
+    )
+
+
+def scored_sample(
+    weigher: Weigher, judgement: Judgement, one: RecordedSample, repeat: int, created_at: float
+) -> Sample:
+    """The sample with what its judge gave it then: scores by dimension, or all of them together as one."""
+    weighed = weigher.by_judge_alone(judgement, one.score)
+    return Sample(
+        case_id=one.case.id,
+        variant="",
+        repeat=repeat,
+        attempt=Attempt(text=one.answer, latency=one.latency or 0.0, started_at=created_at),
+        outcome=weighed.outcome,
+        score=weighed.score if weighed.outcome.conclusive else None,
+        passed=weighed.passed,
+        band=weighed.band,
+        scores=weighed.scores,
+        findings=weighed.findings,
+        judgement=judgement,
+        category=one.case.category,
+        difficulty=one.case.difficulty,
+        cluster=one.case.cluster,
+        tags=one.case.tags,
+    )
+
+
+def _unread(one: RecordedSample, repeat: int, created_at: float) -> Sample:
+    why = next((check.detail for check in one.checks or () if check.state is CheckState.NOT_RUN), one.failure)
+    failure = Failure("recorded", why or ("not every check ran" if one.checks else "no check was recorded"))
+    return Sample(
+        case_id=one.case.id,
+        variant="",
+        repeat=repeat,
+        attempt=Attempt(latency=one.latency or 0.0, started_at=created_at, failure=failure),
+        outcome=Outcome.TARGET_FAILED,
+        checks=one.checks or (),
+        category=one.case.category,
+        difficulty=one.case.difficulty,
+        cluster=one.case.cluster,
+        tags=one.case.tags,
+    )
+
+
+def _findings_of_checks(suite: SuiteModel, checks: Sequence[Check]) -> list[Finding]:
+    """One for each failed check that the suite has a code for."""
+    kinds = {kind.code: kind for kind in suite.taxonomy}
+    found = []
+    for check in checks:
+        code = _code(suite, check.name)
+        if check.state is CheckState.FAILED and code in kinds:
+            severity = kinds[code].severity
+            gain = 1 / len(checks)
+            found.append(
+                Finding(code, check.name, evidence=check.detail, severity=severity, component=EXPECT, gain=gain)
+            )
+    return found
+
+
+def _code(suite: SuiteModel, name: str) -> str:
+    """The code of the declared check that a name such as `colour:red` belongs to."""
+    declared = name.partition(":")[0]
+    for component in suite.components:
+        if component.name == EXPECT and declared in component.scorer.checks:
+            code: str = component.scorer.code_of(declared)
+            return code
+    return declared.upper()

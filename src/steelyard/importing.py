@@ -19,6 +19,8 @@ from steelyard.user_code import raised_in_words
 
 PLACE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")
 """How a place is written: `module:function`."""
+_FILE_NAME = re.compile(r"[\w./ *-]{0,200}\.\w{1,8}")
+"""A text in code that may name a file; `*` stands for what code puts in."""
 
 
 def find_callable(place: str, folder: Path, what: str = "target") -> Any:
@@ -48,29 +50,40 @@ def place_of(function: Any) -> str:
     return f"{getattr(function, '__module__', type(function).__module__)}:{name}"
 
 
-def source_digest(function: Any) -> str | None:
+def source_digest(function: Any, *, data: bool = False) -> str | None:
     """A hash of the file that a function or class is written in and of the files beside it that it imports, and so on.
 
-    None when there is no such file. What is installed elsewhere is not looked at.
+    With `data`, files count too that one of these names in a text, as in `open(folder / "rules.yaml")`: they stand
+    beside it or one folder below. None when there is no source. What is installed elsewhere is not looked at.
     """
     try:
         file = inspect.getsourcefile(_written(function))
         if file is None:
             return None
-        first, *others = [hashlib.sha256(one.read_bytes()).hexdigest() for one in _read_with(Path(file))]
+        first, *others = [hashlib.sha256(one.read_bytes()).hexdigest() for one in _read_with(Path(file), data=data)]
     except (TypeError, OSError, ValueError, SyntaxError):
         return None
     return hashlib.sha256("".join([first, *sorted(others)]).encode()).hexdigest()[:16] if others else first[:16]
 
 
-def _read_with(file: Path) -> list[Path]:
-    """The file and every file that it imports from its own folder or below, each once."""
-    found = [file]
-    for one in found:
-        tree = ast.parse(one.read_bytes())
-        for node in ast.walk(tree):
-            found.extend(path for path in _imported(node, one) if path not in found)
-    return found
+def _read_with(file: Path, *, data: bool) -> list[Path]:
+    """The file and every file that it imports or, with `data`, names from its own folder or below, each once."""
+    sources = [file]
+    named: set[Path] = set()
+    for source in sources:
+        folders = [source.parent, *(path for path in source.parent.iterdir() if data and path.is_dir())]
+        for node in ast.walk(ast.parse(source.read_bytes())):
+            sources.extend(path for path in _imported(node, source) if path not in sources)
+            if data and _FILE_NAME.fullmatch(name := _text(node)) and not name.startswith("/"):
+                named.update(path for folder in folders for path in folder.glob(name) if path.is_file())
+    return [*sources, *sorted(named - {*sources})]
+
+
+def _text(node: ast.AST) -> str:
+    """The text that a node of code is, with `*` in the place of values; "" for any other node."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) or "*" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _imported(node: ast.AST, file: Path) -> Iterator[Path]:

@@ -8,12 +8,10 @@ from steelyard.errors import SteelyardError
 from steelyard.records import RunHeader
 from steelyard.suite.case import digest
 from steelyard.suite.chosen_judge import judged_as_then
-from steelyard.suite.describe_judge import judge_asked
-from steelyard.suite.ledger import WEIGHED_BY, LedgerLine
-from steelyard.suite.load import as_imported, strict
-from steelyard.suite.model import SuiteModel
-from steelyard.suite.of_run import suite_of_run
-from steelyard.suite.signature import signature
+from steelyard.suite.load import as_imported, strict, suite_of_run
+from steelyard.suite.models import SuiteModel
+from steelyard.suite.signature import judge_asked, signature
+from steelyard.suite.truth import WEIGHED_BY, LedgerLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:
     if suite.judge is None:
         return "", suite
     try:
-        suite = judged_as_then(suite, header.suite.get("judge"))
+        suite = judged_as_then(suite, header.description.judge, to_ask=False)
         asked = "" if suite.judge is None else digest(judge_asked(suite.judge, suite.folder))
     except SteelyardError as error:
         return _first_line(error), suite

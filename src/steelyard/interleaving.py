@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from steelyard.analysis.sequential import Watch
+from steelyard.decide.experiment import AVERAGE, PASS_RATE, AbPlan
+from steelyard.engine.after_run import after_the_run
 from steelyard.engine.drawn_plan import DrawnPlan, asks_until
 from steelyard.engine.health import Health
 from steelyard.engine.interleaved import Arm, Interleaved, Pairs, Together
@@ -22,14 +23,15 @@ from steelyard.engine.pace import Purse
 from steelyard.engine.progress import Progress, Silent
 from steelyard.engine.resume import as_begun, insist_on_same_instrument
 from steelyard.engine.run import Ending, pace_of
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.errors import UserMistake
 from steelyard.records import RunHeader, RunState
-from steelyard.release.ab_model import AVERAGE, PASS_RATE, AbPlan
 from steelyard.scoring.weigh import Weigher
+from steelyard.stats.sequential import Watch
 from steelyard.store.base import Store
-from steelyard.store.ids import new_run_id
-from steelyard.suite.model import Limits, SuiteModel
-from steelyard.weighing import Begun, Prepared, after_the_run, finish, left_open, prepare, taken_up
+from steelyard.store.sql import new_run_id
+from steelyard.suite.models import Limits, SuiteModel
+from steelyard.weighing import Begun, Prepared, finish, left_open, prepare, taken_up
 
 Suites = tuple[SuiteModel, SuiteModel]
 Headers = tuple[RunHeader, RunHeader]
@@ -158,10 +160,11 @@ async def _drive(
     resumed: AbRuns | None,
 ) -> tuple[Ending, Ending]:
     watch = Watch(plan.same_within)
+    judge = headers[0].description.judge
     pairs = Pairs(
         watch.add if plan.stop_early else lambda _: False,
         by_pass=plan.metric == PASS_RATE,
-        mode=(headers[0].suite.get("judge") or {}).get("mode"),
+        mode=None if judge is None else judge.mode,
     )
     limits, together = _shared_limits(made), Together(progress)
     a, b = _arms(made, headers, store, limits)
@@ -188,7 +191,7 @@ def _seen_by(pairs: Pairs, arm: int) -> Any:
 
 
 def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limits: Limits) -> tuple[Arm, Arm]:
-    pace, purse = pace_of(limits), Purse(limits.max_cost)
+    pace, purse, scoring = pace_of(limits), Purse(limits.max_cost), ScoringThread()
     a, b = (
         Arm(
             plan=each.plan,
@@ -202,6 +205,7 @@ def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limit
             redact=each.suite.redactor,
             pace=pace,
             purse=purse,
+            scoring=scoring,
         )
         for each, header in zip(made, headers, strict=True)
     )

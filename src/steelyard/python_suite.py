@@ -12,8 +12,8 @@ from steelyard.records import RunHeader
 from steelyard.suite.build import build_suite
 from steelyard.suite.case import Case
 from steelyard.suite.draft import Draft
-from steelyard.suite.located import Located
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.models import SuiteModel
+from steelyard.suite.yaml import Located
 
 if TYPE_CHECKING:
     from steelyard.analysis.model import Summary
@@ -164,7 +164,7 @@ class Run:
     @property
     def exit_code(self) -> int:
         """What `steelyard run` ends with: 0 pass, 1 fail, 3 invalid, 4 ambiguous, 130 interrupted."""
-        from steelyard.release.verdict import exit_code
+        from steelyard.report.verdicts import exit_code
 
         return _INTERRUPTED if self.interrupted else exit_code(self.verdict)
 
@@ -176,10 +176,11 @@ class Run:
 
         from rich.console import Console
 
-        from steelyard.report.terminal import print_report
+        from steelyard.report.render.terminal import print_document
+        from steelyard.report.run import document
 
         page = StringIO()
-        print_report(self.report, Console(file=page, width=100))
+        print_document(document(self.report), Console(file=page, width=100))
         return page.getvalue()
 
     def _repr_html_(self) -> str:

@@ -8,13 +8,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from steelyard.errors import UserMistake
+
+if TYPE_CHECKING:
+    from steelyard.suite.models import SuiteDescription
+
+Count = Annotated[int, range(2**53 + 1)]
+"""A whole number from 0 up, as far as a column of floats holds each exactly."""
+Whole = Annotated[int, range(2**63)]
+"""A whole number from 0 up, as far as a database holds it."""
+RawFloat = Annotated[float, "raw"]
+"""A number as it came: NaN and infinities stay what they are."""
 
 Box = tuple[float, float, float, float]
 """A place on a picture: left, top, right and bottom as fractions of its width and height."""
 
 
-Span = tuple[int, int]
+Span = tuple[Count, Count]
 """A piece of a text: its first character and the one after its last, counted in code points."""
 
 
@@ -86,7 +99,7 @@ class Finding:
 class Certainty:
     """One thing that an answer claimed, how sure it was of it (0 to 1), and whether it was right."""
 
-    confidence: float | None
+    confidence: RawFloat | None
     """None when the claim came without one; outside 0 to 1 or NaN as it came, since nothing is clamped."""
     right: bool
     label: str = ""
@@ -113,9 +126,9 @@ class Check:
     state: CheckState
     detail: str = ""
     """What was found against what was expected, or why it did not run, in a few words."""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
+    value: RawFloat | None = None
+    low: RawFloat | None = None
+    high: RawFloat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +161,7 @@ class Score:
     raw: float | None = None
     bound_by: str | None = None
     note: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, Count] = field(default_factory=dict)
     """What was counted on the way: the scorer's measures are ratios of these, summed over samples."""
 
 
@@ -160,6 +173,8 @@ class Failure:
     message: str
 
 
+BROKEN_SCALE = "SCALE"
+"""The code of a finding that says that a scorer itself broke."""
 BROKE_OFF = "the answer broke off at the limit of tokens"
 """Said of an answer, be it of a target or a judge, that is `cut_off`."""
 
@@ -173,9 +188,9 @@ class Attempt:
     latency: float = 0.0
     """Seconds; 0 in a recording that does not say: then it is in no figure."""
     started_at: float = 0.0
-    tries: int = 1
-    tokens_in: int | None = None
-    tokens_out: int | None = None
+    tries: Whole = 1
+    tokens_in: Whole | None = None
+    tokens_out: Whole | None = None
     cost: float | None = None
     model: str | None = None
     cached: bool = False
@@ -194,8 +209,8 @@ class JudgeCall:
     """One call of a judge: the how-manieth turn of the talk with that member of the panel for that repeat."""
 
     member: str
-    repeat: int
-    turn: int
+    repeat: Whole
+    turn: Whole
     attempt: Attempt
     shortened: bool = False
     """True when the judge saw only the head and the tail of a long text."""
@@ -231,7 +246,7 @@ class Ballot:
     """One judge's reading of one text. `mode` is None when it gave none; `rung` then is "failed"."""
 
     member: str
-    repeat: int
+    repeat: Whole
     mode: Mode | None
     rung: str
     """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool,
@@ -249,7 +264,7 @@ class Ballot:
     """Why there is no reading, or in mode `basic` why there is no more of one, in words; "" otherwise."""
     findings: tuple[Finding, ...] = ()
     """Errors of the system under test that the judge names, as far as they bear checking."""
-    certainties: tuple[Certainty, ...] = ()
+    certainties: tuple[Certainty, ...] = field(default=(), compare=False)
     """Claims of the answer that the judge lets stand or not; kept with the sample, not with the ballot."""
 
 
@@ -273,7 +288,7 @@ class Judgement:
     """On the panel as a whole; each ballot has its own."""
     findings: tuple[Finding, ...] = ()
     """What the ballot that stands for the others says is wrong, as far as it bears checking."""
-    certainties: tuple[Certainty, ...] = ()
+    certainties: tuple[Certainty, ...] = field(default=(), compare=False)
     """Those of the same ballot; kept with the sample, not with the judgement."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What the suite's own measures found, by component: what the rules look at."""
@@ -295,7 +310,7 @@ class Sample:
 
     case_id: str
     variant: str
-    repeat: int
+    repeat: Whole
     attempt: Attempt
     outcome: Outcome
     score: float | None = None
@@ -315,9 +330,10 @@ class Sample:
     """What the judge said; None for a suite without one, and for answers that never came before it."""
     category: str | None = None
     difficulty: str | None = None
+    cluster: str | None = None
     tags: tuple[str, ...] = ()
     case_hash: str = ""
-    position: int | None = None
+    position: Whole | None = None
     """Its place in the plan (cases x variants x repeats); None lets the store take the next free place."""
 
     @property
@@ -326,14 +342,19 @@ class Sample:
         return None if self.judgement is None else self.judgement.mode
 
     @property
+    def unit(self) -> str:
+        """The name of the unit of evidence: of its case's cluster or, when it has none, of the case."""
+        return self.case_id if self.cluster is None else f"\n{self.cluster}"
+
+    @property
     def key(self) -> tuple[str, str, int]:
         """What identifies a sample inside its run."""
         return (self.case_id, self.variant, self.repeat)
 
 
-@dataclass(slots=True)
+@dataclass
 class RunHeader:
-    """Everything about a run except its samples. `suite` is the suite as plain data (see Suite.describe)."""
+    """Everything about a run except its samples. `suite` is the suite as plain data."""
 
     id: str
     suite_name: str
@@ -343,7 +364,7 @@ class RunHeader:
     target: dict[str, Any]
     suite: dict[str, Any]
     options: dict[str, Any] = field(default_factory=dict)
-    n_planned: int = 0
+    n_planned: Whole = 0
     state: RunState = RunState.RUNNING
     ended_at: float | None = None
     verdict: Verdict | None = None
@@ -351,3 +372,18 @@ class RunHeader:
     rescored_from: str | None = None
     summary: dict[str, Any] | None = None
     version: str = ""
+
+    @cached_property
+    def description(self) -> SuiteDescription:
+        """The suite as this run used it."""
+        from pydantic import ValidationError
+
+        from steelyard.suite.models import SuiteDescription  # the models of suites know records
+
+        try:
+            return SuiteDescription.from_data(self.suite)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
+            raise UserMistake(f"run {self.id} does not say what its suite is: {what}{more}") from None

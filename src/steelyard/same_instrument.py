@@ -1,7 +1,8 @@
 """Whether two runs were scored alike although code or truth changed: recorded answers are scored again to find out.
 
-Code that gives every recorded answer the scores that it had is the same instrument. A changed truth
-is the same when it changes the result of no answer of A and of none of B.
+Code that gives every recorded answer the scores that it had is the same instrument. Where the truth of a case has
+changed, the answers of both runs are scored by B's truth, and by A's as well: a verdict must hold by either, since a
+truth may have been rewritten to what B says.
 """
 
 from __future__ import annotations
@@ -9,18 +10,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from steelyard.analysis.attribution_steps import other_scorers
 from steelyard.analysis.compared_cases import TRUTH, common_cases
 from steelyard.analysis.compared_run import ComparedRun, Rescored
 from steelyard.analysis.instruments import signed
+from steelyard.analysis.overlay import overlaid
 from steelyard.engine.again import OtherBalance
 from steelyard.instrument_at_hand import AtHand, at_hand
 from steelyard.records import Mode, Sample
 from steelyard.suite.case import Case
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.models import SuiteModel
 
 _CHECKED = 20
 """Samples of a run that its suite must score as it did before it is believed to be that suite."""
@@ -44,8 +49,7 @@ def rescored(a: ComparedRun, b: ComparedRun, suite: str | None = None) -> Compar
             continue
         parts, n = _same_parts(answers, hand, code)
         known = replace(a, rescored=Rescored({part: signed(b, part) or "" for part in parts}, n, side))
-        same = frozenset[str]() if _another_scale(known, b) else _same_truths(a, b, hand.suite, edited)
-        return replace(known, rescored=replace(known.rescored, truths=same))
+        return known if _another_scale(known, b) else _by_one_truth(known, b, hand.suite, edited)
     return a
 
 
@@ -65,16 +69,16 @@ def _changed_code(a: ComparedRun, b: ComparedRun) -> list[str]:
 def _declared(run: ComparedRun, part: str) -> Any:
     """What the suite declares of a part, its code left out."""
     if part != "scorers":
-        return run.suite.get("judge")
-    components = [_without_code(each) for each in run.suite.get("components") or () if each.get("scorer") != "judge"]
-    return components, *(run.suite.get(name) for name in ("passing", "bands", "stability"))
+        return run.header.description.judge
+    suite = run.header.description
+    components = [_without_code(component.data()) for component in suite.components if component.scorer != "judge"]
+    return components, suite.passing, suite.bands, suite.stability
 
 
 def _without_code(component: Mapping[str, Any]) -> dict[str, Any]:
     """What is declared of a component, and which counts its measures are made of: a run keeps its counts, not those."""
-    measured = {kind: component.get(kind) or {} for kind in ("measures", "means")}
-    kept = {kind: {name: _settings(one) for name, one in each.items()} for kind, each in measured.items()}
-    return _settings(component) | kept
+    measured = {kind: {name: _settings(one) for name, one in component[kind].items()} for kind in ("measures", "means")}
+    return _settings(component) | measured
 
 
 def _settings(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +96,7 @@ def _edited(a: ComparedRun, b: ComparedRun) -> list[str]:
 def scored_otherwise(run: ComparedRun, suite: SuiteModel) -> str:
     """The first case whose answer the suite does not score as the run has it, whatever its signature says; ""
     when there is none, or nobody can tell."""
-    balance = OtherBalance(suite, run.suite.get("judge"), same_judge=True)
+    balance = OtherBalance(suite, run.header.description.judge, same_judge=True)
     first = () if balance.why_no_words else islice(_answers(run), _CHECKED)
     return next((case.id for sample, case in first if not _alike(sample, balance.weigh(sample, case))), "")
 
@@ -101,7 +105,7 @@ def _same_parts(run: ComparedRun, hand: AtHand, code: list[str]) -> tuple[list[s
     """Which of the parts whose code changed give every answer of the run the scores it had, and how many they are."""
     if hand.suite is None:
         return [], 0
-    balance = OtherBalance(hand.suite, run.suite.get("judge"), same_judge="judge" not in code)
+    balance = OtherBalance(hand.suite, run.header.description.judge, same_judge="judge" not in code)
     if not (balance.asks_no_model and hand.is_judge and run.mode == Mode.RULES):
         code = [part for part in code if part != "judge"]
     if not code or balance.why_no_words:
@@ -110,21 +114,69 @@ def _same_parts(run: ComparedRun, hand: AtHand, code: list[str]) -> tuple[list[s
     return (code, n) if n else ([], 0)
 
 
-def _same_truths(a: ComparedRun, b: ComparedRun, suite: SuiteModel, ids: list[str]) -> frozenset[str]:
-    """The cases whose changed truth changes the result of no answer of either run; none where a model judged, since it
-    may have read the truth."""
-    same = set(ids)
+def _by_one_truth(a: ComparedRun, b: ComparedRun, suite: SuiteModel, ids: list[str]) -> ComparedRun:
+    """Run A with its answers to these cases scored by B's truth, and B's by A's; as it is where a model judged, since
+    it may have read the truth."""
+    balance = OtherBalance(suite, a.header.description.judge, same_judge=True)
+    if balance.why_no_words or not balance.asks_no_model or a.mode not in (None, Mode.RULES):
+        return a
+    scored, moved, truths = list[dict[int, Sample]](), set[str](), set(ids)
     for run, other in ((a, b), (b, a)):
-        balance = OtherBalance(suite, run.suite.get("judge"), same_judge=True)
-        if balance.why_no_words or not balance.asks_no_model or run.mode not in (None, Mode.RULES):
-            return frozenset()
-        for start in range(0, len(ids), _PAGE):
-            page = ids[start : start + _PAGE]
-            truths = {} if other.contents is None else other.contents.cases(page)
-            for sample, case in _answers(run, page):
-                if not _all_alike([(sample, truths.get(case.id, case))], balance.weigh):
-                    same.discard(case.id)
-    return frozenset(same)
+        again, another, unread = _scored_by(balance, run, other, ids)
+        scored.append(again)
+        moved |= another
+        truths -= unread
+    kept = [{at: sample for at, sample in found.items() if sample.case_id in truths} for found in scored]
+    a = replace(a, rescored=replace(a.rescored, truths=frozenset(truths), moved=len(moved & truths)))
+    by_b = replace(overlaid(a, kept[0]), samples=partial(_samples_by, balance, a, b, truths))
+    return replace(a, by_truth_of_b=by_b, b_by_truth_of_a=overlaid(b, kept[1]) if moved & truths else None)
+
+
+def _scored_by(
+    balance: OtherBalance, run: ComparedRun, other: ComparedRun, ids: list[str]
+) -> tuple[dict[int, Sample], set[str], set[str]]:
+    """The answers of a run by the truth of another, by position; the cases that moved, and those without a result."""
+    places, found, moved, unread = _places(run, ids), dict[int, Sample](), set[str](), set[str]()
+    for sample, case, truth in _beside(run, other, ids):
+        again = None if sample.attempt.text is None else balance.weigh(sample, truth)
+        if again is None or not again.outcome.conclusive:
+            unread.add(case.id)
+            continue
+        # Texts stay in the store: only figures and findings of what was scored again are held.
+        found[places[sample.key]] = replace(again, attempt=replace(again.attempt, text=None))
+        if not _alike(sample, again):
+            moved.add(case.id)
+    return found, moved, unread
+
+
+def _samples_by(
+    balance: OtherBalance, a: ComparedRun, b: ComparedRun, truths: set[str], case_ids: list[str] | None = None
+) -> Iterator[tuple[Sample, Case]]:
+    """The samples of A, those of the cases with another truth scored by B's."""
+    cases = {} if b.contents is None else b.contents.cases(sorted(truths))
+    for sample, case in () if a.samples is None else a.samples(case_ids=case_ids):
+        truth = cases.get(case.id)
+        yield (
+            (sample, case) if truth is None or not sample.outcome.conclusive else (balance.weigh(sample, truth), truth)
+        )
+
+
+def _beside(a: ComparedRun, b: ComparedRun, ids: list[str]) -> Iterator[tuple[Sample, Case, Case]]:
+    """The answers of a run to some cases, each with its case there and in another run."""
+    for start in range(0, len(ids), _PAGE):
+        page = ids[start : start + _PAGE]
+        truths = {} if b.contents is None else b.contents.cases(page)
+        yield from ((sample, case, truths.get(case.id, case)) for sample, case in _answers(a, page))
+
+
+def _places(run: ComparedRun, ids: list[str]) -> dict[tuple[str, str, int], int]:
+    """The positions of the samples of some cases."""
+    columns, wanted = run.columns, set(ids)
+    codes = [code for code, name in enumerate(columns.case_ids) if name in wanted]
+    rows = np.flatnonzero(np.isin(columns.case, codes)).tolist()
+    variant = [columns.variants[code] for code in columns.variant[rows].tolist()]
+    named = (columns.case_ids[code] for code in columns.case[rows].tolist())
+    return dict(zip(zip(named, variant, columns.repeat[rows].tolist(), strict=True), rows, strict=True))
 
 
 def _answers(run: ComparedRun, ids: list[str] | None = None) -> Iterator[tuple[Sample, Case]]:

@@ -12,11 +12,11 @@ from steelyard.records import RunHeader, RunState
 from steelyard.store.base import Store
 from steelyard.suite.case import Case, bare_truth, digest
 from steelyard.suite.chosen_judge import judged_as_then
-from steelyard.suite.ledger import TRUTH, WEIGHED_BY, LedgerLine, append_lines, by_state, kind_of, moment_now
 from steelyard.suite.load import strict
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import signature
-from steelyard.suite.spelling import listed, meant
+from steelyard.suite.truth import TRUTH, WEIGHED_BY, LedgerLine, append_lines, by_state, kind_of, moment_now
+from steelyard.suite.yaml import listed, meant
 
 _PAGE = 500
 
@@ -77,7 +77,7 @@ def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes
     partial = False
     if header.signature.get(TRUTH) != suite.survey.truth_digest:
         then = _truths(store, header)
-        partial = len(then) < int(header.suite.get("n_cases") or 0)
+        partial = len(then) < (header.description.n_cases or 0)
         edits += _truth_edits(suite, then, partial=partial)
     told = (replace(edit, line=reasons.get((edit.what, edit.case, edit.after))) for edit in edits)
     return Changes(header, tuple(told), partial)
@@ -87,11 +87,10 @@ def _weighing(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
     suite = strict(suite) if header.options.get("strict") else suite
     # Where that judge is gone, what is made of its words is looked at as the suite has it now.
     with suppress(SteelyardError):
-        suite = judged_as_then(suite, header.suite.get("judge"))
+        suite = judged_as_then(suite, header.description.judge, to_ask=False)
     now = signature(suite, header.target)
     for part in WEIGHED_BY:
-        # Runs of before there were judges say nothing of rules.
-        before = header.signature.get(part, "" if part == "rules" and not header.suite.get("judge") else None)
+        before = header.signature.get(part)
         if before is not None and before != now[part]:
             yield Edit(part, None, before, now[part])
 

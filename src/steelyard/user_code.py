@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import threading
 import traceback
 import types
 from collections.abc import Callable, Mapping
@@ -41,16 +42,18 @@ class _Unfit(Exception):
 def checked_call(who: str, function: Callable[..., Any], *given: Any, returns: Any) -> Any:
     """What `function` returns for what is given, as the type `returns`; UserCodeError, with `who`, when it does not.
 
-    A KeyboardInterrupt goes on to whoever runs this: it is Ctrl-C, and nobody's mistake.
+    A KeyboardInterrupt of the main thread goes on to whoever runs this: it is Ctrl-C, and nobody's mistake.
     """
     try:
         value = function(*given)
         return value if returns is object else _fit(returns)(value)
-    except (KeyboardInterrupt, UserCodeError):
+    except UserCodeError:
         raise
     except _Unfit as error:
         raise UserCodeError(f"{who} returned {error}{place_in_words(function)}") from None
     except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise
         raise UserCodeError(f"{who} raised {raised_in_words(error, function)}") from error
 
 

@@ -6,16 +6,20 @@ The command line and the Python API both go through here, so that they cannot di
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard import __version__
 from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.judge_drift import ANCHORS
 from steelyard.analysis.stored import summarise_stored
+from steelyard.analysis.stored_summary import summary_data
+from steelyard.decide.baselines import KEPT, Reference, held_against, kept
+from steelyard.decide.verdict import decide
+from steelyard.engine.after_run import after_the_run, worth_noting
 from steelyard.engine.health import Health
 from steelyard.engine.judges import Judges
 from steelyard.engine.options import RunOptions, load_of
@@ -34,23 +38,20 @@ from steelyard.engine.resume import (
     selection_of,
     without_owner,
 )
+from steelyard.engine.retry import find_failed, retried, take_over, taken_from
 from steelyard.engine.run import Ending, Engine
 from steelyard.errors import UNFINISHED, SteelyardError, UserMistake
+from steelyard.judge_checks import judge_doubts, with_anchors
 from steelyard.records import Mode, RunHeader, RunState
-from steelyard.release.baseline_gates import KEPT, Reference, held_against, kept
-from steelyard.release.verdict import decide
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
-from steelyard.store.ids import new_run_id
-from steelyard.suite.case import digest
-from steelyard.suite.chosen_judge import refuse_self_judged
-from steelyard.suite.describe import describe
-from steelyard.suite.describe_judge import as_recorded
-from steelyard.suite.ledger import kept_with_a_run
+from steelyard.store.sql import new_run_id
+from steelyard.suite.case import Case, digest
+from steelyard.suite.chosen_judge import as_recorded, refuse_self_judged
 from steelyard.suite.load import strict as with_strict_rules
-from steelyard.suite.model import Limits, SuiteModel
-from steelyard.suite.signature import signature
-from steelyard.suite.truths import without_truth
+from steelyard.suite.models import Limits, SuiteDescription, SuiteModel
+from steelyard.suite.signature import describe, signature
+from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.targets.base import Surroundings, Target
 from steelyard.targets.open import open_target
 
@@ -72,13 +73,19 @@ def run(
     options = options or RunOptions()
     progress = progress or Silent()
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
-    if resumed is not None:
-        options = as_begun(options, resumed)
+    earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
+    if resumed is not None and earlier is not None:
+        raise UserMistake("--resume goes on with a run, and --retry-failed begins one: give one of them")
+    if (begun := resumed or earlier) is not None:
+        options = as_begun(options, begun)
     made = prepare(suite, store, options, env)
     suite, limits, target, judges, header = made.suite, made.limits, made.target, made.judges, made.header
     if resumed is not None:
         insist_on_same_instrument(resumed, header)
         header = taken_up(resumed, limits, suite)
+    elif earlier is not None:
+        insist_on_same_instrument(earlier, header, "retried")
+        header.options["retried"] = retried(store, earlier, made.plan)
     engine = Engine(
         plan=made.plan,
         target=target,
@@ -89,21 +96,20 @@ def run(
         run_id=header.id,
         cache=options.cache,
         redact=suite.redactor,
+        since=header.created_at if "retried" in header.options else 0.0,
     )
     ending = in_own_loop(_drive(engine, target, judges, progress, Begun(store, header, resumed is not None)))
     header = replace(header, options=header.options | after_the_run(header.options["load"], ending))
-    if ending.held_up:
-        progress.note(
-            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were under way, and had to wait: their"
-            " latency counts from when they were due; raise --concurrency to send them in time"
-        )
-    if suite.answer.format == "text" and ending.health.all_objects:
-        progress.note(
-            "every answer is a JSON object, but the suite reads answers as plain text: if scorers are to look inside,"
-            " add answer: {format: json}, then rescore"
-        )
+    if "retried" in header.options:
+        header.options["retried"] |= {"spent": ending.spent}
+    for told in worth_noting(ending, suite, limits):
+        progress.note(told)
     finished = ending.stopped is None
     with left_open(store, header):
+        if finished and ending.broken is None:
+            left = None if limits.max_cost is None else limits.max_cost - ending.spent
+            paid = limits.model_copy(update={"max_cost": left})
+            header = with_anchors(header, suite, paid, store, reference, progress, env)
         return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
 
 
@@ -128,7 +134,7 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     surroundings = _surroundings(suite, limits, os.environ if env is None else env)
     target = _target(suite, surroundings, store, options)
     if getattr(target, "asks_nobody", False):
-        limits = replace(limits, rate=None, requests_per_second=None, warm_up=0)
+        limits = limits.model_copy(update={"rate": None, "requests_per_second": None, "warm_up": 0})
     judges = _judges(suite, limits, surroundings, target.secrets())
     header = _header(suite, target, plan, limits, options)
     if options.answers_of is not None:
@@ -158,6 +164,8 @@ class Begun:
         else:
             self.store.create_run(self.header)
         with left_open(self.store, self.header):
+            if (source := taken_from(self.header)) is not None:
+                take_over(self.store, source, self.header.id)
             yield
 
 
@@ -176,20 +184,12 @@ def left_open(store: Store, header: RunHeader) -> Iterator[None]:
 async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, begun: Begun) -> Ending:
     async with target, judges or contextlib.nullcontext():
         with begun.kept():
-            return await engine.run(progress, resumed=begun.resumed)
+            return await engine.run(progress, resumed=begun.resumed or taken_from(begun.header) is not None)
 
 
 def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
     """What is true of the answers of an earlier run, whoever judges them."""
-    return {name: earlier.options[name] for name in ("load", "broken") if name in earlier.options}
-
-
-def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
-    """What is kept of how it went beside the samples: what warm-up and load came to, and that the system was gone."""
-    told = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
-    lag = {} if ending.loop_lag is None else {"loop_lag": round(ending.loop_lag, 6)}
-    kept: dict[str, Any] = {"load": load | {name: n for name, n in told.items() if n} | lag}
-    return kept if ending.broken is None else kept | {"broken": ending.broken}
+    return {name: earlier.options[name] for name in ("load", "broken", "cases") if name in earlier.options}
 
 
 def rescore(
@@ -206,14 +206,21 @@ def rescore(
     suite = with_strict_rules(suite) if strict else suite
     refuse_unfinished_rescore(earlier)
     _refuse_other_redaction(suite, earlier)
-    told = earlier.suite.get("judge")
-    if suite.judge is not None and told is not None:
-        suite = replace(suite, judge=as_recorded(suite.judge, told))
+    judged = earlier.description.judge
+    if suite.judge is not None and judged is not None:
+        suite = replace(suite, judge=as_recorded(suite.judge, judged))
     now = time.time()
-    limits = suite.limits if max_inconclusive is None else replace(suite.limits, max_inconclusive=max_inconclusive)
+    allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
     signed = _rescored_signature(suite, earlier)
-    described = _description(suite, limits, earlier.suite["variants"], earlier.suite["repeats"], earlier.n_planned)
-    described["without_truth"] = without_truth(suite, selection_of(earlier).of(suite.cases))
+    then = earlier.description
+    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).model_copy(
+        update={
+            "max_inconclusive": allowed,
+            "variants": then.variants,
+            "repeats": then.repeats,
+            "n_planned": earlier.n_planned,
+        }
+    )
     header = replace(
         earlier,
         id=new_run_id(suite.name, now),
@@ -221,8 +228,9 @@ def rescore(
         suite_path=suite.path,
         created_at=now,
         signature=signed,
-        suite=described | kept_with_a_run(suite, signed),
-        options=earlier.options | {"strict": strict, "owner": myself()},
+        suite=described.data(),
+        # What the judge said of anchors was scored as the suite was then.
+        options=earlier.options | {"strict": strict, "owner": myself(), ANCHORS: None},
         state=RunState.RUNNING,
         rescored_from=earlier.id,
         version=__version__,
@@ -266,18 +274,25 @@ def finish(
 ) -> RunHeader:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     summary = summarise_stored(store, header.id, header.suite)
-    if finished and set(summary.modes) == {Mode.BASIC} and header.suite["judge"]["mode"] == Mode.MODEL:
+    judge = header.description.judge
+    if finished and set(summary.modes) == {Mode.BASIC} and judge is not None and judge.mode is Mode.MODEL:
         # No answer of the judge gave more than its scores: those are then what the figures stand on, and called so.
-        header = replace(header, suite=header.suite | {"judge": header.suite["judge"] | {"mode": Mode.BASIC.value}})
+        basic = judge.model_copy(update={"mode": Mode.BASIC})
+        header = replace(header, suite=header.description.model_copy(update={"judge": basic}).data())
         summary = summarise_stored(store, header.id, header.suite)
     typical = summary.overall.latency.get("p50")
     hints = () if summary.latency is None else summary.latency.hints
-    suspect = (*health.complaints(typical.value if typical else None, _usual_latency(store, header)), *hints)
+    doubts = judge_doubts(header, summary, differ=health.answers_differ)
+    usual = _usual_latency(store, header)
+    complaints = health.complaints(
+        typical.value if typical else None, usual, header.suite, lambda: store.cases(header.id)
+    )
+    suspect = (*complaints, *doubts, *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     ended = replace(header, state=state)
     relative = held_against(store, ended, rescore=_rescored, reference=reference, anyway=anyway) if finished else []
     gone = header.options.get("broken")
-    decision = decide(summary, header.suite, state=state, suspect=suspect, gone=gone, relative=relative)
+    decision = decide(summary, header.description, state=state, suspect=suspect, gone=gone, relative=relative)
     options = {name: value for name, value in header.options.items() if name != KEPT} | kept(relative, reference)
     header = replace(
         without_owner(replace(header, options=options)),
@@ -285,7 +300,7 @@ def finish(
         ended_at=time.time(),
         suspect=suspect,
         verdict=decision.verdict,
-        summary=_plain(asdict(summary)),
+        summary=summary_data(summary),
     )
     if finished:
         store.forget_journal(header.id)
@@ -335,14 +350,15 @@ def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings, secre
         return None
     if limits.rate is not None:
         # So many calls as an open load may have under way are for the system under test, not for its judges.
-        limits = replace(limits, concurrency=min(limits.concurrency, Limits().concurrency))
+        most = min(limits.concurrency, Limits().concurrency)
+        limits = limits.model_copy(update={"concurrency": most})
     return Judges(
         suite.judge, suite.folder, limits=limits, surroundings=surroundings, redact=suite.redactor, secrets=secrets
     )
 
 
 def _surroundings(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> Surroundings:
-    schema, most = suite.answer.schema, limits.concurrency
+    schema, most = suite.answer.schema_data, limits.concurrency
     return Surroundings(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most)
 
 
@@ -350,7 +366,14 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
     now = time.time()
     identity = target.identity()
     signed = signature(suite, identity)
-    variants = [variant.name for variant in plan.variants]
+    described = _description(suite, signed, plan.cases()).model_copy(
+        update={
+            "max_inconclusive": limits.max_inconclusive,
+            "variants": tuple(variant.name for variant in plan.variants),
+            "repeats": plan.repeats,
+            "n_planned": plan.n,
+        }
+    )
     return RunHeader(
         id=new_run_id(suite.name, now),
         suite_name=suite.name,
@@ -358,27 +381,24 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
         created_at=now,
         signature=signed,
         target=identity,
-        suite=_description(suite, limits, variants, plan.repeats, plan.n)
-        | {"without_truth": without_truth(suite, plan.cases())}
-        | kept_with_a_run(suite, signed),
-        options=options.as_data() | {"owner": myself(), "load": load_of(limits)},
+        suite=described.data(),
+        options=options.as_data()
+        | {"owner": myself(), "load": load_of(limits)}
+        | ({"cases": suite.other_cases} if suite.other_cases else {}),
         n_planned=plan.n,
         version=__version__,
     )
 
 
-def _description(
-    suite: SuiteModel, limits: Limits, variants: list[str], repeats: int, n_planned: int
-) -> dict[str, Any]:
-    """The suite as it is used in this run: what was asked for on the command line included."""
-    return describe(suite) | {
-        "repeats": repeats,
+def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case]) -> SuiteDescription:
+    """The suite as a run stores it, with what only its cases and its signature say."""
+    known = {
         "usual_repeats": suite.repeats,
-        "variants": variants,
-        "max_inconclusive": limits.max_inconclusive,
         "n_cases": suite.survey.n,
-        "n_planned": n_planned,
+        "without_truth": tuple(without_truth(suite, cases)),
+        "ledger": kept_with_a_run(suite, signed),
     }
+    return describe(suite).model_copy(update=known)
 
 
 def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]:
@@ -386,14 +406,3 @@ def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]
     asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
     judge = earlier.signature.get("judge") if asked else None
     return signature(suite, earlier.target, prompts=earlier.signature["prompts"], judge=judge)
-
-
-def _plain(data: Any) -> Any:
-    """The same data with nothing that JSON cannot say."""
-    if isinstance(data, dict):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_plain(value) for value in data]
-    if isinstance(data, float) and not math.isfinite(data):
-        return None
-    return data

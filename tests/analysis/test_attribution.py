@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from parts.columns import Made
 from parts.compared import compared
+from parts.lengths import examples
 from steelyard.analysis.attribution import attribute
 from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion, Reweighed
 from steelyard.analysis.attribution_terms import explain_portion
@@ -371,7 +372,7 @@ scores = st.one_of(st.none(), st.floats(0, 1).map(lambda one: round(one, 3)))
 kept = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 1), scores), unique_by=lambda one: one[:2], max_size=14)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(kept, kept, st.data())
 def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
     def made(rows):
@@ -416,7 +417,7 @@ def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
     assert found.portions[-1].causes[-1] is Cause.SYSTEM
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.permutations(range(6)))
 def test_the_order_of_samples_changes_nothing(order):
     made = samples([0.1, 0.5, None, 0.7, 0.9, 0.3])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-import pytest
-
+from parts.looped import for_every
 from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion, Reason, TruthEdits, WeighingEdit
 from steelyard.analysis.attribution_reasons import Reasons, reasons_told
 from steelyard.analysis.compared_run import Rescored
@@ -28,7 +27,7 @@ def attribution(edits=(), portions=(), **truth):
     )
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("n", "reasoned", "part", "told"),
     [
         (1, 1, 0.0, "the truth edit has a reason in the ledger"),

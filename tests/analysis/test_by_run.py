@@ -10,18 +10,19 @@ from scipy import stats
 
 from parts.columns import Made
 from parts.compared import ONE_AB, compared
+from parts.lengths import simulations
 from steelyard.analysis.against import Against
 from steelyard.analysis.by_run import difference_of_runs
 from steelyard.analysis.compare import compare
 from steelyard.analysis.compare_model import Moved
 from steelyard.analysis.model import Estimate, Slice, Summary
-from steelyard.analysis.paired_tests import SIGNIFICANT
+from steelyard.decide.relative_gates import relative_results
+from steelyard.metrics.expressions import parse_gate
 from steelyard.records import RunState, Verdict
-from steelyard.release.relative_gates import relative_results
+from steelyard.report.compare import spending
 from steelyard.report.compare_sentences import what_moved
-from steelyard.report.compare_tables import spending
+from steelyard.stats.paired import SIGNIFICANT
 from steelyard.store.open import open_store
-from steelyard.suite.gates import parse_gate
 
 CALLS = 60
 FIGURES = ("latency.p50", "latency.p95", "latency.mean", "cost")
@@ -66,7 +67,7 @@ class TestOneRunASide:
         change = metric(found, "latency.p50")
         assert (change.a.value, change.b.value, change.difference.value) == (1.0, 2.0, 1.0)
         assert (change.p, change.p_adjusted, change.difference.low, change.effect) == (None, None, None, None)
-        table = spending(found, 10)
+        table = spending(found)
         assert table.note == "latency and cost: one run a side: not tested"
         assert {row[-1] for row in table.rows} == {"not tested"}
         assert not any("latency" in told for told in what_moved(found))
@@ -122,7 +123,8 @@ class TestSeveralRunsASide:
         assert (change.test, change.df, int(oracle.df)) == ("Welch's t", 2, 2)
         assert change.p == pytest.approx(2 * stats.t.sf(oracle.statistic, 2))
         assert change.difference.n == 6
-        half = stats.t.ppf(0.975, 2) * 0.1 / oracle.statistic
+        # At the level of its step among the figures of its table.
+        half = stats.t.ppf((1 + change.confidence_level) / 2, 2) * 0.1 / oracle.statistic
         assert change.difference.low == pytest.approx(0.1 - half)
 
     def test_a_gate_fails_when_it_is_shown_and_not_before(self, store):
@@ -216,6 +218,7 @@ class TestSeveralRunsASide:
         assert change.p == pytest.approx(stats.ttest_rel([0.15, 0.36, 0.26], [0.1, 0.3, 0.2]).pvalue)
 
 
+@pytest.mark.simulation
 class TestSimulated:
     def test_several_runs_of_the_same_system_differ_in_5_of_100_at_most(self):
         rng = np.random.default_rng(5)
@@ -227,7 +230,8 @@ class TestSimulated:
 
     def test_one_more_run_is_slower_than_earlier_ones_in_5_of_100_at_most(self):
         rng = np.random.default_rng(6)
-        times = np.median(correlated(rng, 6 * 5_000, mood=0.6), axis=1).reshape(5_000, 6).tolist()
+        n = simulations(5_000, 500)
+        times = np.median(correlated(rng, 6 * n, mood=0.6), axis=1).reshape(n, 6).tolist()
         assert rejected([difference_of_runs(row[:5], row[5:]) for row in times]) <= 0.05
 
     def test_twice_the_time_over_four_runs_a_side_is_found(self):
@@ -239,12 +243,12 @@ class TestSimulated:
     def test_interleaved_arms_of_one_system_differ_in_5_of_100_at_most_and_twice_the_time_is_found(self):
         rng = np.random.default_rng(8)
         shown = {1.0: 0, 2.0: 0}
-        for slower, n in ((1.0, 80), (2.0, 20)):
+        for slower, n in ((1.0, simulations(80, 20)), (2.0, simulations(20, 5))):
             for times in correlated(rng, n, persistence=0.98, spread=0.6):
                 # Both arms of a case side by side, in an order drawn for each, as `ab` asks them.
                 first = rng.integers(0, 2, CALLS // 2)
                 a, b = (times[2 * np.arange(CALLS // 2) + place] for place in (first, 1 - first))
                 arms = run_of(a, options=ONE_AB), run_of(slower * b, id="made-2", options=ONE_AB)
                 shown[slower] += metric(compare(*arms), "latency.mean").verdict in (Moved.BETTER, Moved.WORSE)
-        assert shown[1.0] <= 4
-        assert shown[2.0] >= 19
+        assert shown[1.0] <= simulations(4, 1)  # of 80 and of 20 at 5 %
+        assert shown[2.0] >= simulations(19, 5)  # of 20 and of 5

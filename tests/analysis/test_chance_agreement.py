@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from steelyard.analysis.chance import LEVELS, krippendorff_alpha, weighted_kappa
+from parts.looped import for_every
 from steelyard.analysis.model import Estimate
+from steelyard.stats.agreement import LEVELS, krippendorff_alpha, weighted_kappa
 
 NAN = math.nan
 # Krippendorff (2011), Computing Krippendorff's alpha-reliability, example C: 4 observers, 12 units, with gaps.
@@ -47,8 +48,15 @@ def test_kappa_worked_out_by_hand() -> None:
     assert weighted_kappa(judge, best, power=1).value == pytest.approx(5 / 7)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("n", [3, 20, 300])
+def test_agreement_on_one_text_of_the_rarer_class_shows_little() -> None:
+    best = np.array([5.0] * 19 + [1.0])
+    found = weighted_kappa(best, best)
+    # One text of 20 counts as two: of 0 out of 2, Wilson's upper end is z^2 / (2 + z^2) = 0.6576.
+    assert (found.value, found.low, found.high) == (1.0, pytest.approx(2 / (2 + 1.96**2), abs=1e-4), 1.0)
+
+
+@for_every("seed", range(5))
+@for_every("n", [3, 20, 300])
 def test_kappa_agrees_with_scikit_learn(n: int, seed: int) -> None:
     judge, best = made(n, seed)
     for power, weights in ((0, None), (1, "linear"), (2, "quadratic")):
@@ -56,8 +64,8 @@ def test_kappa_agrees_with_scikit_learn(n: int, seed: int) -> None:
         assert weighted_kappa(judge, best, power=power).value == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("raters", [2, 3, 6])
+@for_every("seed", range(5))
+@for_every("raters", [2, 3, 6])
 def test_alpha_agrees_with_the_krippendorff_package(raters: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     truth = random.integers(1, 6, 40)
@@ -127,7 +135,7 @@ def test_many_clusters_are_walked_in_chunks(monkeypatch: pytest.MonkeyPatch) -> 
     case = np.random.default_rng(1).integers(0, 60, 200)
     ratings = np.stack((judge, best))
     whole = weighted_kappa(judge, best, case=case), krippendorff_alpha(ratings, case=case)
-    monkeypatch.setattr("steelyard.analysis.chance._NUMBERS_AT_ONCE", 100)
+    monkeypatch.setattr("steelyard.stats.agreement._NUMBERS_AT_ONCE", 100)
     assert (weighted_kappa(judge, best, case=case), krippendorff_alpha(ratings, case=case)) == whole
 
 
@@ -147,9 +155,11 @@ class TestWhatCannotBeTold:
         found = weighted_kappa(np.full(5, 4.0), best)
         assert (found.value, found.low, found.high) == (0.0, None, None)
 
-    def test_perfect_agreement_has_no_interval_rather_than_one_without_width(self) -> None:
+    def test_perfect_agreement_is_no_certainty(self) -> None:
         best = np.array([1.0, 2, 3, 4, 5, 1])
-        assert weighted_kappa(best, best) == Estimate(1.0, 6)
+        # Of 6 texts without a disagreement 39.0 % may disagree (Wilson, 0 of 6): were they by chance, kappa is 0.61.
+        found = weighted_kappa(best, best)
+        assert (found.value, found.low, found.high) == (1.0, pytest.approx(6 / (6 + 1.96**2), abs=1e-4), 1.0)
 
     def test_what_is_not_known_is_missing(self) -> None:
         judge, best = np.array([1.0, NAN, 3, 4]), np.array([1.0, 2, NAN, 3])

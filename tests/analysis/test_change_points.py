@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.analysis.change_points import FEWEST_RUNS, Series, _cut, find_change_points
+from parts.lengths import examples
+from steelyard.stats.change_points import FEWEST_RUNS, Series, _cut, find_change_points
 
 LOW = [0.80, 0.81, 0.79, 0.80, 0.82, 0.80]
 HIGH = [0.90, 0.91, 0.89, 0.90, 0.92, 0.90]
@@ -111,7 +112,7 @@ def test_under_no_change_one_series_of_twenty_at_most_is_said_to_change(n, break
     assert found <= 17
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(st.lists(st.floats(0, 1), min_size=8, max_size=20), st.floats(0.5, 3), st.floats(-2, 2))
 def test_the_scale_of_the_figure_does_not_matter(values, factor, shift):
     before = [point.at for point in one(values)]

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from parts.columns import Made, columns, suite
+from parts.looped import for_every
 from parts.repeats import cell, checks, expecting, summed_up
-from steelyard.analysis.checks import all_of
 from steelyard.analysis.checks_model import CheckFigure
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.summary import summarise
+from steelyard.metrics.cells import all_of
 from steelyard.records import Check, CheckState
 
 
@@ -29,7 +30,7 @@ def held(row: str, hold: str, repeats: int = 0) -> bool | None:
 
 
 class TestHolding:
-    @pytest.mark.parametrize(
+    @for_every(
         ("row", "all_", "majority", "first"),
         [
             ("ppppp", True, True, True),

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
 from steelyard import weighing
 from steelyard.analysis.compare import compare
 from steelyard.analysis.compare_model import Moved, Standing
@@ -19,7 +20,7 @@ from steelyard.engine.options import RunOptions
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
 
-FEW = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
 ROLES = ("style.look", "shot.type", "camera.angle")
 WORDS = ("fox", "grass", "dusk", "rain", "pan")
 SUITE = """\

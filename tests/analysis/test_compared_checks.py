@@ -12,8 +12,9 @@ from parts.repeats import cell, checks
 from steelyard.analysis.compare import compare
 from steelyard.analysis.compare_model import Moved
 from steelyard.records import Item
-from steelyard.report import compare_checks
-from steelyard.report.compare_json import comparison_to_json
+from steelyard.report.compare import data as comparison_data
+from steelyard.report.compare import moved_checks
+from steelyard.report.compare_sentences import checks_sentence
 from steelyard.suite.case import Case
 
 
@@ -57,15 +58,15 @@ def test_checks_and_cases_that_newly_hold_or_break_are_named():
     assert (moved.n, moved.unchanged, moved.cannot_tell) == (6, 3, 1)
     assert (moved.cells_fixed.names, moved.cells_broken.names) == ((("b", ""),), (("a", ""),))
     assert (moved.n_cells, moved.cells_unchanged, moved.cells_cannot_tell) == (4, 1, 1)
-    assert compare_checks.sentence(found) == (
+    assert checks_sentence(found) == (
         "expectations of 4 cases: 1 fixed (b), 1 broken (a), 1 unchanged, 1 cannot tell;"
         " 6 checks: 1 fixed, 1 broken, 3 unchanged, 1 cannot tell"
     )
-    assert compare_checks.moved(found, 9).rows == [
+    assert moved_checks(found).rows == [
         ("a", "y", "2 of 2", "1 of 2", "broken"),
         ("b", "x", "1 of 2", "2 of 2", "fixed"),
     ]
-    assert comparison_to_json(found)["checks"]["broken"]["count"] == 1
+    assert comparison_data(found)["checks"]["broken"]["count"] == 1
 
 
 def test_shares_of_cases_and_checks_are_compared_over_cases():
@@ -86,7 +87,7 @@ def test_what_holds_over_other_numbers_of_repeats_is_neither_better_nor_worse():
     after = [cell(f"c{i:02d}", x="fff") for i in range(n)]
     found = compare(expecting(*before), expecting(*after, repeats=3))
     assert found.checks.hindered == "of 2 repeats in A and of 3 in B: to hold is not the same in both"
-    assert compare_checks.sentence(found).endswith(found.checks.hindered)
+    assert checks_sentence(found).endswith(found.checks.hindered)
     assert figure(found, "cases.held").verdict is Moved.CANNOT_TELL
     first = compare(expecting(*before, hold="first"), expecting(*after, hold="first", repeats=3))
     assert first.checks.hindered == ""
@@ -128,7 +129,7 @@ def test_variants_are_cells_of_their_own():
 
 def test_runs_without_expectations_have_nothing_to_say_of_them():
     found = compare(compared([Made("a", 1.0)]), compared([Made("a", 0.0)]))
-    assert (found.checks, compare_checks.sentence(found)) == (None, "")
+    assert (found.checks, checks_sentence(found)) == (None, "")
     one_sided = compare(compared([Made("a", 1.0)]), expecting(cell("a", x="p"), repeats=1))
     assert one_sided.checks is None
 

@@ -14,7 +14,7 @@ from parts.columns import Made, columns, suite
 from parts.judged import judged_suite
 from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.summary import summarise
-from steelyard.analysis.table import Table
+from steelyard.metrics.table import Table
 
 
 def wilson(hits, n):

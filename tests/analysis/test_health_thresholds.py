@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from parts.judged import ballot, judged, judged_suite, scored
+from parts.looped import for_every
 from steelyard.analysis.health_checks import check_health, health_value
 from steelyard.analysis.judge_health import judge_health
 from steelyard.analysis.judge_model import HealthResult, JudgeHealth
 from steelyard.analysis.model import Estimate
+from steelyard.metrics.expressions import JUDGE_METRICS, parse_judge_threshold
 from steelyard.records import Mode, Verdict
-from steelyard.suite.health import HEALTH, parse_health
-from steelyard.suite.judge_model import Dimension, Flag, Rubric
+from steelyard.stats.agreement import weighted_kappa
+from steelyard.suite.judge import Dimension, Flag, Rubric
 from steelyard.suite.labels import Label
 
-RUBRIC = Rubric((Dimension("tone"), Dimension("overall")), (Flag("harm"),))
+RUBRIC = Rubric(dimensions=(Dimension(name="tone"), Dimension(name="overall")), flags=(Flag(name="harm"),))
 LABELS = {
     f"c{i}": {"tone": Label(1 + i % 5, 1, 5), "overall": Label(1 + i % 5, 1 + i % 5, 1 + i % 5), "harm": i % 2 == 0}
-    for i in range(20)
+    for i in range(100)
 }
 
 
 def made() -> JudgeHealth:
-    """20 texts: tone is the label, overall one point less where it can be; every second is flagged, as labelled."""
-    samples = [scored(f"c{i}", 1 + i % 5, max(1, i % 5), harm=i % 2 == 0, length=1000 - i) for i in range(20)]
+    """100 texts: tone is the label, overall one point less where it can be; every second is flagged, as labelled."""
+    samples = [scored(f"c{i}", 1 + i % 5, max(1, i % 5), harm=i % 2 == 0, length=1000 - i) for i in range(100)]
     return judge_health(iter(samples), judged_suite(), LABELS)
 
 
 def result_of(text: str, health: JudgeHealth | None = None) -> HealthResult:
-    (found,) = check_health(health or made(), [parse_health(text, RUBRIC)])
+    (found,) = check_health(health or made(), [parse_judge_threshold(text)])
     return found
 
 
-@pytest.mark.parametrize("metric", sorted(HEALTH))
+@for_every("metric", sorted(JUDGE_METRICS))
 def test_every_figure_that_a_suite_may_ask_for_exists(metric: str) -> None:
     subject = "harm" if "<flag>" in metric else "tone" if "<" in metric else ""
     assert isinstance(health_value(made(), metric, subject), Estimate)
@@ -48,11 +52,11 @@ def test_a_figure_that_does_not_exist_is_an_error() -> None:
 
 
 class TestVerdicts:
-    @pytest.mark.parametrize(
+    @for_every(
         ("text", "verdict", "value"),
         [
             ("agreement.tone.kappa >= 0.6", Verdict.PASS, 1.0),
-            ("agreement.overall.exact >= 90 %", Verdict.FAIL, 0.2),  # 4 of 20 are 1 and cannot be less
+            ("agreement.overall.exact >= 90 %", Verdict.FAIL, 0.2),  # 20 of 100 are 1 and cannot be less
             ("agreement.overall.within_one >= 90 %", Verdict.PASS, 1.0),
             ("agreement.overall.bias <= 0.5", Verdict.FAIL, 0.8),  # -0.8, without its sign
             ("flag.harm.recall >= 0.9", Verdict.PASS, 1.0),
@@ -66,23 +70,53 @@ class TestVerdicts:
     def test_a_figure_meets_its_threshold_or_not(self, text: str, verdict: Verdict, value: float) -> None:
         found = result_of(text)
         assert (found.text, found.verdict, found.value) == (text, verdict, pytest.approx(value))
-        assert found.n == (10 if "recall" in text else 20)
+        assert found.n == (50 if "recall" in text else 100)
 
     def test_a_figure_that_is_not_there_is_no_pass(self) -> None:
         found = result_of("repeatability.tone >= 80 %")
         assert (found.verdict, found.value, found.n) == (Verdict.AMBIGUOUS, None, 0)
-        assert found.reason == "n/a: nothing to stand on; 20 missing"
+        assert found.reason == "n/a: nothing to stand on; 100 missing"
 
-    def test_a_threshold_on_a_share_is_met_by_exactly_that_share(self) -> None:
-        samples = [scored(f"c{i}", 5 if i == 0 else 3) for i in range(10)]
-        health = judge_health(iter(samples), judged_suite(), {})
-        assert result_of("top_share.tone <= 10 %", health).verdict is Verdict.PASS
+    def test_a_figure_that_is_right_by_its_point_value_alone_is_not_shown(self) -> None:
+        samples = [scored(f"c{i}", 5 if i < 8 else 3) for i in range(100)]
+        found = result_of("top_share.tone <= 10 %", judge_health(iter(samples), judged_suite(), {}))
+        # Wilson's interval of 8 of 100 ends at 15.0 %.
+        assert (found.verdict, found.across) == (Verdict.AMBIGUOUS, True)
+        assert found.reason == ("8.0 % <= 10.0 % (n 100); not shown: the 95 % interval reaches across the threshold")
+
+    def test_a_figure_that_is_wrong_by_its_point_value_alone_is_not_shown_either(self) -> None:
+        samples = [scored(f"c{i}", 5 if i < 12 else 3) for i in range(100)]
+        found = result_of("top_share.tone <= 10 %", judge_health(iter(samples), judged_suite(), {}))
+        assert found.verdict is Verdict.AMBIGUOUS
+
+    @pytest.mark.parametrize(("n", "verdict"), [(19, Verdict.AMBIGUOUS), (20, Verdict.PASS)])
+    def test_fewer_than_20_texts_show_nothing_good(self, n: int, verdict: Verdict) -> None:
+        samples = [scored(f"c{i}", 1 + i % 5) for i in range(n)]
+        labels: dict[str, Any] = {f"c{i}": {"tone": Label(1 + i % 5, 1, 5)} for i in range(n)}
+        # No disagreement in 19 and 20 texts: Wilson's upper end of 0 hits is 16.8 and 16.1 %.
+        found = result_of("agreement.tone.kappa >= 0.6", judge_health(iter(samples), judged_suite(), labels))
+        assert (found.value, found.verdict) == (1.0, verdict)
+        assert found.estimate.low == pytest.approx(1 - 1.96**2 / (n + 1.96**2), abs=1e-4)
+
+    def test_a_figure_that_a_threshold_names_exactly_is_that_figure(self) -> None:
+        assert result_of("broken_rules == 0").verdict is Verdict.PASS
+
+    def test_a_judge_of_kappa_one_half_is_hardly_ever_called_fit(self) -> None:
+        # Scores cut from normals of correlation 0.575: a weighted kappa of 0.53, below the 0.6 that is asked for.
+        random, n, fit, health = np.random.default_rng(8), 20, 0, made()
+        tone = health.dimensions["tone"]
+        for _ in range(300):
+            one, noise = random.standard_normal((2, n))
+            scores = (np.searchsorted([-1.2, -0.4, 0.4, 1.2], each) for each in (one, 0.575 * one + 0.818 * noise))
+            kappa = weighted_kappa(*(each * 1.0 for each in scores))
+            found = {"tone": replace(tone, agreement=replace(tone.agreement, kappa=kappa))}
+            fit += result_of("agreement.tone.kappa >= 0.6", replace(health, dimensions=found)).verdict is Verdict.PASS
+        # By its point value it was in 30 %.
+        assert fit / 300 <= 0.03
 
     def test_reasons_say_figure_n_and_noise(self) -> None:
-        assert result_of("top_share.tone <= 10 %").reason == (
-            "20.0 % is not <= 10.0 % (n 20); the 95 % interval reaches across the threshold"
-        )
-        assert result_of("strict >= 90 %").reason.startswith("100.0 % >= 90.0 % (n 20)")
+        assert result_of("top_share.tone <= 10 %").reason == ("20.0 % is not <= 10.0 % (n 100)")
+        assert result_of("strict >= 90 %").reason.startswith("100.0 % >= 90.0 % (n 100)")
 
     def test_a_figure_just_beside_the_limit_does_not_look_like_it(self) -> None:
         samples = [scored(f"c{i}", 5 if i < 1001 else 3) for i in range(10_000)]

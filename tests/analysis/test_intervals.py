@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steelyard.analysis.groups import Groups
-from steelyard.analysis.intervals import effective_n, quantile_ranks, student, t_quantile, t_two_sided, wilson
+from parts.looped import for_every
+from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import effective_n, quantile_ranks, student, t_quantile, t_two_sided, wilson
 
 
 @pytest.mark.parametrize(
@@ -32,19 +33,19 @@ def test_wilson_agrees_with_scipy(n: int) -> None:
         assert wilson(hits / n, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
-@pytest.mark.parametrize("df", [*range(1, 130), 1000, 10**6])
+@for_every("df", [*range(1, 130), 1000, 10**6])
 def test_the_t_quantile_agrees_with_scipy(df: int) -> None:
     assert t_quantile(df) == pytest.approx(float(stats.t.ppf(0.975, df)), rel=1e-9)
 
 
-@pytest.mark.parametrize("df", [1, 2, 3, 7, 24, 100, 101, 1000])
-@pytest.mark.parametrize("pairs", [3, 45])
+@for_every("df", [1, 2, 3, 7, 24, 100, 101, 1000])
+@for_every("pairs", [3, 45])
 def test_the_t_quantile_of_several_comparisons_agrees_with_scipy(df: int, pairs: int) -> None:
     assert t_quantile(df, 0.025 / pairs) == pytest.approx(float(stats.t.isf(0.025 / pairs, df)), rel=1e-8)
 
 
-@pytest.mark.parametrize("df", [1, 2, 5, 24, 100, 10**5])
-@pytest.mark.parametrize("t", [0.0, 0.01, -0.7, 1.0, 2.5, -8.0, 100.0])
+@for_every("df", [1, 2, 5, 24, 100, 10**5])
+@for_every("t", [0.0, 0.01, -0.7, 1.0, 2.5, -8.0, 100.0])
 def test_two_sided_p_values_of_t_agree_with_scipy(df: int, t: float) -> None:
     assert t_two_sided(t, df) == pytest.approx(2 * float(stats.t.sf(abs(t), df)), rel=1e-8, abs=1e-300)
 
@@ -54,8 +55,8 @@ def test_the_t_quantile_is_the_tabled_one() -> None:
     assert [round(t_quantile(df), 3) for df in (1, 2, 10, 30, 120)] == [12.706, 4.303, 2.228, 2.042, 1.980]
 
 
-@pytest.mark.parametrize("point", [0.5, 0.95])
-@pytest.mark.parametrize("n", [2, 5, 6, 10, 72, 73, 100, 999, 1_000_000])
+@for_every("point", [0.5, 0.95])
+@for_every("n", [2, 5, 6, 10, 72, 73, 100, 999, 1_000_000])
 def test_quantile_ranks_agree_with_scipys_binomial(n: int, point: float) -> None:
     low, high = int(stats.binom.ppf(0.025, n, point)), int(stats.binom.isf(0.025, n, point)) + 1
     assert quantile_ranks(n, point) == ((low, high) if low >= 1 and high <= n else None)

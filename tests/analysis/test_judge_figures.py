@@ -9,12 +9,12 @@ from scipy import stats
 from parts.columns import Made, columns
 from parts.judged import ballot, judged, judged_suite, scored
 from parts.score_ends import score_ends
-from steelyard.analysis.clusters import Running, mean, share
 from steelyard.analysis.judge_figures import judge_figures
 from steelyard.analysis.model import Estimate, JudgeFigures
 from steelyard.analysis.rubric import described_rubric
 from steelyard.analysis.summary import summarise
 from steelyard.records import Mode
+from steelyard.stats.groups import Running, mean, share
 
 
 def figures_of(*samples: object) -> JudgeFigures:

@@ -106,7 +106,7 @@ class TestAgainstTheRubric:
         health = judge_health(iter(texts), by_code, {})
         assert (health.dimensions["tone"].top_share.value, health.dimensions["tone"].inflated) == (1.0, None)
         assert not any("inflation" in each for each in health.complaints)
-        labels = {"c0": {"tone": Label(3, 2, 4)}}
+        labels = {f"c{i}": {"tone": Label(3, 2, 4)} for i in range(20)}
         assert judge_health(iter(texts), by_code, labels).dimensions["tone"].inflated
 
     def test_more_than_1_in_10_at_the_top_is_inflation(self) -> None:
@@ -133,7 +133,22 @@ class TestAgainstTheRubric:
         assert not health_of(*texts, labels=stricter).dimensions["tone"].inflated
         sparing = {f"c{i}": {"tone": Label(5 if i < 4 else 3, 1, 5)} for i in range(40)}
         complaint = next(each for each in health_of(*texts, labels=sparing).complaints if "inflation" in each)
-        assert complaint.endswith("the reviewer would give it in 4 of 40")
+        # 20 of 40 against 4 of 40.
+        assert complaint.endswith(
+            "40.0 points more often than the reviewer, who would give it in 4 of 40, is inflation"
+        )
+
+    def test_a_judge_stricter_than_its_reviewer_is_never_called_inflated(self) -> None:
+        # Most texts deserve the highest score by the labels; the judge gives it to a third.
+        texts = [scored(f"c{i}", 5 if i % 3 == 0 else 4, 2 + i % 2) for i in range(60)]
+        labels = {f"c{i}": {"tone": Label(5 if i % 10 else 3, 1, 5)} for i in range(60)}
+        health = health_of(*texts, labels=labels)
+        assert health.dimensions["tone"].inflated is False
+        assert not any("inflation" in each for each in health.complaints)
+
+    def test_a_few_labels_do_not_silence_the_complaint(self) -> None:
+        texts = [scored(f"c{i}", 5 if i % 2 else 3, 2 + i % 3) for i in range(60)]
+        assert health_of(*texts, labels={"c1": {"tone": Label(5, 5, 5)}}).dimensions["tone"].inflated
 
     def test_middle_share_and_spread(self) -> None:
         tone = health_of(*(scored(str(i), score) for i, score in enumerate((2, 3, 4, 5)))).dimensions["tone"]
@@ -302,7 +317,8 @@ class TestPassingByLabels:
 
     def test_without_a_label_for_a_failing_flag_nobody_can_tell(self) -> None:
         assert self.passes({"tone": Label(5, 5, 5), "overall": Label(5, 5, 5)}) is None
-        assert self.passes({"tone": Label(1, 1, 1), "overall": Label(1, 1, 1)}) is False
+        # Else only texts that fail would be known, and every rate by labels would be too low.
+        assert self.passes({"tone": Label(1, 1, 1), "overall": Label(1, 1, 1)}) is None
 
     def test_other_components_that_count_leave_it_open(self) -> None:
         labels = {"tone": Label(5, 5, 5), "overall": Label(5, 5, 5), "harm": False}
@@ -322,7 +338,9 @@ class TestPassingByLabels:
         samples = [scored(f"g{i}", 4, passed=True) for i in range(4)]
         samples += [scored(f"b{i}", 4 if i < 2 else 2, passed=i < 2) for i in range(4)]
         samples += [scored(f"u{i}", 4, passed=True) for i in range(8)]
-        corrected = health_of(*samples, labels=labels).corrected
+        suite = judged_suite()
+        chosen = suite | {"judge": suite["judge"] | {"labels_are": "chosen"}}
+        corrected = judge_health(iter(samples), chosen, labels).corrected
         assert (corrected.reported.value, corrected.rate.value) == (0.875, pytest.approx(0.75))
         assert (corrected.sensitivity.value, corrected.specificity.value) == (1.0, 0.5)
         assert not corrected.clipped

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from parts.columns import Made, columns, suite
 from steelyard.analysis.model import Estimate, Proportion, Summary
 from steelyard.analysis.summary import summarise
-from steelyard.release.gates import evaluate
+from steelyard.decide.gates import evaluate
 from steelyard.spans import Figures, macro, micro
 
 NAMES = ("a", "b", "c")

@@ -8,8 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.analysis.paired_tests import (
+from parts.lengths import examples
+from parts.looped import for_every
+from steelyard.analysis.model import Estimate
+from steelyard.stats.paired import (
+    at_level,
     holm,
+    holm_steps,
     paired_mean,
     paired_quantile,
     paired_rate,
@@ -21,7 +26,7 @@ from steelyard.analysis.paired_tests import (
 ONES = np.ones
 
 
-@pytest.mark.parametrize(("one", "other"), [(0, 0), (1, 0), (5, 0), (6, 0), (9, 3), (30, 12), (400, 480), (5, 5)])
+@for_every(("one", "other"), [(0, 0), (1, 0), (5, 0), (6, 0), (9, 3), (30, 12), (400, 480), (5, 5)])
 def test_the_sign_test_is_the_exact_binomial(one, other):
     expected = stats.binomtest(one, one + other, 0.5).pvalue if one + other else 1.0
     assert sign_test(one, other) == pytest.approx(expected, rel=1e-10)
@@ -94,10 +99,11 @@ def test_few_cases_are_tested_by_all_sign_patterns():
 
 def test_repeats_of_a_case_count_as_one():
     # Three cases with 2, 1 and 1 pairs. Mean (0.4 + 0.1 + 0.1) / 4 = 0.15; deviations 0.4 - 0.3 = 0.1, -0.05, -0.05;
-    # error = sqrt(3/2 x (0.01 + 0.0025 + 0.0025)) / 4 = 0.15 / 4 = 0.0375; t(2) = 4.302653.
+    # error = sqrt(3/2 x (0.01 + 0.0025 + 0.0025)) / 4 = 0.15 / 4 = 0.0375. Cases of 2, 1 and 1 are worth
+    # 4^2 / 6 of one size (Kish): t(5/3) = 5.242265 (scipy).
     found = paired_mean(np.array([0.4, 0.1, 0.1]), np.array([2, 1, 1]), 1.0)
     assert found.difference == pytest.approx(0.15)
-    assert found.high - found.difference == pytest.approx(4.302653 * 0.0375, rel=1e-6)
+    assert found.high - found.difference == pytest.approx(5.242265 * 0.0375, rel=1e-6)
     assert found.p == 0.25  # 2 of 8 sign patterns
 
 
@@ -166,8 +172,9 @@ def test_a_difference_of_quantiles_covers_the_truth_about_as_often_as_it_says():
 
 
 def test_a_quantile_of_few_values_has_no_interval():
-    found = paired_quantile(np.arange(10.0), np.arange(10.0) + 1, np.arange(10), 0.95)
+    found = paired_quantile(np.arange(20.0), np.arange(20.0) + 1, np.arange(20), 0.95)
     assert (found.difference, found.low, found.p) == (pytest.approx(1.0), None, None)
+    assert paired_quantile(np.arange(19.0), np.arange(19.0) + 1, np.arange(19), 0.95).difference is None
 
 
 def test_holm_steps_down():
@@ -182,7 +189,7 @@ def test_holm_steps_down():
     assert holm([]) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.floats(-1, 1), st.integers(1, 3)), min_size=1, max_size=20))
 def test_turning_all_signs_mirrors_everything(moves):
     sums, sizes = np.array([move for move, _ in moves]), np.array([size for _, size in moves])
@@ -192,3 +199,44 @@ def test_turning_all_signs_mirrors_everything(moves):
     assert (one.low is None) == (other.low is None)
     if one.low is not None:
         assert (one.low, one.high) == (-other.high, -other.low)
+
+
+def leaves_zero_out(found, level=0.05):
+    bounds = at_level(
+        Estimate(found.difference, found.n_cases, 0, found.low, found.high), found.p, level, found.n_cases - 1
+    )
+    return bounds.low > 0 or bounds.high < 0
+
+
+@pytest.mark.parametrize("kind", ["normal", "skewed", "few moved", "rate", "ratio"])
+def test_p_and_interval_say_the_same_at_every_level(kind):
+    rng = np.random.default_rng([3, len(kind)])
+    shown = 0
+    for _ in range(150):
+        n = int(rng.choice([8, 15, 30, 60]))
+        shift = rng.choice([0.0, 0.5]) * (4 / n**0.5)
+        if kind == "rate":
+            found = paired_rate(*(rng.random((2, n)) < np.array([[0.5], [min(0.95, 0.5 + shift)]])).astype(float))
+        elif kind == "ratio":
+            below = rng.integers(1, 6, (2, n)).astype(float)
+            hits = rng.binomial(below.astype(int), np.array([[0.5], [min(0.95, 0.5 + shift)]])).astype(float)
+            found = paired_ratio((hits[0], below[0]), (hits[1], below[1]))
+        else:
+            moves = rng.normal(shift, 1, n) if kind == "normal" else rng.exponential(1, n) - 1 + shift
+            moves = np.where(rng.random(n) < 0.3, moves, 0.0) if kind == "few moved" else moves
+            found = paired_mean(moves, np.ones(n))
+        if found.low is None or found.difference == 0:
+            continue
+        for level in (0.05, 0.01, 0.05 / 30):
+            assert leaves_zero_out(found, level) == (found.p < level), (found, level)
+        shown += found.p < 0.05
+    assert shown > 5
+
+
+def test_holm_tests_each_at_a_level_that_its_adjusted_p_agrees_with():
+    # .005 < .05 / 4, .01 < .05 / 3, .03 > .05 / 2: the last two are not tested any further.
+    steps = holm_steps([0.01, 0.04, None, 0.03, 0.005])
+    assert [level for _, level in steps] == [pytest.approx(0.05 / k) for k in (3, 2, 1, 2, 4)]
+    assert [p < 0.05 for p, _ in steps if p is not None] == [
+        p < level for p, (_, level) in zip((0.01, 0.04, 0.03, 0.005), (steps[i] for i in (0, 1, 3, 4)), strict=True)
+    ]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
 from steelyard.analysis.pooled import Pool
-from steelyard.analysis.table import Table
+from steelyard.metrics.table import Table
 
 
 def table(*made):

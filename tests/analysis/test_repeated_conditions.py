@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from parts.columns import Made, columns, suite
+from parts.looped import for_every
 from steelyard.analysis.model import Repeated, Summary
 from steelyard.analysis.summary import summarise
 
@@ -26,7 +25,7 @@ def cell(case: str, outcomes: str, **changes: object) -> list[Made]:
     return [Made(case, *kinds[one], repeat=i, **changes) for i, one in enumerate(outcomes)]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("outcomes", "held", "failed", "undecided"),
     [
         ("vvv", 1, 0, 0),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from parts.histories import made_run
+from parts.looped import for_every
 from steelyard.analysis.sound_runs import is_partial, is_reading, origin
 from steelyard.records import RunState, Verdict
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("options", "n_planned", "suite", "partial"),
     [
         ({}, 5, {}, False),
@@ -20,6 +19,11 @@ from steelyard.records import RunState, Verdict
         ({"limit": 25}, 50, {"repeats": 2}, True),
         ({"limit": 25}, 50, {"variants": ["a", "b"]}, True),
         ({"limit": 99}, 200, {"repeats": 2, "variants": ["a", "b"]}, False),
+        ({}, 50, {"repeats": 1, "usual_repeats": 3}, True),
+        ({}, 150, {"repeats": 3, "usual_repeats": 3}, False),
+        ({}, 200, {"repeats": 4, "usual_repeats": 3}, False),
+        ({"cases": "easy.json"}, 50, {}, True),
+        ({"cases": ""}, 50, {}, False),
         # A run that does not say how many cases there are.
         ({"limit": 50}, 50, {"n_cases": None}, True),
     ],

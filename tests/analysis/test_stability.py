@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
+from parts.lengths import examples
+from parts.looped import for_every
 from parts.repeats import compared, comparing
 from parts.score_ends import score_ends
 from steelyard.analysis.model import Estimate
-from steelyard.analysis.overlaps import overlap_of_all_pairs, stretch_of
-from steelyard.analysis.sameness import common
-from steelyard.analysis.stability import alikeness
-from steelyard.analysis.stability_model import band_of
+from steelyard.analysis.stability import band_of
 from steelyard.analysis.summary import summarise
+from steelyard.metrics.stability import alikeness, common, overlap_of_all_pairs, stretch_of
 from steelyard.records import Item
 
 BOTH = {"span": "overlap", "level": "equal"}
@@ -132,7 +132,7 @@ class TestOverCells:
 
 
 class TestValues:
-    @pytest.mark.parametrize(
+    @for_every(
         ("value", "stretch"),
         [
             ([3, 9], (3.0, 9.0)),
@@ -202,7 +202,7 @@ ITEMS = st.builds(item, st.sampled_from("xyz"), SPANS, st.sampled_from(["low", "
 ANSWERS = st.lists(st.lists(ITEMS, max_size=5), max_size=5)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(ANSWERS)
 def test_all_pairs_at_once_are_what_brute_force_finds(answers):
     found = alikeness(answers, ["overlap", "equal"])
@@ -240,5 +240,5 @@ def test_smaller_and_larger_counts_of_all_pairs(counts, without):
 def test_pieces_of_any_size_give_the_same(monkeypatch, at_once):
     runs = [[[n, n + 3], [2 * n, 2 * n + 5]][: 1 + n % 2] for n in range(9)]
     whole = overlap_of_all_pairs(runs)
-    monkeypatch.setattr("steelyard.analysis.overlaps._MOST_AT_ONCE", at_once)
+    monkeypatch.setattr("steelyard.metrics.stability._MOST_AT_ONCE", at_once)
     assert overlap_of_all_pairs(runs) == pytest.approx(whole)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steelyard.analysis.paired_tests import paired_mean
-from steelyard.analysis.resampling import RESAMPLES, SEED
-from steelyard.analysis.studentised import mean_interval, studentised
+from steelyard.stats.arrays import RESAMPLES, SEED
+from steelyard.stats.intervals import mean_interval, studentised
+from steelyard.stats.paired import paired_mean
 
 VALUES = np.array([0.1, 0.2, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 1.4, 2.1, 3.3, 6.0])
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
+from parts.lengths import examples
 from steelyard.analysis.model import Estimate, Slice, Summary
 from steelyard.analysis.summary import summarise
 
@@ -115,7 +116,7 @@ def assert_same(one: Any, other: Any) -> None:
         assert one == other
 
 
-FAST = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 
 
 @FAST
@@ -179,7 +180,7 @@ def test_the_bands_of_a_slice_add_up_to_one(made: list[Made]) -> None:
             assert sum(each.value or 0 for each in found.bands.values()) == pytest.approx(1)
 
 
-@settings(FAST, max_examples=20)
+@settings(FAST, max_examples=examples(20))
 @given(samples())
 def test_mending_a_code_never_lowers_the_average_and_never_lifts_it_above_one(made: list[Made]) -> None:
     summary = summarise(columns(made), described())
@@ -193,7 +194,7 @@ def test_mending_a_code_never_lowers_the_average_and_never_lifts_it_above_one(ma
         assert figure.gain == pytest.approx(mended.value - average.value)
 
 
-@settings(FAST, max_examples=20)
+@settings(FAST, max_examples=examples(20))
 @given(samples())
 def test_every_cell_is_held_failed_or_undecided(made: list[Made]) -> None:
     summary = summarise(columns(made), described())

@@ -9,12 +9,11 @@ import yaml
 from parts.command import steelyard
 from steelyard.audit.balance import AS_WRITTEN, STRICT, audit
 from steelyard.audit.filling import filled, schema_of
-from steelyard.audit.probes import TRUTH
+from steelyard.audit.probes import NULL, WRONG
 from steelyard.records import Verdict
 from steelyard.scoring.base import Reading, Scorer
-from steelyard.suite.discover import list_suites
-from steelyard.suite.load import load_suite
-from steelyard.suite.model import Criterion
+from steelyard.suite.load import list_suites, load_suite
+from steelyard.suite.models import Criterion
 
 CASES = [
     {"id": f"c{n}", "input": {"text": f"question {n}"}, "expected": {"name": name, "words": name.split(), "low": low}}
@@ -68,7 +67,7 @@ class Generous(Scorer):
 
 def generous(folder):
     suite = write(folder, answer={"format": "text"})
-    return replace(suite, components=(replace(suite.components[0], scorer=Generous()),))
+    return replace(suite, components=(suite.components[0].model_copy(update={"scorer": Generous()}),))
 
 
 def test_a_rule_that_pays_for_an_empty_answer_is_caught(tmp_path):
@@ -129,7 +128,9 @@ def test_slices_that_can_never_reach_their_n_are_named_unless_they_are_skipped(t
     # oak 2, glass 1 and one without; three repeats of each.
     cases = [
         case | ({"category": name} if name else {})
-        for case, name in zip([*CASES, CASES[0] | {"id": "c3"}], ["oak", "oak", "glass", None], strict=True)
+        for case, name in zip(
+            [*CASES, CASES[0] | {"id": "c3", "input": "more"}], ["oak", "oak", "glass", None], strict=True
+        )
     ]
     told = "gate 'category.*.average >= 60 % with n >= 6' can never be decided in glass (n 3), (none) (n 3):"
     told += " it asks for n >= 6; skip small behind it leaves such slices out"
@@ -159,7 +160,7 @@ def test_a_run_that_could_never_be_invalid_is_caught(tmp_path):
 
 def test_a_gate_that_lets_empty_answers_through_is_caught(tmp_path):
     complaints = audit(generous(tmp_path)).complaints
-    assert "gate 'pass_rate >= 50 %' lets a system through that answers nothing" in complaints
+    assert "gate 'pass_rate >= 50 %' lets a system through that gives no answer at all (100.0 %)" in complaints
 
 
 def test_a_criterion_whose_minimum_n_no_run_can_reach_is_caught(tmp_path):
@@ -174,21 +175,25 @@ def test_a_criterion_whose_minimum_n_no_run_can_reach_is_caught(tmp_path):
 
 def test_a_criterion_that_lets_empty_answers_through_is_caught(tmp_path):
     criteria = (
-        Criterion("average", "average >= 80 %", "average < 60 %"),
-        Criterion("steady", "score >= 80 % in >= 2 of 3 repeats"),
-        Criterion("passes", "passed in >= 2 of 3 repeats", secondary=True),
-        Criterion("clean", "findings.NAME == 0"),
+        Criterion(name="average", passes="average >= 80 %", fails="average < 60 %"),
+        Criterion(name="steady", passes="score >= 80 % in >= 2 of 3 repeats"),
+        Criterion(name="passes", passes="passed in >= 2 of 3 repeats", secondary=True),
+        Criterion(name="clean", passes="findings.NAME == 0"),
     )
     complaints = audit(replace(generous(tmp_path), gates=(), criteria=criteria)).complaints
+    through = "lets a system through that gives no answer at all (100.0 %)"
     assert [each for each in complaints if each.startswith("criterion")] == [
-        "criterion average (average >= 80 %) lets a system through that answers nothing",
-        "criterion steady (score >= 80 % in >= 2 of 3 repeats) lets a system through that answers nothing",
-        "criterion passes (passed in >= 2 of 3 repeats) lets a system through that answers nothing",
+        f"criterion average (average >= 80 %) {through}",
+        f"criterion steady (score >= 80 % in >= 2 of 3 repeats) {through}",
+        f"criterion passes (passed in >= 2 of 3 repeats) {through}",
     ]
 
 
 def test_a_criterion_that_cannot_fail_or_cannot_pass_is_caught(tmp_path):
-    criteria = (Criterion("always", "average >= 0"), Criterion("never", "average > 0.5", "findings.NAME < 0"))
+    criteria = (
+        Criterion(name="always", passes="average >= 0"),
+        Criterion(name="never", passes="average > 0.5", fails="findings.NAME < 0"),
+    )
     assert audit(replace(write(tmp_path), criteria=criteria)).complaints == [
         "criterion always: its pass always holds",
         "criterion never: its fail never holds",
@@ -211,7 +216,11 @@ def test_the_command_fails_with_exit_code_1_and_says_why(tmp_path):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("name", [listing.name for listing in list_suites()])
+# The 50 prompts of spans take as long as all other suites: in `make test` its own tests audit seven of them.
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each.name, marks=[pytest.mark.long] * (each.name == "spans")) for each in list_suites()],
+)
 def test_every_built_in_suite_passes_its_audit(name):
     suite = load_suite(name)
     result = audit(suite)
@@ -219,7 +228,7 @@ def test_every_built_in_suite_passes_its_audit(name):
     assert result.n_audited == result.n_cases
     # A suite with cases that ask for nothing says how many of them an empty answer may pass.
     allowed = suite.audit.null_passes * result.n_audited
-    wrong = [probe for probe in result.probes if probe.kind != TRUTH and not probe.only_shown]
+    wrong = [probe for probe in result.probes if probe.kind in (NULL, WRONG) and not probe.only_shown]
     assert all(len(probe.passed) <= allowed for probe in wrong)
     assert all(probe.n_malformed < probe.n for probe in wrong if probe.probe in ("constant", "echo fields"))
 
@@ -229,8 +238,8 @@ def test_a_null_answer_that_passes_is_caught_however_little_it_earns(tmp_path):
     suite = write(tmp_path, answer={"format": "text"}, gates=[], audit=lax, **{"pass": "score >= 5 %"})
     (name,) = suite.components
     # Whatever comes earns 1 of 10 parts, less than the 20 % allowed, but more than the 5 % that pass.
-    free = replace(name, name="free", scorer=Generous(), weight=1)
-    result = audit(replace(suite, components=(free, replace(name, weight=9))))
+    free = name.model_copy(update={"name": "free", "scorer": Generous(), "weight": 1})
+    result = audit(replace(suite, components=(free, name.model_copy(update={"weight": 9}))))
     assert by_name(result)["empty"].average == pytest.approx(0.1)
     assert any(each.startswith("empty") and "passes 3 of 3 cases" in each for each in result.complaints)
 
@@ -377,12 +386,14 @@ def test_a_part_is_tried_that_is_not_in_the_first_question_or_is_the_sixth(tmp_p
     assert result["echo 6"].average == pytest.approx((len(THINGS) - 1) / len(THINGS))
 
 
-@pytest.mark.parametrize(("yes", "caught"), [(9, True), (8, False)])
-def test_one_answer_for_all_cases_may_not_pass_every_gate_however_right_it_is_for_most(yes, caught, tmp_path):
+@pytest.mark.parametrize(("yes", "caught"), [(9, True), (8, True), (7, False)])
+def test_one_answer_for_all_cases_may_not_pass_a_gate_however_right_it_is_for_most(yes, caught, tmp_path):
     cases = [{"id": f"c{k}", "input": f"q {k}", "expected": {"name": "yes" if k < yes else "no"}} for k in range(10)]
-    told = audit(write(tmp_path, cases=cases, gates=["pass_rate >= 90 %"])).complaints
-    sentence = "the answer that is right for most cases, the same for every case, passes every gate"
-    assert told == ([sentence] if caught else [])
+    told = audit(write(tmp_path, cases=cases, gates=["pass_rate >= 80 %"])).complaints
+    sentence = "gate 'pass_rate >= 80 %' lets a system through that gives the truth that most cases have"
+    # A choice of two: guessing earns a half, and a constant may earn half of what is left, 75 %.
+    earns = f"most frequent (as written): {yes}0.0 % of full marks for the truth that most cases have"
+    assert told == ([f"{earns}; at most 75 % is allowed", f"{sentence} ({yes}0.0 %)"] if caught else [])
 
 
 @pytest.mark.parametrize(

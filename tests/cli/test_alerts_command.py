@@ -219,10 +219,10 @@ def test_after_a_run_it_is_said_that_nobody_can_tell_yet(folder):
 
 
 def test_a_defect_in_alerts_is_told_and_fails_no_run(folder, monkeypatch):
-    from steelyard.alerting import check
+    from steelyard.alerts import notify
 
     def broken(*_more, **_others):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(check, "check_run", broken)
+    monkeypatch.setattr(notify, "check_run", broken)
     assert "alerts could not be checked (RuntimeError: boom); try: steelyard alerts check" in outputs("run", ".")[1]

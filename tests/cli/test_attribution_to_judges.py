@@ -82,7 +82,8 @@ def test_a_drift_of_the_same_judge_is_no_loss_of_the_system(bench, judges):
     # Behind the same name another judge answers, two of four steps below.
     judges.by_model(MILD, clarity(HARSH))
     judged_run(bench.folder, judges, MILD, texts=fine(range(2)))
-    drifted = "the judge has drifted: it scores 10 answers that are the same in both runs 50.0 points lower in B"
+    # The ten texts that are the same, and the two others of the baseline, which the judge read again in that run.
+    drifted = "the judge has drifted: it scores 12 answers that it has read in both 50.0 points lower in B"
     told = " ".join(invoke("compare", "LAST~1", "LAST", code=4).split())
     assert f"CANNOT TELL {drifted}" in told
     assert "of these -50.0 judge, +4.2 system" in told
@@ -161,7 +162,7 @@ def test_a_judge_that_is_code_reads_all_answers_again(bench):
     for folder, gives in (("before", "3"), ("after", "4")):
         path = write_judged(bench.folder / folder, suite={"pass": "score >= 70 %"})
         code = path.with_name("measures.py")
-        code.write_text(code.read_text().replace("else 3,", f"else {gives},"))
+        code.write_text(code.read_text().replace("else 3", f"else {gives}"))
         invoke("run", folder)
     # 3 of 1..5 is 50 %, 4 is 75 %: none of four passes, then all. The file holds a scorer, too, which says the same.
     found = bench.compared("--suite", "after", code=4)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from parts.command import invoke, outputs, steelyard
+from parts.command import invoke, steelyard
 from parts.small_suite import write_suite
 
 # What it answers is in a file beside it: the module is imported once.
@@ -93,13 +94,28 @@ def test_the_exit_code_says_how_it_compares(in_folder):
     assert json.loads(invoke("run", "words", "--against", "@release", "--json"))["against"]["verdict"] == "same"
 
 
-def test_a_baseline_of_a_part_is_told_so(in_folder):
+@pytest.mark.parametrize("part", [("--limit", 5), ("--only", "id=c1")])
+def test_a_run_of_a_part_is_no_baseline_unless_it_is_forced(part, in_folder):
     (in_folder / "words" / "said.txt").write_text(RIGHT)
-    for limit, partial in ((5, True), (12, False)):
-        invoke("run", "words", "--limit", limit)
-        _, noted = outputs("baseline", "set", "LAST", "--name", "part")
-        assert ("it weighed a part of the suite alone" in noted) is partial
+    invoke("run", "words", *part)
+    lock = ("baseline", "set", "LAST", "--name", "part")
+    assert "it weighed a part of the suite alone" in invoke(*lock, code=2)
+    assert "although it is no sound reading" in invoke(*lock, "--force", "--reason", "nothing else is there")
+    invoke("run", "words", "--limit", 12)
+    assert "although" not in invoke(*lock)
     invoke("baseline", "remove", "part", "--reason", "seen")
+
+
+def test_the_verdict_of_a_part_says_so_wherever_it_stands(in_folder):
+    (in_folder / "words" / "said.txt").write_text(RIGHT)
+    assert "; partial: 5 of 12 cases" in invoke("run", "words", "--limit", 5)
+    assert "; partial: 5 of 12 cases" in invoke("gate", "LAST", "--gate", "pass_rate >= 50 %")
+    assert json.loads(invoke("gate", "LAST", "--gate", "pass_rate >= 50 %", "--json"))["partial"] is True
+    assert ", partial" in invoke("runs").splitlines()[1]
+    assert json.loads(invoke("runs", "--json"))[0]["partial"] is True
+    invoke("report", "LAST", "--markdown", "part.md")
+    assert Path("part.md").read_text().splitlines()[0].endswith("; partial: 5 of 12 cases")
+    assert "partial" not in invoke("run", "words", "--limit", 12)
 
 
 def test_a_gate_on_a_baseline_may_be_given_on_the_command_line(in_folder):

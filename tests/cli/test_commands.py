@@ -15,6 +15,8 @@ from parts.loopback import Loopback, chat_answer, error
 from parts.small_suite import write_suite
 from steelyard.cli.group import COMMANDS
 
+pytestmark = pytest.mark.boundary("click", "rich")
+
 
 @pytest.fixture
 def suite(tmp_path):
@@ -261,7 +263,7 @@ def test_the_report_says_which_server_was_weighed(tmp_path):
 def test_a_crash_is_never_taken_for_a_failed_gate(suite, tmp_path):
     script = (
         "import sys; sys.argv = ['steelyard', 'suites']\n"
-        "import steelyard.suite.discover as d\n"
+        "import steelyard.suite.load as d\n"
         "def broken(): raise RuntimeError('no')\n"
         "d.list_suites = broken\n"
         "from steelyard.cli import main; main()\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 
 import pytest
@@ -60,7 +61,7 @@ def test_no_suite_that_a_run_or_a_snapshot_names_is_loaded(two_runs, tmp_path_fa
     invoke("export", "LAST~1", "a.json")
     invoke("export", "LAST", "b.json")
     for a, b in (("LAST~1", "LAST"), ("a.json", "b.json"), ("LAST", "a.json")):
-        invoke("compare", a, b)
+        invoke("compare", a, b, code=4)
     invoke("import", "b.json", "--store", "other.db")
     for more in ((), ("--store", "other.db"), ("--judge-again", "--yes")):
         told = invoke("rescore", "LAST", *more, code=2)
@@ -69,15 +70,38 @@ def test_no_suite_that_a_run_or_a_snapshot_names_is_loaded(two_runs, tmp_path_fa
     assert not (elsewhere / "sprung").exists()
 
 
+def test_no_metric_that_a_run_names_is_loaded(folder, tmp_path_factory):
+    """The code of a suite's own metric is that of a suite found by its name, never of a recorded place."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    path = trap(elsewhere)
+    file = write_suite(folder / "words", n=2)
+    invoke("run", "words")
+    declared = {"name": "own", "unit": "share", "better": "higher", "aggregate": "mean", "formula": "x", "about": ""}
+    declared |= {"point": None, "code": "trap:answer", "source": "0"}
+    forge(path)
+    with sqlite3.connect(".steelyard/steelyard.db") as database:
+        (suite,) = database.execute("SELECT suite FROM runs").fetchone()
+        suite = json.dumps(json.loads(suite) | {"metrics": [declared]})
+        database.execute("UPDATE runs SET suite = ?", (suite,))
+    file.rename(file.with_name("gone.yaml"))
+    shown = json.loads(invoke("report", "LAST", "--json"))
+    assert shown["overall"]["metrics"]["own"]["value"] is None
+    assert "is not here, or is another now" in invoke("report", "LAST", "--explain", "own")
+    invoke("history", "words")
+    invoke("compare", "LAST", "LAST")
+    assert not (elsewhere / "sprung").exists()
+
+
 def test_the_function_that_a_recorded_judge_names_is_not_called():
     from steelyard.errors import UserMistake
-    from steelyard.suite.describe_judge import as_recorded, describe_judge
+    from steelyard.suite.chosen_judge import as_recorded
+    from steelyard.suite.judge import MemberDescription
     from steelyard.suite.load import load_suite
+    from steelyard.suite.signature import describe_judge
 
     suite = load_suite("tarot")
-    described = describe_judge(suite.judge) | {
-        "members": [{"name": "gone", "kind": "python", "model": None, "address": None, "function": "os:system"}]
-    }
+    gone = MemberDescription(name="gone", kind="python", function="os:system")
+    described = describe_judge(suite.judge).model_copy(update={"members": (gone,)})
     with pytest.raises(UserMistake, match="not in the suite any more"):
         as_recorded(suite.judge, described)
 

@@ -94,7 +94,7 @@ def test_failed_answers_and_judgements_are_inconclusive(run_in, tmp_path):
     pages = [*PAGES, {"day": "wed", "lost": "in the rain"}, {"day": "thu", "text": TEXT}]
     run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
     report = json.loads(run_in("report", "LAST", "--json"))
-    told = {one["case"]: (one["outcome"], one["score"]) for one in report["samples"]}
+    told = {one["case_id"]: (one["outcome"], one["score"]) for one in report["samples"]}
     assert told["wed"] == ("target_failed", None)
     assert told["thu"] == ("judge_failed", None)
     assert (report["overall"]["average"]["n"], report["overall"]["average"]["n_missing"]) == (2, 2)
@@ -114,7 +114,7 @@ def test_what_a_judge_gave_stands_where_the_answer_was_not_kept(run_in, tmp_path
     told = run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
     assert "Note: 2 of 3 records hold a score and not what it was given for: it stands as it is.\n" in told
     report = json.loads(run_in("report", "LAST", "--json"))
-    outcomes = {one["case"]: (one["outcome"], one["score"]) for one in report["samples"]}
+    outcomes = {one["case_id"]: (one["outcome"], one["score"]) for one in report["samples"]}
     # Clarity 2 on 1 to 5; it is no reading of the same kind as one that rules and checks could look at.
     assert (outcomes["wed"], outcomes["thu"]) == (("scored", 0.25), ("judge_failed", None))
     assert (report["overall"]["average"]["value"], report["overall"]["set_aside"]) == (1, 1)
@@ -258,7 +258,7 @@ def test_a_record_that_does_not_say_how_long_it_took_has_no_latency(run_in, tmp_
     # The figure stands on the one that says it, with its n.
     assert (report["overall"]["latency"]["p50"]["value"], report["overall"]["latency"]["p50"]["n"]) == (0.5, 1)
     assert [one["latency"] for one in report["slowest"]] == [0.5]
-    assert {one["case"]: one["latency"] for one in report["samples"]} == {"mon": None, "tue": 0.5}
+    assert {one["case_id"]: one["latency"] for one in report["samples"]} == {"mon": None, "tue": 0.5}
     # Nor does the next one look slow, or itself too fast, beside it.
     run_in("import", diary(tmp_path / "e.json"), "--suite", "my")
     with closing(open_store(None, create=False)) as store:

@@ -131,7 +131,7 @@ def campaign(folder, kills, *, with_judge):
             killed.kill(chance)
         killed.end(n)
     print(f"asked again {killed.asked_again} of {killed.answered_between}")
-    # The short campaign runs beside other tests: one kill of ten may meet a process that the others held up.
+    # The short campaign runs beside other tests: one kill may meet a process that the others held up.
     usual = max(killed.asked_again) if kills > SHORT else sorted(killed.asked_again)[kills // 2]
     assert usual <= MOST_ASKED_AGAIN, killed.asked_again
 

@@ -62,11 +62,10 @@ def run_and_show(folder: Path, env: dict[str, str], *, n: int = 1) -> None:
     done = [steelyard("run", "suite", cwd=folder, env=env)]
     run = ["LAST", "--html", "p.html", "--markdown", "p.md", "--junit", "p.xml"]
     done.append(steelyard("report", *run, cwd=folder, env=env))
-    done.append(steelyard("report", "LAST", cwd=folder, env=env))
     done.append(steelyard("report", "LAST", "--json", cwd=folder, env=env))
     done.append(steelyard("export", "LAST", "snapshot.json", cwd=folder, env=env))
     done.append(steelyard("rescore", "LAST", "--suite", "suite", cwd=folder, env=env))
-    assert [one.returncode for one in done[1:5]] == [0] * 4, [one.stderr for one in done]
+    assert [one.returncode for one in done[1:4]] == [0] * 3, [one.stderr for one in done]
     assert_clean(folder, *done)
     # The key did come, and was seen.
     assert (folder / "snapshot.json").read_text().count("[redacted]") >= n
@@ -132,17 +131,19 @@ def judge(text, case, metrics):
 """
 
 
-@pytest.mark.parametrize("name", ["SOME_API_KEY", "PLAIN_NAME"])
 @pytest.mark.parametrize(
-    ("answer", "judge"),
+    ("name", "answer", "judge"),
     [
-        ("return ALL", "raise ValueError('x' * 280 + ALL)"),
-        ("return Reply(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
-        ("raise ValueError('x' * 280 + ALL)", "return {}"),
-        ("return {1: object(), ALL: ALL}", "return {}"),
-        ("return 'x'", "return ALL"),
+        ("SOME_API_KEY", "return ALL", "raise ValueError('x' * 280 + ALL)"),
+        ("SOME_API_KEY", "return Reply(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
+        ("SOME_API_KEY", "raise ValueError('x' * 280 + ALL)", "return {}"),
+        ("SOME_API_KEY", "return {1: object(), ALL: ALL}", "return {}"),
+        ("SOME_API_KEY", "return 'x'", "return ALL"),
+        # One that is only known for a key because the suite says so is redacted by the same code.
+        ("PLAIN_NAME", "return Reply(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
+        ("PLAIN_NAME", "raise ValueError('x' * 280 + ALL)", "raise ValueError('x' * 280 + ALL)"),
     ],
-    ids=["text", "reply", "raised", "data", "judge"],
+    ids=["text", "reply", "raised", "data", "judge", "declared", "declared and raised"],
 )
 def test_code_that_says_what_its_environment_holds(tmp_path, name, answer, judge):
     declared = [] if name == "SOME_API_KEY" else [name]

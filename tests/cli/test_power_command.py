@@ -38,7 +38,7 @@ def test_json_and_text_say_the_same(runs):
     assert data["metric"] == "pass_rate"
     assert data["detect"] == 0.02
     text = invoke("power", "demo", "--store", runs, "--detect", "2pp")
-    assert f"{100 * data['smallest']:.1f} points of pass rate" in text
+    assert f"{100 * data['now']:.1f} points of pass rate" in text
     assert [each["repeats"] for each in data["needed"]] == [1, 2, 3, 5, 10]
     for each in data["needed"]:
         assert f"{each['cases']:,}" in text

@@ -8,6 +8,8 @@ import pytest
 from parts.command import invoke, steelyard
 from parts.small_suite import write_suite
 
+pytestmark = pytest.mark.boundary("jinja2", "vl-convert-python")
+
 EXPECT = {"letters": {"count": "letters[]", "between": [1, 3]}, "first": {"path": "$.letters[0]", "equals": "w"}}
 SYSTEM = """
 def answer(case):

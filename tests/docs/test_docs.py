@@ -6,24 +6,31 @@ import re
 from pathlib import Path
 
 import click
-import pytest
 
+from parts.looped import for_every
 from steelyard import registry
 from steelyard.cli import INTERRUPTED
 from steelyard.cli.group import COMMANDS, LazyGroup
 from steelyard.cli.group import steelyard as group
 from steelyard.errors import SteelyardError
+from steelyard.metrics.expressions import JUDGE_METRICS
+from steelyard.metrics.registry import metrics
 from steelyard.records import Verdict
-from steelyard.release.verdict import exit_code
-from steelyard.suite.confidence import ConfidencePart
-from steelyard.suite.conversions import CONVERSIONS
-from steelyard.suite.file import AnswerPart, AuditPart, CasesPart, ComponentPart, FindingPart, LimitsPart, SuitePart
-from steelyard.suite.gates import METRICS
-from steelyard.suite.health import HEALTH
-from steelyard.suite.judge_file import JudgePart, RubricPart
-from steelyard.suite.mapping import FIELDS
+from steelyard.report.verdicts import exit_code
+from steelyard.suite.judge import JudgeFile, Rubric
+from steelyard.suite.mapping import CONVERSIONS, FIELDS, UNITS
+from steelyard.suite.models import (
+    AnswerShape,
+    AuditLimits,
+    CasesFile,
+    ComponentSettings,
+    ConfidenceRules,
+    FindingKind,
+    Limits,
+    SuiteFile,
+)
 from steelyard.suite.redaction import RedactPart
-from steelyard.suite.units import UNITS
+from steelyard.suite.yaml import written_keys
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -122,28 +129,28 @@ def targets_not_documented(text: str) -> set[str]:
 
 
 def metrics_not_documented(text: str) -> set[str]:
-    return set(METRICS) - in_code(first_cells(text))
+    return set(metrics()) - in_code(first_cells(text))
 
 
 PARTS = {
-    "Keys": SuitePart,
-    "cases": CasesPart,
-    "answer": AnswerPart,
-    "score": ComponentPart,
-    "judge": JudgePart,
-    "rubric": RubricPart,
+    "Keys": SuiteFile,
+    "cases": CasesFile,
+    "answer": AnswerShape,
+    "score": ComponentSettings,
+    "judge": JudgeFile,
+    "rubric": Rubric,
     "redact": RedactPart,
-    "confidence": ConfidencePart,
-    "findings": FindingPart,
-    "limits": LimitsPart,
-    "audit": AuditPart,
+    "confidence": ConfidenceRules,
+    "findings": FindingKind,
+    "limits": Limits,
+    "audit": AuditLimits,
 }
 
 
 def suite_keys_not_documented(text: str) -> set[str]:
     missing = set()
     for title, part in PARTS.items():
-        names = {field.alias or name for name, field in part.model_fields.items()}
+        names = {*written_keys(part)}
         missing |= {f"{title}.{name}" for name in names - in_code(first_cells(section(text, title)))}
     case = set(FIELDS) | {"constant", "template", "from", "default", "as", "unit", '"*"'}
     missing |= {f"case.{name}" for name in case - in_code(first_cells(section(text, "cases")))}
@@ -164,7 +171,7 @@ def checks_not_documented(text: str) -> set[str]:
 
 
 def health_figures_not_documented(text: str) -> set[str]:
-    return set(HEALTH) - in_code(first_cells(section(text, "judge")))
+    return set(JUDGE_METRICS) - in_code(first_cells(section(text, "judge")))
 
 
 def probes_not_documented(text: str) -> set[str]:
@@ -212,12 +219,12 @@ CHECKS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "check"), sorted({(name, check) for name, check, *_ in CHECKS}, key=str))
+@for_every(("name", "check"), sorted({(name, check) for name, check, *_ in CHECKS}, key=str))
 def test_everything_is_documented(name, check):
     assert check(page(name)) == set()
 
 
-@pytest.mark.parametrize(("name", "check", "struck", "missed"), CHECKS)
+@for_every(("name", "check", "struck", "missed"), CHECKS)
 def test_a_page_without_it_would_be_noticed(name, check, struck, missed):
     text = page(name)
     assert struck in text
@@ -231,6 +238,6 @@ def test_no_option_is_documented_that_does_not_exist():
     assert options_that_are_none(invented) == {"report --pdf"}
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@for_every("name", sorted(COMMANDS))
 def test_the_short_help_is_the_first_line_of_the_command(name):
     assert (command(name).help or "").partition("\n")[0] == COMMANDS[name]

@@ -12,6 +12,7 @@ import yaml
 
 from parts.command import steelyard
 from parts.loopback import Loopback, chat_answer, json_answer
+from parts.looped import for_every
 from parts.transcript import blocks, play
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +49,7 @@ def anchors(path: Path, text: str | None) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_every("path", PAGES)
 def test_every_link_leads_somewhere(path):
     assert dead_links(path, path.read_text(encoding="utf-8")) == set()
 
@@ -58,7 +59,7 @@ def test_a_dead_link_would_be_noticed():
     assert dead_links(DOCS / "tutorial.md", text) == {"nowhere.md", "#no-title"}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_every("path", PAGES)
 def test_every_yaml_example_can_be_read(path):
     for block in blocks(path.read_text(encoding="utf-8")):
         if block.language == "yaml":
@@ -91,6 +92,10 @@ def test_the_page_on_comparing_does_what_it_says(tmp_path):
 
 def test_the_page_on_deciding_does_what_it_says(tmp_path):
     assert play(page("deciding.md"), tmp_path) == []
+
+
+def test_the_page_on_extending_does_what_it_says(tmp_path):
+    assert play(page("extending.md"), tmp_path) == []
 
 
 def test_the_page_on_ci_does_what_it_says(tmp_path):

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import math
+import time
 from urllib.parse import quote
 
 import pytest
@@ -13,7 +14,7 @@ from steelyard.engine.caller import Caller, Patience
 from steelyard.engine.pace import Pace
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
-from steelyard.suite.model import Limits, Variant
+from steelyard.suite.models import Limits, Variant
 from steelyard.suite.redaction import NAME, Redactor, RedactPart
 from steelyard.targets.base import Ask, Reply
 
@@ -147,6 +148,29 @@ async def test_a_call_may_have_a_time_limit_of_its_own():
     failure = (await patience.attempt(send, 0.02)).failure
     assert (failure.kind, failure.message) == ("timeout", "no answer within 0.02 s")
     assert (await patience.attempt(send)).text == "late"
+
+
+async def test_a_timeout_counts_no_time_in_which_this_process_was_held_up():
+    async def send():
+        await asyncio.sleep(0.05)
+        return Reply("in time")
+
+    asyncio.get_running_loop().call_later(0.01, time.sleep, 0.4)
+    assert (await Patience(Limits(retries=0, timeout=0.2), Pace(1)).attempt(send)).text == "in time"
+
+
+async def test_a_process_that_is_held_up_again_and_again_puts_off_a_timeout_once_over():
+    async def hold_up():
+        while True:
+            time.sleep(0.03)
+            await asyncio.sleep(0)
+
+    holding = asyncio.create_task(hold_up())
+    began = time.monotonic()
+    failed = await Patience(Limits(retries=0, timeout=0.3), Pace(1)).attempt(lambda: asyncio.sleep(60, Reply("late")))
+    holding.cancel()
+    assert failed.failure.kind == "timeout"
+    assert time.monotonic() - began < 30  # put off for ever, it would take the 60 s of the call
 
 
 @pytest.mark.parametrize("place", ["text", "message", "body", "cache"])

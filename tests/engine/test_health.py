@@ -1,6 +1,11 @@
+import json
+from uuid import uuid4
+
 import pytest
 
+from parts.looped import for_every
 from steelyard.engine.health import Health
+from steelyard.engine.same_answers import SameAnswers
 from steelyard.records import Attempt, Failure, Outcome, Sample
 
 
@@ -114,3 +119,65 @@ def test_a_usual_latency_below_20_ms_says_nothing(usual, suspect):
 def test_more_than_half_empty_is_suspect(full, suspect):
     # 5 empty of 9 are more than half, 5 of 10 are not.
     assert bool(watched([""] * 5 + [f"a {n}" for n in range(full)]).complaints(None, [])) is suspect
+
+
+SUITE = {"components": [{"name": "label", "params": {"expected": "expected.label", "answer": "label"}}]}
+
+
+def of_calls(make, *, score=0.0):
+    health = Health()
+    for n in range(8):
+        text = make(n) if isinstance(make(n), str) else json.dumps(make(n))
+        health.watch(Sample(f"c{n}", "", 0, Attempt(text=text), Outcome.SCORED, score=score))
+    return health.complaints(None, [], SUITE)
+
+
+@for_every(
+    "make",
+    [
+        lambda _: {"label": "none", "request_id": str(uuid4())},
+        lambda n: {"label": "none", "time": 1790000000.25 + n},
+        lambda n: {"label": "none", "meta": {"took": 0.003 * n, "served_at": f"2026-11-17T00:26:{30 + n}Z"}},
+        lambda n: {"label": "none", "n": n},
+        lambda n: {"label": "none", "id": f"cmpl-{n * 7919 + 10**7:08x}", "host": f"node-{n % 3}"},
+        lambda _: {"label": f"Sorry, request {uuid4()} could not be answered"},
+        lambda _: f"Service unavailable, trace {uuid4().hex[:12]}",
+        lambda n: f"Please try again later (request {n}).",
+        lambda n: f"[00:26:{30 + n}] the model is being loaded",
+        lambda n: f"Tue, 17 Nov 2026 00:26:{30 + n} GMT upstream did not answer",
+        lambda n: f"gave up after {1000 + n} ms, nothing came",
+    ],
+)
+def test_answers_that_differ_only_by_what_changes_with_every_call_are_suspect(make):
+    (complaint,) = of_calls(make)
+    assert complaint.startswith("all 8 answers are identical but for what changes with every call, such as ")
+
+
+@for_every(
+    "make",
+    [
+        lambda n: {"label": f"kind {n}", "request_id": str(uuid4())},
+        lambda n: {"label": 1000 + n, "status": "found"},
+        lambda n: {"status": "found", "score": n / 9},
+        lambda n: {"status": "found", "words": n % 3},
+        lambda _: {"label": str(uuid4()), "status": "found"},
+        lambda n: f"The answer is {17 * n}.",
+        lambda n: str(10**9 + n),
+        lambda _: uuid4().hex,
+        lambda n: [n, n + 1],
+    ],
+)
+def test_answers_whose_numbers_or_ids_are_the_answer_are_not(make):
+    assert of_calls(make) == ()
+
+
+def test_times_in_sentences_that_earn_their_marks_are_answers():
+    assert of_calls(lambda n: f"The train leaves at 10:00:{10 + n} from here", score=0.9) == ()
+
+
+def test_of_answers_without_a_score_nobody_knows_that_they_earned_little():
+    same = SameAnswers()
+    for k in range(6):
+        same.watch(f"The order {k}a3f9c1d7b2 has been sent to you.")
+    assert same.example({}, 0.0) is not None
+    assert same.example({}, None) is None

@@ -9,11 +9,10 @@ import pytest
 import yaml
 
 from parts.loopback import Behaviour, Loopback, deep_json, endless, gzip_bomb, invalid_utf8, redirect, text_answer
+from parts.views import to_html, to_json
 from steelyard import weighing
 from steelyard.records import Outcome
 from steelyard.report.build import build_report
-from steelyard.report.html import to_html
-from steelyard.report.json import to_json
 from steelyard.suite.load import load_suite
 
 SCHEMA = {"type": "object", "required": ["items"], "properties": {"items": {"type": "array"}}}

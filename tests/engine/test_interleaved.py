@@ -15,6 +15,8 @@ from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
 from steelyard import weighing
 from steelyard.analysis.compared_run import read_run
+from steelyard.decide.experiment import AbPlan, Decided
+from steelyard.decide.offline import offline_report
 from steelyard.engine import drawn_plan
 from steelyard.engine.drawn_plan import DrawnPlan, Turn, asks_until
 from steelyard.engine.interleaved import Pairs
@@ -24,8 +26,6 @@ from steelyard.engine.plan import Plan
 from steelyard.errors import UserMistake
 from steelyard.interleaving import AbRuns, find_ab, metric_of, run_ab
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.release.ab import offline_report
-from steelyard.release.ab_model import AbPlan, Decided
 from steelyard.store.open import open_store
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite, with_target
@@ -151,7 +151,7 @@ def test_a_case_that_failed_in_one_arm_is_no_pair_and_does_not_hold_up_the_other
     def moody(seen):
         return text_answer("no", status=500) if seen.json["number"] % 3 == 0 else bad(seen)
 
-    suites = arms_of(tmp_path, server, 100, a=moody, limits={"retries": 0, "max_inconclusive": 0.9})
+    suites = arms_of(tmp_path, server, 100, a=moody, limits={"retries": 0, "outage": 0, "max_inconclusive": 0.9})
     runs = run_ab(suites, sqlite, RunOptions(concurrency=1), AbPlan(metric="pass_rate", stop_early=True))
     order = [int(one[1:]) for one in order_of(drawn(tmp_path / "again", n=100))]
     eighth = [place for place, number in enumerate(order, 1) if number % 3][7]
@@ -213,7 +213,7 @@ def test_what_was_begun_is_brought_to_its_end_although_enough_was_seen():
 
 
 def scored(case_id, score):
-    return SimpleNamespace(case_id=case_id, outcome=Outcome.SCORED, score=score, passed=None, mode=None)
+    return SimpleNamespace(unit=case_id, outcome=Outcome.SCORED, score=score, passed=None, mode=None)
 
 
 def test_both_arms_share_one_limit_of_requests_a_second(server, tmp_path, sqlite):

@@ -15,8 +15,9 @@ from steelyard.engine.options import RunOptions
 from steelyard.errors import UserMistake
 from steelyard.records import Mode, Outcome, RunState, Verdict
 from steelyard.suite.chosen_judge import judged_as_then
-from steelyard.suite.describe import describe
+from steelyard.suite.judge import MemberDescription
 from steelyard.suite.load import load_suite, with_judge
+from steelyard.suite.signature import describe
 
 
 def run(path, store, **options):
@@ -267,19 +268,22 @@ def test_a_scorer_that_breaks_is_named_with_its_place(store, tmp_path):
     assert sample.findings[0].evidence.startswith(told)
 
 
-def test_judging_again_takes_the_judge_of_the_run_unless_another_is_named(tmp_path):
+def test_recorded_answers_are_read_for_the_judge_of_the_run_and_no_address_of_a_run_is_asked(tmp_path):
     with judge_server(verdict(2)) as server:
         suite = load_suite(write_judged(tmp_path, repeats=2))
         chosen = with_judge(suite, server.base_url, "judge-1", None, None)
-        again = judged_as_then(suite, describe(chosen)["judge"]).judge
+        again = judged_as_then(suite, describe(chosen).judge, to_ask=False).judge
     assert [(one.kind, one.settings.base_url, one.settings.model) for one in again.members] == [
         ("chat", server.base_url, "judge-1")
     ]
     assert again.repeats == 2
-    assert judged_as_then(suite, describe(suite)["judge"]).judge.members == suite.judge.members
-    gone = describe(suite)["judge"] | {"members": [{"name": "old", "kind": "python", "function": "a:b"}]}
+    with pytest.raises(UserMistake, match=f"if you trust it, give --judge {server.base_url} --judge-model judge-1"):
+        judged_as_then(suite, describe(chosen).judge, to_ask=True)
+    assert judged_as_then(suite, describe(suite).judge, to_ask=True).judge.members == suite.judge.members
+    old = MemberDescription(name="old", kind="python", function="a:b")
+    gone = describe(suite).judge.model_copy(update={"members": (old,)})
     with pytest.raises(UserMistake, match="the judge 'old' of that run is not in the suite any more"):
-        judged_as_then(suite, gone)
+        judged_as_then(suite, gone, to_ask=True)
 
 
 def test_an_answer_to_another_question_is_not_judged_again(store, tmp_path):

@@ -7,13 +7,13 @@ import yaml
 
 from parts.loopback import Loopback, error, json_answer, slow
 from parts.small_suite import write_suite
+from parts.views import to_json
 from steelyard import weighing
 from steelyard.analysis.latency import bottleneck
 from steelyard.engine.options import RunOptions
 from steelyard.records import Verdict
 from steelyard.report.build import build_report
-from steelyard.report.json import to_json
-from steelyard.report.latency_tables import latency
+from steelyard.report.repeats import latency
 from steelyard.suite.load import load_suite
 
 ANSWER = json_answer({"items": ["x"]})
@@ -125,4 +125,12 @@ def test_a_client_that_cannot_keep_up_is_named_as_the_bottleneck(store, tmp_path
 )
 def test_a_lag_that_hardly_shows_in_the_median_is_no_bottleneck(median, lag, named):
     # From 5 ms and a tenth of the median on.
-    assert bool(bottleneck(median, lag)) is named
+    assert bool(bottleneck(median, {"loop_lag": lag})) is named
+
+
+@pytest.mark.parametrize(
+    ("mean", "share", "named"), [(0.4, 0.5, True), (0.4, 0.49, False), (0.005, 0.9, True), (0.0049, 0.9, False)]
+)
+def test_scoring_that_sets_the_pace_is_named(mean, share, named):
+    # From 5 ms an answer and half of the time on.
+    assert bottleneck(1.0, {"scoring": {"mean": mean, "share": share}}).startswith("scoring was") is named

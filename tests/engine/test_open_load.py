@@ -7,6 +7,7 @@ import time
 import pytest
 
 from parts.loopback import Loopback, error, json_answer, throttle
+from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
 from steelyard import weighing
 from steelyard.engine.open_load import Schedule
@@ -17,8 +18,8 @@ from steelyard.report.build import build_report
 from steelyard.report.wording import notes
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
-from steelyard.suite.model import Limits
-from steelyard.suite.rate import load_in_words, parse_rate, rate_in_words
+from steelyard.suite.models import Limits
+from steelyard.suite.values import load_in_words, parse_rate, rate_in_words
 
 STALL = 0.5
 
@@ -195,8 +196,8 @@ def test_the_load_is_kept_with_the_run(server, sqlite, tmp_path):
     suite = load_suite(write_suite(tmp_path / "suite", n=2, target=http_target(server.base_url)))
     closed, _ = weighing.run(suite, sqlite, RunOptions(concurrency=3))
     opened, _ = weighing.run(suite, sqlite, RunOptions(rate=50.0))
-    assert closed.options["load"] == {"concurrency": 3, "warm_up": 0}
-    assert opened.options["load"] == {"rate": 50.0, "concurrency": 1000, "warm_up": 0}
+    assert closed.options["load"].items() >= {"concurrency": 3, "warm_up": 0}.items()
+    assert opened.options["load"].items() >= {"rate": 50.0, "concurrency": 1000, "warm_up": 0}.items()
     assert load_in_words(closed.options["load"]) == "3 at a time"
     assert load_in_words(opened.options["load"]) == "50 a second, whatever comes back"
     assert sqlite.run(opened.id).options["load"] == opened.options["load"]
@@ -231,7 +232,7 @@ def test_warm_up_calls_come_first_and_are_no_samples(server, sqlite, tmp_path):
     assert sorted(asked[:3]) == [0, 0, 1]
     assert sorted(asked[3:]) == [0, 1]
     assert ending.counts.done == len(attempts(sqlite, header)) == 2
-    assert header.options["load"] == {"concurrency": 8, "warm_up": 3}
+    assert header.options["load"].items() >= {"concurrency": 8, "warm_up": 3}.items()
     assert "after 3 warm-up calls" in notes(build_report(sqlite, header))
 
 
@@ -295,7 +296,7 @@ def test_a_rate_is_read_and_said_in_words(written, rate, words):
     assert rate_in_words(parse_rate(written)) == words
 
 
-@pytest.mark.parametrize("written", ["0/s", "-3/s", "20/fortnight", "", "nan", "inf/s", True, None, "1e9", 10**6])
+@for_every("written", ["0/s", "-3/s", "20/fortnight", "", "nan", "inf/s", True, None, "1e9", 10**6])
 def test_what_is_no_rate_is_told(written):
     with pytest.raises(ValueError, match=r"rate|more than"):
         parse_rate(written)

@@ -42,6 +42,9 @@ def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store,
     suite = load_suite(write_suite(tmp_path / "s", n=20, target=priced(server)))
     chosen = Selection(only=(("category", "odd"),), limit=3)
     begun = stopped_after_two(suite, store, selection=chosen, repeats=2, strict=True)
+    for other in ({"selection": Selection(limit=4)}, {"repeats": 3}):
+        with pytest.raises(UserMistake, match=f"that of run {begun.id} holds, which is another; leave it out"):
+            weighing.run(suite, store, RunOptions(resume=begun.id, **other))
     header, ending = weighing.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     # Cases c1, c3 and c5, twice each.
     assert (ending.counts.planned, ending.counts.done, len(server.requests)) == (6, 6, 6)

@@ -16,6 +16,8 @@ from steelyard.scoring.base import Scorer
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
 
+pytestmark = pytest.mark.boundary("aiohttp", "numpy", "psycopg")
+
 
 def right(seen):
     return json_answer({"answer": {"word": f"word {seen.json['number']}"}})
@@ -269,7 +271,7 @@ class Breaks(Scorer):
 def test_a_scorer_that_raises_is_a_broken_scale_and_the_answer_is_kept(server, store, tmp_path):
     server.on("/ask", right)
     suite = load_suite(write_suite(tmp_path / "s", n=2, target=http_target(server.base_url)))
-    broken = replace(suite, components=(replace(suite.components[0], scorer=Breaks()),))
+    broken = replace(suite, components=(suite.components[0].model_copy(update={"scorer": Breaks()}),))
     header, ending = weighing.run(broken, store)
     assert ending.counts.failed == 2
     assert header.verdict is Verdict.INVALID
@@ -378,6 +380,8 @@ def test_an_answer_whose_scoring_may_take_long_is_stored_before_it_is_scored(ser
             return super().read(answer, case)
 
     suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
-    header, _ = weighing.run(replace(suite, components=(replace(suite.components[0], scorer=Looks()),)), store)
+    header, _ = weighing.run(
+        replace(suite, components=(suite.components[0].model_copy(update={"scorer": Looks()}),)), store
+    )
     assert stored_before == [["0/target"]]
     assert store.journalled(header.id) == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -18,12 +17,15 @@ from steelyard.judging.asking import Bench, rules_judges
 from steelyard.judging.estimate import prompt_characters
 from steelyard.records import Attempt
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import Dimension, Flag, JudgeModel, JudgeSpec, Rubric
-from steelyard.suite.model import Limits
+from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.models import Limits
 from steelyard.targets.base import Surroundings
 from steelyard.targets.chat_connection import ChatConnection
 
-RUBRIC = Rubric((Dimension("tone", "How it sounds."), Dimension("depth", "How far it goes.")), (Flag("unsafe"),))
+RUBRIC = Rubric(
+    dimensions=(Dimension(name="tone", about="How it sounds."), Dimension(name="depth", about="How far it goes.")),
+    flags=(Flag(name="unsafe"),),
+)
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 5}
 SCHEMA = {
     "type": "object",
@@ -59,7 +61,7 @@ def judge_of(server, *models, repeats=1, ask_again=1, most_characters=24_000, **
         for model in models or ("m",)
     )
     options = {"repeats": repeats, "ask_again": ask_again, "most_characters": most_characters}
-    return JudgeModel(RUBRIC, members, response=SCHEMA, labels="expected.labels", **options)
+    return JudgeModel(rubric=RUBRIC, members=members, response=SCHEMA, labels="expected.labels", **options)
 
 
 async def ask(judge, folder, *, text=TEXT, journal=None, env=None, retries=0, timeout=5.0):
@@ -93,10 +95,11 @@ async def test_a_judge_is_sent_the_fenced_text_the_settings_and_the_schema(tmp_p
 
 async def test_a_judge_is_not_asked_for_a_dimension_that_needs_what_the_case_lacks(tmp_path):
     first, *others = RUBRIC.dimensions
-    rubric = replace(RUBRIC, dimensions=(replace(first, needs="input.nowhere"), *others))
+    needing = first.model_copy(update={"needs": "input.nowhere"})
+    rubric = RUBRIC.model_copy(update={"dimensions": (needing, *others)})
     reply = {name: value for name, value in GOOD.items() if name != first.name}
     with judge_server(reply) as server:
-        calls, _ = await ask(replace(judge_of(server), rubric=rubric), tmp_path)
+        calls, _ = await ask(judge_of(server).model_copy(update={"rubric": rubric}), tmp_path)
     (request,) = server.requests  # its answer is whole: nobody is asked again
     assert len(calls) == 1
     schema = request["response_format"]["json_schema"]["schema"]
@@ -299,7 +302,7 @@ async def test_a_long_text_is_marked_as_shortened_in_every_turn(tmp_path):
 async def test_a_template_that_a_case_cannot_fill_is_a_failed_call_without_asking(tmp_path):
     with judge_server(GOOD) as server:
         given = judge_of(server)
-        judge = JudgeModel(RUBRIC, given.members, user="{{ input.topic }}: {{ text }}", response=SCHEMA)
+        judge = JudgeModel(rubric=RUBRIC, members=given.members, user="{{ input.topic }}: {{ text }}", response=SCHEMA)
         (call,), _ = await ask(judge, tmp_path)
     assert (call.attempt.failure.kind, call.attempt.tries) == ("bad_template", 0)
     assert server.requests == []
@@ -310,14 +313,14 @@ async def test_judges_that_are_code_are_found_and_not_asked(tmp_path):
     rules = JudgeSpec("rules", "python", "own_rules:judge")
     with judge_server(GOOD) as server:
         given = judge_of(server)
-        judge = JudgeModel(RUBRIC, (rules, *given.members), response=SCHEMA)
+        judge = JudgeModel(rubric=RUBRIC, members=(rules, *given.members), response=SCHEMA)
         calls, bench = await ask(judge, tmp_path)
     assert [call.member for call in calls] == ["j-m"]
     assert [one["name"] for one in bench.identity()] == ["j-m"]
     found = rules_judges(judge, tmp_path)
     assert list(found) == ["rules"]
     assert found["rules"]("abc", CASE, {}) == {"tone": 3}
-    gone = JudgeModel(RUBRIC, (JudgeSpec("rules", "python", "own_rules:no_such"),))
+    gone = JudgeModel(rubric=RUBRIC, members=(JudgeSpec("rules", "python", "own_rules:no_such"),))
     with pytest.raises(UserMistake, match=r"judge own_rules:no_such"):
         rules_judges(gone, tmp_path)
 

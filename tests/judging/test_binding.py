@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from parts.small_judge import FEW, FINE, LOST, judge
 from steelyard.judging.binding import bind
-from steelyard.suite.judge_model import BindingRule, Evidence
+from steelyard.suite.judge import BindingRule, Evidence
 
 LOST_ONE = {"parts": {"lost": 1, "share": 0.5}}
 FEW_ONLY = {"parts": {"lost": 0, "share": 0.5}}
@@ -72,7 +72,7 @@ def test_an_unproven_score_counts_as_the_neutral_one():
 
 
 def test_an_unproven_score_may_be_only_remarked_on():
-    lenient = judge(evidence=Evidence("notes", "report", 2, ("tone",)))
+    lenient = judge(evidence=Evidence(place="notes", unproven="report", fewest_words=2, dimensions=("tone",)))
     assert bind(lenient, said(5), FINE, {"tone"}).values["tone"] == 5
 
 

@@ -10,7 +10,7 @@ from steelyard.judging.complaints import check_complaints, complaint_check
 from steelyard.judging.reading import JudgeReader
 from steelyard.records import Attempt, JudgeCall, Mode
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeSpec
+from steelyard.suite.judge import JudgeSpec
 
 TEXT = "The old lighthouse stood alone."
 CASE = Case("a", {"question": "Where?"}, {"labels": {"tone": 2}, "hint": "the sea"})

@@ -1,16 +1,17 @@
 import random
 import time
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
+from parts.looped import for_every
 from parts.small_judge import RUBRIC
 from steelyard.judging.evidence import EvidenceCheck, check
-from steelyard.suite.judge_model import Dimension, Evidence, Rubric
+from steelyard.suite.judge import Dimension, Evidence, Rubric
 
-EVIDENCE = Evidence("notes", "neutral", 2, ("tone", "plot_sense"))
+EVIDENCE = Evidence(place="notes", unproven="neutral", fewest_words=2, dimensions=("tone", "plot_sense"))
 TEXT = (
     "The **old lighthouse** stood alone — it didn't blink.\n\n"
     "## The keeper\nShe said “the users' hopes may return, in time”, and left. You could consider staying.\n"
@@ -27,7 +28,7 @@ def checked(notes, raw=None, text=TEXT, evidence=EVIDENCE, shown=()):
     return sorted(unproven), made_up
 
 
-@pytest.mark.parametrize(
+@for_every(
     "quoted",
     [
         "'You could consider staying'",
@@ -76,9 +77,7 @@ def test_a_quote_that_is_not_in_the_text_is_made_up(quoted):
     assert made_up == [("tone", quoted[1:-1])]
 
 
-@pytest.mark.parametrize(
-    "notes", ["tone: 'You' and 'may' are used, 'could' too", "tone: calm", "", None, 7, [], {}, [3]]
-)
+@for_every("notes", ["tone: 'You' and 'may' are used, 'could' too", "tone: calm", "", None, 7, [], {}, [3]])
 def test_without_a_quote_of_enough_words_nothing_is_proven_and_nothing_made_up(notes):
     assert checked(notes) == (["plot_sense", "tone"], [])
 
@@ -122,11 +121,14 @@ def test_a_short_quote_proves_the_dimension_it_stands_with_and_no_other():
     assert checked("tone: 'could consider staying'") == (["plot_sense"], [])
     assert checked("It has 'could consider staying' in it.") == (["plot_sense", "tone"], [])
     assert checked(["could consider staying"]) == (["plot_sense", "tone"], [])
-    assert checked("It has 'may return' in it.", evidence=replace(EVIDENCE, dimensions=("tone",))) == ([], [])
+    assert checked("It has 'may return' in it.", evidence=EVIDENCE.model_copy(update={"dimensions": ("tone",)})) == (
+        [],
+        [],
+    )
 
 
 def test_a_suite_may_ask_for_longer_quotes_than_that():
-    five = replace(EVIDENCE, fewest_words=5)
+    five = EVIDENCE.model_copy(update={"fewest_words": 5})
     assert checked(f"It has '{LONG}' in it.", evidence=five) == (["plot_sense", "tone"], [])
     assert checked(f"It has 'left. {LONG}' in it.", evidence=five) == ([], [])
 
@@ -157,7 +159,7 @@ def test_a_not_of_an_earlier_sentence_may_be_left_out():
     assert checked("tone: 'will ... lose her ... keep her'", text=text)[1] != []
 
 
-@pytest.mark.parametrize(
+@for_every(
     "quote",
     [
         "remember that the choice is yours",
@@ -200,9 +202,12 @@ def test_a_name_inside_a_quote_is_no_label():
 
 
 def test_the_name_of_a_flag_takes_its_own_quotes():
-    rubric = Rubric((Dimension("harm"),), replace(RUBRIC, flags=(replace(RUBRIC.flags[0], name="harm_flag"),)).flags)
+    rubric = Rubric(
+        dimensions=(Dimension(name="harm"),),
+        flags=RUBRIC.flags,
+    )
     reply = {"notes": "harm flag: 'may return'. harm: no quote"}
-    assert check(replace(EVIDENCE, dimensions=()), rubric, reply, {"harm": 5}, TEXT)[1] == {"harm"}
+    assert check(EVIDENCE.model_copy(update={"dimensions": ()}), rubric, reply, {"harm": 5}, TEXT)[1] == {"harm"}
 
 
 @pytest.mark.parametrize("raw", [3, 2, 1])
@@ -211,7 +216,7 @@ def test_a_score_that_is_not_above_the_neutral_one_owes_nothing(raw):
 
 
 def test_only_the_declared_dimensions_owe_a_quote():
-    assert checked("", evidence=replace(EVIDENCE, dimensions=("tone",))) == (["tone"], [])
+    assert checked("", evidence=EVIDENCE.model_copy(update={"dimensions": ("tone",)})) == (["tone"], [])
 
 
 def test_a_list_holds_a_quote_in_each_place():
@@ -279,7 +284,7 @@ WORDS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(WORDS, st.data())
 def test_any_run_of_words_of_the_text_is_genuine(words, data):
     start = data.draw(st.integers(0, len(words) - 2))
@@ -289,13 +294,13 @@ def test_any_run_of_words_of_the_text_is_genuine(words, data):
     assert (unproven, made_up) == ([], [])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.one_of(st.text(), st.lists(st.text()), st.dictionaries(st.text(), st.text())), st.text())
 def test_checking_never_raises(notes, text):
     check(EVIDENCE, RUBRIC, {"notes": notes}, {"tone": 5, "plot_sense": 5}, text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(st.sampled_from(["'", '"', "„", "“", "tone", ":", " ", "may return", "plot_sense", "’"]), max_size=25))
 def test_nothing_is_proven_that_has_no_words_of_the_text_between_marks(pieces):
     notes = "".join(pieces)

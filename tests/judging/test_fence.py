@@ -1,9 +1,9 @@
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.judging import fence as fence_module
 from steelyard.judging.fence import Fence, instruction, new_fence, visible
 
@@ -60,7 +60,7 @@ def test_no_text_closes_its_fence(text):
     assert not any(fence.marker in line for line in inside)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "shown"),
     [
         ("a\u202eb\u2066c", "a<U+202E>b<U+2066>c"),
@@ -83,7 +83,7 @@ def test_hidden_signs_are_made_visible(text, shown):
     assert visible(text) == shown
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "tab\tand\nnewline",

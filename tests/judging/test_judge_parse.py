@@ -1,11 +1,12 @@
 import json
 import time
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
+from parts.looped import for_every
 from parts.small_judge import RUBRIC, answer, judge
 from steelyard.judging.parse import AnswerParser, parse
 
@@ -110,7 +111,7 @@ def test_plain_lines_are_basic(text):
     assert (parsed.rung, parsed.value) == ("basic", SCORES_ONLY)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("line", "problem"),
     [
         ("tone: 7", "tone: 7 is not a whole number from 1 to 5"),
@@ -137,7 +138,7 @@ def test_a_line_that_is_no_clear_score_does_not_count(line, problem):
     assert parsed.problems == (problem,)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "rest",
     [
         *("5 (out of 10)", "4 - out of 10", "4, on a scale of 10", "3 [1-10 scale]", "4 (/10)", "5-point scale"),
@@ -162,7 +163,7 @@ def test_a_line_with_a_second_value_or_another_scale_does_not_count(rest):
     assert (parsed.value, parsed.problems) == (None, (f"tone: {rest!r} is not a value",))
 
 
-@pytest.mark.parametrize(
+@for_every(
     "rest",
     [
         *("4", "4.", "4.0", "**4**", "4/5", "4 / 5", "4 out of 5", "4/5.", "**4/5** - warm", "4 out of 5 (warm)"),
@@ -185,12 +186,12 @@ def test_a_line_with_one_value_and_a_plain_comment_counts(rest):
 
 
 def test_another_top_of_the_scale_makes_another_line_count():
-    ten = judge(rubric=replace(RUBRIC, high=10), response={})
+    ten = judge(rubric=RUBRIC.model_copy(update={"scale": (1, 10)}), response={})
     assert parse("tone: 4/10\nplot_sense: 2 out of 10\nharm_flag: false", ten).value == SCORES_ONLY
     assert parse("tone: 4/5\nplot_sense: 2\nharm_flag: false", ten).value is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     "flag",
     [
         *(
@@ -213,7 +214,7 @@ def test_a_flag_in_a_line_is_true_or_false(flag):
     assert read(f"tone: 4\nplot_sense: 2\nharm_flag: {flag}").value is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("value", "told"),
     [
         ("7", "7"),
@@ -232,7 +233,7 @@ def test_a_flag_in_a_line_is_true_or_false(flag):
         ('"٤"', '"٤"'),
     ],
 )
-@pytest.mark.parametrize("around", ["{}", "So:\n```json\n{}\n```", "{},"])
+@for_every("around", ["{}", "So:\n```json\n{}\n```", "{},"])
 def test_a_score_that_is_no_whole_number_on_the_scale_is_a_violation_on_every_rung(value, told, around):
     text = said(tone="@").replace('"@"', value)
     parsed = read(around.replace("{}", text))
@@ -420,7 +421,7 @@ def test_a_slip_beside_the_scores_is_mended(text):
     assert (read(text).rung, scores(read(text))) == ("repaired", (4, 2, False))
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "I am sorry, I cannot do that.", "5", "null", "[]", "{}", '"tone: 4"'])
+@for_every("text", ["", "  \n", "I am sorry, I cannot do that.", "5", "null", "[]", "{}", '"tone: 4"'])
 def test_no_answer_is_no_score(text):
     parsed = read(text)
     assert (parsed.value, parsed.rung) == (None, None)
@@ -440,7 +441,7 @@ def test_a_judge_without_a_schema_of_its_own_needs_only_scores():
 
 
 def test_a_scale_may_go_below_zero():
-    below = judge(rubric=replace(RUBRIC, low=-2, high=2, neutral=0), response={})
+    below = judge(rubric=RUBRIC.model_copy(update={"scale": (-2, 2), "neutral": 0}), response={})
     assert parse('{"tone": -2, "plot_sense": 0, "harm_flag": true}', below).value["tone"] == -2
     assert parse("tone: -2\nplot_sense: 0\nharm_flag: true", below).value["tone"] == -2
 
@@ -486,7 +487,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=14).map("".join)), st.sampled_from(["", STORY]))
 def test_parsing_never_raises_and_never_gives_what_is_not_valid(text, judged):
     assert valid(read(text, judged))
@@ -501,7 +502,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys([*RUBRIC.names, "notes", "weaknesses"], JSON_VALUES)))
 def test_an_object_is_used_exactly_when_its_scores_are_valid(fields):
     parsed = read(json.dumps(fields))
@@ -513,7 +514,7 @@ def test_an_object_is_used_exactly_when_its_scores_are_valid(fields):
     assert (parsed.value is not None) == good
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.integers(1, 5), st.integers(1, 5), st.booleans(), st.integers(0, 200))
 def test_an_answer_that_breaks_off_anywhere_gives_its_own_scores_or_none(tone, plot_sense, flag, cut):
     whole = said(tone=tone, plot_sense=plot_sense, harm_flag=flag, notes="tone: 'so it goes'")

@@ -121,7 +121,7 @@ def test_the_shape_of_the_answer_follows_the_schema_with_reasons_first():
 
 
 def test_a_rubric_alone_is_enough():
-    bare = judge(response={}, reasons="", fewest_reasons=0, rules=(), evidence=None)
+    bare = judge(response={}, reasons=None, rules=(), evidence=None)
     prompt = messages(bare, "A tale.", Case("a"), {}, FENCE)
     shape = prompt.messages[1]["content"]
     assert all(json.dumps(name) in shape for name in RUBRIC.names)

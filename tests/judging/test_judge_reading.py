@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
 from parts.small_judge import FINE, LOST, answer, judge
 from steelyard.judging.reading import JudgeReader, read_judgement, usable
 from steelyard.records import Attempt, Failure, JudgeCall, Mode
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeSpec
+from steelyard.suite.judge import JudgeSpec
 
 TEXT = "The old lighthouse stood alone. You could consider staying."
 CASE = Case("a", {"question": "Shall I leave my job?"}, {"labels": {"tone": 2}, "hint": "the sea"}, why="cold tone")
@@ -59,7 +60,8 @@ def test_a_field_too_many_is_remarked_on_and_the_reading_counts():
 
 class TestADimensionThatNeedsWhatACaseMayLack:
     tone, sense = judge().rubric.dimensions
-    needing = replace(judge().rubric, dimensions=(replace(tone, needs="input.question"), sense))
+    asked = tone.model_copy(update={"needs": "input.question"})
+    needing = judge().rubric.model_copy(update={"dimensions": (asked, sense)})
     silent = replace(CASE, input={"question": "  "})
 
     def read(self, reply, case):
@@ -262,7 +264,7 @@ ANSWERS = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(st.lists(ANSWERS, min_size=1, max_size=2), min_size=3, max_size=3), st.sampled_from([FINE, LOST_ONE]))
 def test_whatever_judges_write_no_score_is_made_up_and_every_rule_holds(talks, metrics):
     calls = [call(text, turn, repeat=repeat) for repeat, talk in enumerate(talks) for turn, text in enumerate(talk)]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from steelyard.judging.estimate import estimate_cost
-from steelyard.suite.judge_model import Dimension, JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.judge import Dimension, JudgeModel, JudgeSpec, Rubric
 from steelyard.targets.chat_connection import ChatConnection
 
-RUBRIC = Rubric((Dimension("tone"),))
+RUBRIC = Rubric(dimensions=(Dimension(name="tone"),))
 
 
 def panel(*settings):
     members = [ChatConnection(base_url="http://a/v1", model=f"m{n}", **more) for n, more in enumerate(settings)]
     specs = tuple(JudgeSpec(one.model, "chat", one) for one in members)
-    return JudgeModel(RUBRIC, (*specs, JudgeSpec("rules", "python", "m:f")), repeats=2)
+    return JudgeModel(rubric=RUBRIC, members=(*specs, JudgeSpec("rules", "python", "m:f")), repeats=2)
 
 
 def test_the_estimate_counts_calls_tokens_and_money():

@@ -10,16 +10,16 @@ from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import messages
 from steelyard.judging.reading import read_judgement
 from steelyard.records import Attempt, JudgeCall, Mode
+from steelyard.suite.build_judge import Owed, response_schema
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import Dimension, Flag, JudgeModel, JudgeSpec, Rubric
-from steelyard.suite.judge_response import response_schema
+from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Reasons, Rubric
 
-RUBRIC = Rubric((Dimension("tone"), Dimension("depth")), (Flag("harm"),))
+RUBRIC = Rubric(dimensions=(Dimension(name="tone"), Dimension(name="depth")), flags=(Flag(name="harm"),))
 JUDGE = JudgeModel(
-    RUBRIC,
-    (JudgeSpec("model", "chat", None),),
-    response=response_schema(RUBRIC, "reasons", None, "scores"),
-    reasons="reasons",
+    rubric=RUBRIC,
+    members=(JudgeSpec("model", "chat", None),),
+    response=response_schema(RUBRIC, Owed("scores", Reasons(place="reasons"))),
+    reasons=Reasons(place="reasons"),
     scores_in="scores",
 )
 SCORES = {"tone": 4, "depth": 2, "harm": False}
@@ -85,7 +85,7 @@ def test_a_score_that_is_given_twice_cannot_be_used(text):
 
 
 def test_the_same_key_in_another_field_is_no_repetition():
-    judge = JudgeModel(RUBRIC, JUDGE.members, scores_in="scores")
+    judge = JudgeModel(rubric=RUBRIC, members=JUDGE.members, scores_in="scores")
     found = parsed(
         '{"by_part": {"a": {"tone": 1, "tone": 2}}, "scores": {"tone": 4, "depth": 2, "harm": false}}', judge
     )
@@ -105,7 +105,7 @@ def test_scores_in_a_wrong_field_are_told_where_they_belong():
 
 
 def test_an_answer_that_breaks_off_after_its_scores_is_mended_though_other_fields_have_the_same_keys():
-    judge = JudgeModel(RUBRIC, JUDGE.members, response=JUDGE.response, scores_in="scores")
+    judge = JudgeModel(rubric=RUBRIC, members=JUDGE.members, response=JUDGE.response, scores_in="scores")
     text = '{"scores": {"tone": 4, "depth": 2, "harm": false}, "by_part": {"a": {"tone": 1}, "b": {"tone": 3}}, "no'
     found = parsed(text, judge)
     assert (found.rung, found.value["scores"]) == ("basic", SCORES)
@@ -131,14 +131,18 @@ def test_a_judgement_reads_its_scores_and_keeps_the_answer_as_it_came():
 
 def test_a_judge_that_is_code_answers_in_the_same_shape():
     judge = JudgeModel(
-        RUBRIC, (JudgeSpec("code", "python", None),), response=JUDGE.response, reasons="reasons", scores_in="scores"
+        rubric=RUBRIC,
+        members=(JudgeSpec("code", "python", None),),
+        response=JUDGE.response,
+        reasons=Reasons(place="reasons"),
+        scores_in="scores",
     )
     found = read_judgement(judge, [], "a text", Case("one"), {}, {"code": lambda *_: WHOLE})
     assert found.bound == SCORES
 
 
 def shown(template, text):
-    judge = JudgeModel(RUBRIC, JUDGE.members, user="Look:\n{{ text }}\n", shown=template)
+    judge = JudgeModel(rubric=RUBRIC, members=JUDGE.members, user="Look:\n{{ text }}\n", shown=template)
     return messages(judge, text, Case("one"), {}, Fence("m")).messages[1]["content"]
 
 

@@ -7,23 +7,24 @@ import pytest
 
 from parts.judged_suite import write_judged
 from parts.small_judge import RUBRIC
+from parts.views import to_html, to_json, to_markdown
 from steelyard.records import Ballot, Judgement, Mode, Score
 from steelyard.report.build import build_report
-from steelyard.report.html import to_html
-from steelyard.report.json import to_json
-from steelyard.report.markdown import to_markdown
-from steelyard.report.said_tables import said
+from steelyard.report.groups import said
 from steelyard.scoring.said import said_scores
 from steelyard.store.open import open_store
-from steelyard.suite.judge_model import JudgeModel, SaidCount, SaidMean
+from steelyard.suite.judge import JudgeModel, SaidCount, SaidMean
 from steelyard.suite.load import load_suite
 from steelyard.weighing import run
 
 JUDGE = JudgeModel(
-    RUBRIC,
-    (),
-    means=(SaidMean("found", "head", "parts.head.found", (1.0, 5.0)), SaidMean("sure", "", "sure", (0.0, 1.0))),
-    counts=(SaidCount("kinds", ("dull", "long"), "faults", "kind"),),
+    rubric=RUBRIC,
+    members=(),
+    means=(
+        SaidMean(figure="found", key="head", path="parts.head.found", scale=(1.0, 5.0)),
+        SaidMean(figure="sure", key="", path="sure", scale=(0.0, 1.0)),
+    ),
+    counts=(SaidCount(name="kinds", words=("dull", "long"), list_path="faults", word_path="kind"),),
 )
 
 

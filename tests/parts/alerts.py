@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from steelyard.alerting.channel import Patience, Place
-from steelyard.alerting.notices import Kind, Message, Notice
-from steelyard.release.alert_causes import Level, Reading, State
+from steelyard.alerts.channels import Patience, Place
+from steelyard.alerts.evidence import Level, Reading, State
+from steelyard.alerts.notices import Kind, Message, Notice
 
 QUICK = Patience(tries=3, first_wait=0.01, each=5.0, in_all=20.0)
 """Waits that a test can afford; what hangs gets a shorter one of its own."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from steelyard.analysis.checks_model import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
 from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Estimate
-from steelyard.analysis.stability_model import CellStability, StabilityFigures
+from steelyard.analysis.stability import CellStability, StabilityFigures
 
 
 def check(name: str, passed: int, failed: int = 0, not_run: int = 0, **more: object) -> CheckOfCell:

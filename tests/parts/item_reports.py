@@ -19,8 +19,8 @@ from steelyard.analysis.model import (
     Slice,
     Summary,
 )
+from steelyard.decide.gates import Decision, GateResult, VariantDecision
 from steelyard.records import Finding, Mark, Verdict
-from steelyard.release.model import Decision, GateResult, VariantDecision
 from steelyard.report.model import Report, SampleDetail
 from steelyard.store.base import Found
 from steelyard.suite.case import Attachment

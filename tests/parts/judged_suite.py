@@ -26,7 +26,8 @@ class Size(Scorer):
 
 def judge(text, case, metrics):
     assert "labels" not in str(case.expected)
-    return {"reasons": ["one", "two"], "clarity": 2 if "muddle" in text else 3, "harm": "poison" in text}
+    clarity = 2 if "muddle" in text else 3
+    return {"reasons": ["one", "two"], "clarity": clarity + ("splendid" in text), "harm": "poison" in text}
 '''
 
 TEXT = "Number {number} is a fine number and there is nothing more to say about it today."
@@ -36,12 +37,20 @@ def write_judged(folder: Path, *, n: int = 4, texts: dict[int, str] | None = Non
     """A suite of `n` recorded texts, judged on clarity (1 to 5, neutral 3) and the flag harm. Gives the suite file.
 
     Texts of fewer than 5 words are bound to clarity 2. `judge` goes over the judge's keys; `suite` in it over the
-    suite's.
+    suite's, and `label` are the labels of every case, or a function from its number to them.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    label = {"clarity": {"best": 3, "allowed": [2, 4]}, "harm": False}
-    cases = [{"id": f"c{k}", "input": {"number": k}, "expected": {"labels": label}} for k in range(n)]
-    answers = [{"case": f"c{k}", "answer": (texts or {}).get(k, TEXT.format(number=k))} for k in range(n)]
+    own_labels = "label" in judge
+    label = judge.pop("label", {"clarity": {"best": 3, "allowed": [2, 4]}, "harm": False})
+    labels = [label(k) if callable(label) else label for k in range(n)]
+    given = [(texts or {}).get(k, TEXT.format(number=k)) for k in range(n)]
+    # Labels that a test does not give are those of the usual text, so that another text is no other truth.
+    labelled = given if own_labels else [TEXT.format(number=k) for k in range(n)]
+    cases = [
+        {"id": f"c{k}", "input": {"number": k}, "expected": {"labels": labels[k], "labelled": labelled[k]}}
+        for k in range(n)
+    ]
+    answers = [{"case": f"c{k}", "answer": given[k]} for k in range(n)]
     for name, rows in (("cases.jsonl", cases), ("answers.jsonl", answers)):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "measures.py").write_text(MEASURES)
@@ -64,6 +73,7 @@ def write_judged(folder: Path, *, n: int = 4, texts: dict[int, str] | None = Non
             "by": "code",
             "judges": {"code": {"python": "measures:judge"}},
             "labels": "expected.labels",
+            "labelled": "expected.labelled",
             **judge,
         },
         "pass": "score >= 50 %",

@@ -64,7 +64,7 @@ SUITE: dict[str, Any] = {
     ],
     "judge": {
         "mode": "model",
-        "rubric": {"scale": [0, 1], "neutral": 0.5, "dimensions": [{"name": "name", "weight": 2.0}], "flags": []},
+        "rubric": {"scale": [0, 1], "neutral": 1, "dimensions": [{"name": "name", "weight": 2.0}], "flags": []},
     },
     "expect": {
         "hold": "all",

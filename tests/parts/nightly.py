@@ -8,12 +8,12 @@ from typing import Any
 
 from parts.small_suite import write_suite
 from steelyard import weighing
+from steelyard.alerts.evaluate import readings_of
+from steelyard.alerts.evidence import Evidence
+from steelyard.alerts.rules import AlertSettings, WindowPart, settings_from
 from steelyard.engine.options import RunOptions
 from steelyard.records import RunHeader
-from steelyard.release.alert_evidence import Evidence
-from steelyard.release.alert_readings import readings_of
 from steelyard.store.open import open_store
-from steelyard.suite.alert_settings import AlertSettings, WindowPart, settings_from
 from steelyard.suite.load import load_suite
 
 SYSTEM = """

@@ -13,7 +13,7 @@ from steelyard.judging.fence import new_fence
 from steelyard.judging.reading import JudgeReader
 from steelyard.records import Attempt, Failure, JudgeCall
 from steelyard.redact import SecretRedactor
-from steelyard.report.safe_text import as_text, one_line, visible
+from steelyard.report.format import as_text, one_line, visible
 from steelyard.scoring.weigh import Weigher
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite

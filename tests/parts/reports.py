@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.model import Estimate, Pattern, Priority, SampleLine, Slice, Summary
+from steelyard.decide.gates import Decision, GateResult
 from steelyard.records import RunHeader, RunState, Verdict
-from steelyard.release.model import Decision, GateResult
 from steelyard.report.model import Report, SampleDetail
 
 HOSTILE = (

@@ -35,9 +35,9 @@ RICH: dict[str, Any] = SUITE | {
     "judge": {
         "mode": "model",
         "rules": ["tone <= 3 when short"],
-        "evidence": {"quotes": 1},
-        "check": {"spans": True},
-        "rubric": {"scale": [0, 1], "neutral": 0.5, "dimensions": [{"name": "name", "weight": 2.0}], "flags": []},
+        "evidence": {"in": "quotes"},
+        "check": "rules:check_spans",
+        "rubric": {"scale": [0, 1], "neutral": 1, "dimensions": [{"name": "name", "weight": 2.0}], "flags": []},
     },
     "criteria": [
         {"name": "steady", "pass": _RULE, "fail": None, "secondary": False, "about": ""},

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 
-def score_ends(mean: float, error: float, df: int, scale: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
+def score_ends(mean: float, error: float, df: float, scale: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
     """The two means from which `mean` would lie just Student's 97.5 % point away, were the standard error in proportion
     to sqrt((mean - low) * (high - mean)) and `error` at the mean that was seen."""
     low, high = scale

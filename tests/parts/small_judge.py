@@ -1,13 +1,26 @@
 """A small rubric and judge for tests of judging."""
 
-from steelyard.suite.judge_model import BindingRule, Dimension, Evidence, Flag, JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.judge import BindingRule, Dimension, Evidence, Flag, JudgeModel, JudgeSpec, Reasons, Rubric
 
 RUBRIC = Rubric(
     dimensions=(
-        Dimension("tone", "How it speaks.", {5: "Warm throughout.", 1: "Cold."}, examples={3: "A bit of both."}),
-        Dimension("plot_sense", "Whether the story holds together.", {5: "All of it.", 1: "None of it."}),
+        Dimension(
+            name="tone",
+            about="How it speaks.",
+            scores={5: "Warm throughout.", 1: "Cold."},
+            examples={3: "A bit of both."},
+        ),
+        Dimension(
+            name="plot_sense", about="Whether the story holds together.", scores={5: "All of it.", 1: "None of it."}
+        ),
     ),
-    flags=(Flag("harm_flag", "Whether it can hurt.", ("It threatens somebody.", "It gives medical advice.")),),
+    flags=(
+        Flag(
+            name="harm_flag",
+            about="Whether it can hurt.",
+            triggers=("It threatens somebody.", "It gives medical advice."),
+        ),
+    ),
     calibration=("A 5 is rare.",),
     version="1.0",
 )
@@ -40,12 +53,11 @@ def judge(**changes):
         "rubric": RUBRIC,
         "members": (JudgeSpec("model", "chat", None),),
         "response": RESPONSE,
-        "reasons": "weaknesses",
-        "fewest_reasons": 2,
+        "reasons": Reasons(place="weaknesses", at_least=2),
         "rules": (FEW, LOST),
-        "evidence": Evidence("notes", "neutral", 2, ("tone", "plot_sense")),
+        "evidence": Evidence(place="notes", unproven="neutral", fewest_words=2, dimensions=("tone", "plot_sense")),
     }
-    return JudgeModel(**(parts | changes))
+    return JudgeModel(**parts).model_copy(update=changes)
 
 
 def answer(tone=3, plot_sense=3, harm_flag=False, notes="", weaknesses=("too long", "too plain"), **more):

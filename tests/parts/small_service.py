@@ -27,6 +27,8 @@ options.add_argument("--sick-after", type=int, default=None, help="not healthy a
 options.add_argument("--ignores-sigterm", action="store_true")
 options.add_argument("--child", default=None, help="start a process that does not heed SIGTERM, pid in this file")
 options.add_argument("--pid", default=None, help="write the own pid to this file")
+options.add_argument("--takes", type=float, default=0.0, help="seconds for each question")
+options.add_argument("--log", default=None, help="append the number of each question that was answered to this file")
 given = options.parse_args()
 
 lock = threading.Lock()
@@ -56,7 +58,12 @@ class Handler(BaseHTTPRequestHandler):
         if token and self.headers.get("Authorization") != f"Bearer {token}":
             self._send(401, {"error": "who are you?"})
             return
-        self._send(200, {"answer": {"word": f"word {json.loads(body)['number']}"}})
+        time.sleep(given.takes)
+        number = json.loads(body)["number"]
+        self._send(200, {"answer": {"word": f"word {number}"}})
+        if given.log:
+            with lock, Path(given.log).open("a") as log:
+                log.write(f"{number}\n")
 
     def _send(self, status: int, data: object) -> None:
         body = json.dumps(data).encode()

@@ -7,14 +7,14 @@ import pytest
 from rich.console import Console
 
 from parts import reports
+from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard.records import Attempt, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.details import LONGEST_TEXT, sample_detail, sample_line
-from steelyard.report.html import to_html
-from steelyard.report.json import to_json
-from steelyard.report.junit import to_junit
-from steelyard.report.markdown import to_markdown
-from steelyard.report.terminal import print_report
+from steelyard.report.figure_rows import RunRows
+from steelyard.report.named_figures import own_figures
+from steelyard.report.render.junit import to_junit
+from steelyard.store.codec import encode
 from steelyard.store.open import open_store
 from steelyard.suite.case import Attachment, Case, digest
 
@@ -48,7 +48,7 @@ def scored(number, score, **changes):
         "category": case.category,
         "difficulty": case.difficulty,
         "tags": case.tags,
-        "case_hash": digest(case.as_data()),
+        "case_hash": digest(encode(case)),
     }
     return Sample(case.id, "", 0, **(settings | changes))
 
@@ -162,7 +162,7 @@ def test_pictures_marks_and_boxes_come_through_the_store(store):
         0.1,
         marks=(Mark((0.0, 0.1, 0.2, 0.3), "right"),),
         findings=(Finding("NAME", box=(0.5, 0.5, 0.75, 1.0)),),
-        case_hash=digest(case.as_data()),
+        case_hash=digest(encode(case)),
     )
     store.add_samples(header.id, [sample], [case])
     (detail,) = build_report(store, header).details
@@ -202,6 +202,34 @@ def test_failures_of_one_kind_are_counted_by_what_they_say(store):
     }
     # Where not every sample was looked at, the kind is all that is known.
     assert list(build_report(store, store.run(header.id), max_details=1).why_inconclusive.values()) == [4]
+
+
+def test_scorers_that_broke_are_counted_by_what_they_say_and_explained(store):
+    header = reports.header(id="chairs-002", verdict=None, state=RunState.RUNNING)
+    store.create_run(header)
+    messages = ["no price", *[f"case {number} has no year (scorers.py:4)" for number in range(3)]]
+    failed = [
+        replace(
+            unanswered(number),
+            attempt=scored(number, 1.0).attempt,
+            outcome=Outcome.JUDGE_FAILED,
+            findings=(Finding("SCALE", evidence=message),),
+        )
+        for number, message in enumerate(messages)
+    ]
+    store.add_samples(header.id, failed, [case_of(number) for number in range(4)])
+    report = build_report(store, store.run(header.id))
+    assert report.why_inconclusive == {"case 0 has no year (scorers.py:4)": 3, "no price": 1}
+    assert explained_counts(store, report) == [3, 1]
+    # Where not every sample was looked at, one message stands for all.
+    cut = build_report(store, store.run(header.id), max_details=1)
+    assert list(cut.why_inconclusive.values()) == [4]
+    assert explained_counts(store, cut) == [4]
+
+
+def explained_counts(store, report):
+    figures = own_figures(report, RunRows(store, report.header))
+    return [each.explained("why").computed.value for each in figures if each.names[0] == "inconclusive"]
 
 
 def test_the_time_a_failed_call_took_is_no_latency():

@@ -22,7 +22,7 @@ from parts.chart_figures import (
 )
 from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Estimate, Slice, Summary
-from steelyard.analysis.stability_model import CellStability, StabilityFigures
+from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.errors import MissingExtra
 from steelyard.report.charts import base, grid, render
 from steelyard.report.charts.build import charts_of
@@ -197,7 +197,7 @@ def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answere
     )
     (chart,) = charts_of(summary(latency=figures))
     assert chart.spec["data"]["values"] == [
-        {"row": "a", "told": "mean 300 ms, p95 2.00 s (n 9), 1 failed", "end": 2.0, "mean": 0.3, "p95": 2.0},
+        {"row": "a", "told": "mean 300 ms, p95 2.00 s (n 9), 1 failed", "end": 2.0, "mean": 0.3, "tail": 2.0},
         {"row": "b (x)", "told": "no answered call, 2 timed out", "end": 0.0},
     ]
     assert chart.spec["title"]["subtitle"].endswith("2 cases and variants; 2 timed out and 1 failed, not in it")

@@ -7,7 +7,7 @@ import pytest
 
 from parts import reports
 from parts.chart_figures import some_checks, some_latency, some_stability
-from steelyard.report.html import to_html
+from parts.views import to_html
 
 CHROMIUM = Path("/usr/bin/chromium")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

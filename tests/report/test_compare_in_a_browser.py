@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from parts import comparisons
-from steelyard.report.compare_html import comparison_to_html
+from steelyard.report.compare import document
+from steelyard.report.render.html import to_html
 
 CHROMIUM = Path("/usr/bin/chromium")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -28,7 +29,7 @@ def browser():
 @pytest.mark.parametrize("name", ["rich", "hostile"])
 def test_the_page_opens_from_disk_and_fits(browser, tmp_path, name, width, scheme):
     file = tmp_path / "compare.html"
-    file.write_text(comparison_to_html(comparisons.ALL[name]()), encoding="utf-8")
+    file.write_text(to_html(document(comparisons.ALL[name]())), encoding="utf-8")
     said, asked = [], []
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.on("console", lambda message: said.append(message.text))

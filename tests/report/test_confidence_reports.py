@@ -12,14 +12,11 @@ from rich.console import Console
 
 from parts.claims import alone, analysed
 from parts.reports import HOSTILE, rich_report
+from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard import Suite
 from steelyard.records import Certainty
-from steelyard.report import confidence_tables
-from steelyard.report.html import to_html
-from steelyard.report.json import to_json
-from steelyard.report.markdown import to_markdown
-from steelyard.report.reliability import drawing, specification
-from steelyard.report.terminal import print_report
+from steelyard.report import confidence
+from steelyard.report.confidence import drawing, specification
 from steelyard.scoring.base import Reading, Scorer
 
 
@@ -64,15 +61,15 @@ def test_every_line_fits_the_terminal(report):
 
 def test_a_run_without_claims_says_nothing_of_confidence():
     plain = rich_report()
-    assert confidence_tables.confidence(plain) == []
-    assert [table(plain).rows for table in (confidence_tables.buckets, confidence_tables.bins)] == [[], []]
+    assert confidence.confidence(plain) == []
+    assert [table(plain).rows for table in (confidence.buckets, confidence.bins)] == [[], []]
     assert "onfidence" not in printed(plain) + to_markdown(plain)
     assert 'id="confidence"' not in to_html(plain)
     assert to_json(plain)["confidence"] is None
 
 
 def test_too_few_claims_are_said_to_be_too_few():
-    facts = dict(confidence_tables.confidence(with_claims(alone((0.9, 3, 1)))))
+    facts = dict(confidence.confidence(with_claims(alone((0.9, 3, 1)))))
     assert facts["Threshold by rule"].startswith("none: not enough data: fewer than 10 claims in high (4)")
     assert facts["Best threshold"].startswith("none: not enough data: 3 right and 1 wrong claims")
     assert facts["Widest gap"] == "n/a undefined n 0, 4 missing"
@@ -80,7 +77,7 @@ def test_too_few_claims_are_said_to_be_too_few():
 
 def test_markdown_has_the_buckets_in_sight_and_the_rest_folded(report):
     text = to_markdown(report)
-    assert text.index("Errors by confidence") < text.index("<details>") < text.index("**Reliability**")
+    assert text.index("Errors by confidence") < text.index("<details>") < text.index("Reliability")
     assert "Confidence by kind of claim" in text
 
 

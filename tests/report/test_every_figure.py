@@ -10,18 +10,16 @@ import pytest
 
 from parts.command import invoke
 from parts.rich_run import RICH, put_rich
-from steelyard.analysis import explain_claims
-from steelyard.analysis.explain_readings import NEVER_CAME
+from parts.views import to_json
 from steelyard.errors import UserMistake
+from steelyard.metrics.expressions import asked_metric, split_sides
+from steelyard.metrics.table import NEVER_CAME
 from steelyard.records import RunState
-from steelyard.release.explained import find_metric
 from steelyard.report.build import build_report
-from steelyard.report.explained_run import explain_report, find_figures, first_repeat_of, traced_figures
-from steelyard.report.figure_names import gate_figures, own_figures, spelled
-from steelyard.report.json import to_json
+from steelyard.report.explain import explain_report, find_figures, find_metric, gate_figures, spelled
+from steelyard.report.figure_rows import RunRows
+from steelyard.report.named_figures import own_figures
 from steelyard.store.open import open_store
-from steelyard.suite.formulas import asked_metric
-from steelyard.suite.gates import split_sides
 
 OF_AN_ESTIMATE = ("", ".value", ".n", ".n_missing", ".low", ".high", ".numerator", ".denominator", ".mean_of")
 NOT_FIGURES = {
@@ -68,15 +66,19 @@ def shown(report):
 
 
 @pytest.fixture(scope="module")
-def own(stored, report):
+def rows(stored):
     store, header, _ = stored
-    return list(own_figures(report, first_repeat_of(store, header)))
+    return RunRows(store, header)
 
 
 @pytest.fixture(scope="module")
-def traced(stored, own):
-    store, header, _ = stored
-    return traced_figures(store, header, own)
+def own(report, rows):
+    return list(own_figures(report, rows))
+
+
+@pytest.fixture(scope="module")
+def traced(own):
+    return [each.explained(spelled(each.names)) for each in own]
 
 
 def numbers(value, place=""):
@@ -91,8 +93,8 @@ def numbers(value, place=""):
         yield from numbers(each, f"{place}[{at}]")
 
 
-def test_every_number_of_a_report_is_a_named_figure_or_needs_no_name(report, shown, own):
-    places = [*(each.place for each in own), *(place for _, place in gate_figures(report))]
+def test_every_number_of_a_report_is_a_named_figure_or_needs_no_name(report, rows, shown, own):
+    places = [*(each.place for each in own), *(place for _, place in gate_figures(report, rows))]
     named = {place + end for place in places for end in OF_AN_ESTIMATE}
     other = [re.compile(pattern) for pattern in NOT_FIGURES]
     unnamed = [place for place in shown if place not in named and not any(each.fullmatch(place) for each in other)]
@@ -136,8 +138,8 @@ def test_any_name_is_read_as_it_is_spelled(name):
     assert split_sides(f"{spelled(('case', name, 'n'))} >= 0", "", "")[0] == ["case", name, "n"]
 
 
-def test_what_a_gate_can_name_has_the_name_of_its_metric(report):
-    for names in {names for names, _ in gate_figures(report)}:
+def test_what_a_gate_can_name_has_the_name_of_its_metric(report, rows):
+    for names in {names for names, _ in gate_figures(report, rows)}:
         find_metric(spelled(names), report.header, report.summary)
 
 
@@ -145,11 +147,11 @@ def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
     store, header, _ = stored
     empty = replace(header, id="empty-1", suite=RICH | {"n_planned": 5}, state=RunState.RUNNING, created_at=2.0)
     store.create_run(empty)
-    bare = build_report(store, empty)
-    found = traced_figures(store, empty, list(own_figures(bare, 0)))
+    bare, rows = build_report(store, empty), RunRows(store, empty)
+    found = [each.explained(spelled(each.names)) for each in own_figures(bare, rows)]
     assert [each.metric for each in found if not each.agrees] == []
     assert next(each.computed.value for each in found if each.metric == "outcomes.planned") == 5.0
-    for names in {names for names, _ in gate_figures(bare)}:
+    for names in {names for names, _ in gate_figures(bare, rows)}:
         find_metric(spelled(names), empty, bare.summary)
 
 
@@ -159,7 +161,7 @@ def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
         ("gain.NAME", ["gain.NAME"]),
         ("confusion.1", ["confusion.1"]),
         ("case.case-03.clean", ["variant.plain.case.case-03.clean", "variant.long.case.case-03.clean"]),
-        ("variant.long.case.case-03.latency.p95", ["variant.long.case.case-03.latency.p95"]),
+        ("variant.long.case.case-03.latency.max", ["variant.long.case.case-03.latency.max"]),
         ("tag.*.outcomes.malformed", [f"tag.{tag}.outcomes.malformed" for tag in ("every", "old", "odd")]),
         ("confidence.label.'b.c'.brier", ['confidence.label."b.c".brier']),
         (
@@ -168,8 +170,8 @@ def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
         ),
     ],
 )
-def test_a_figure_is_found_by_its_name(report, asked, names):
-    found = find_figures(report, 0, asked, ValueError())
+def test_a_figure_is_found_by_its_name(report, rows, asked, names):
+    found = find_figures(report, rows, asked, ValueError())
     assert [spelled(each.names) for each in found] == names
 
 
@@ -196,11 +198,11 @@ def test_figures_of_gates_and_others_may_be_asked_for_together(stored):
         ("case..clean", "a name is missing"),
     ],
 )
-def test_a_figure_that_is_not_there_names_those_that_are(report, asked, told):
+def test_a_figure_that_is_not_there_names_those_that_are(report, rows, asked, told):
     with pytest.raises(ValueError, match="metric") as unknown:
         asked_metric(asked)
     with pytest.raises(UserMistake) as error:
-        find_figures(report, 0, asked, unknown.value)
+        find_figures(report, rows, asked, unknown.value)
     assert told in str(error.value)
 
 
@@ -256,19 +258,12 @@ def test_a_pattern_lists_the_samples_of_its_sentence(traced, report):
     assert sorted({each.case_id for each in found.behind if each.value}) == list(pattern.cases)
 
 
-def test_a_figure_that_is_not_what_its_samples_come_to_is_told(stored, monkeypatch):
-    _, _, path = stored
-    monkeypatch.setattr(explain_claims, "wrong_with", lambda claim: "" if claim.confidence else "none")
-    said = invoke("report", "rich-1", "--explain", "confidence.error_rate", "--store", path)
-    assert "NOT WHAT ITS SAMPLES COME TO" in " ".join(said.split())
-
-
 def test_the_names_of_all_figures_can_be_listed(stored):
     _, _, path = stored
     assert "confidence.label.*.brier" in invoke("report", "rich-1", "--explain", "list", "--store", path)
     listed = json.loads(invoke("report", "rich-1", "--explain", "list", "--store", path, "--json"))
     places = {each["name"]: each["place"] for each in listed["figures"]}
     assert places["average"] == "overall.average"
-    assert places["case.*.latency.p95"] == "latency.cells[*].spread.p95"
+    assert places["case.*.latency.max"] == "latency.cells[*].spread.max"
     assert places["gain.NAME"].endswith(".gain")
     assert "lists no sample" in invoke("report", "rich-1", "--explain", "list", "--limit", 3, "--store", path, code=2)

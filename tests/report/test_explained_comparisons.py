@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -11,8 +12,8 @@ from parts.command import invoke
 from parts.mixed_run import SUITE, put_mixed
 from steelyard.analysis.compare import compare
 from steelyard.analysis.compared_run import read_run
+from steelyard.analysis.explain_compare import explain_comparison
 from steelyard.errors import UserMistake
-from steelyard.report.explained_pairs import explain_comparison
 from steelyard.store.open import open_store
 
 
@@ -23,10 +24,10 @@ def compared(tmp_path_factory):
     put_mixed(store, "mixed-1", 1)
     put_mixed(store, "mixed-2", 2)
     a, b = read_run(store, "mixed-1"), read_run(store, "mixed-2")
-    read = {name: list(store.samples(name)) for name in ("mixed-1", "mixed-2")}
     # Read once, and not anew for each of some thirty figures.
-    kept = SimpleNamespace(samples=lambda name: iter(read[name]))
-    yield (kept, a), (kept, b), compare(a, b), path
+    read = {run.header.id: list(run.samples()) for run in (a, b)}
+    a, b = (replace(run, samples=partial(iter, read[run.header.id])) for run in (a, b))
+    yield a, b, compare(a, b), path
     store.close()
 
 
@@ -114,7 +115,7 @@ def test_findings_that_only_one_judge_could_name_are_in_neither_figure(tmp_path)
     put_mixed(store, "basic-1", 2, judge=SUITE["judge"] | {"mode": "basic"})
     a, b = read_run(store, "full-1"), read_run(store, "basic-1")
     comparison = compare(a, b)
-    (found,) = explain_comparison((store, a), (store, b), comparison, "findings.total", anyway=False)
+    (found,) = explain_comparison(a, b, comparison, "findings.total", anyway=False)
     assert found.agrees
     # Findings of no component are the judge's own: only answers in the wrong shape are left.
     assert {each.a for each in found.behind} <= {0.0, 1.0}

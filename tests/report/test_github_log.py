@@ -14,8 +14,8 @@ from parts.github_runner import OUTPUT, obeyed
 from steelyard.cli.github_job import GithubJob
 from steelyard.cli.safe_output import SafeOutput
 from steelyard.report.annotations import Annotation, Level
-from steelyard.report.github_log import commands_off, harmless_json, harmless_log, output_lines
-from steelyard.report.safe_text import spelled_out
+from steelyard.report.format import spelled_out
+from steelyard.report.render.github import commands_off, harmless_json, harmless_log, output_lines
 
 DANGEROUS = st.lists(st.sampled_from([":", "::", "error", " ", "\t", "\r", "\n", "##[", "]", "::x::", "a"])).map(
     "".join

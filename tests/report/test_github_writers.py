@@ -1,6 +1,6 @@
 import pytest
 
-from steelyard.report.github import annotation, append_summary, in_github
+from steelyard.report.render.github import annotation, append_summary, in_github
 
 
 def test_an_annotation_names_file_and_line():

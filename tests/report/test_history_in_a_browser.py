@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from parts.histories import made_run
-from steelyard.release.history import Wanted, read_history
-from steelyard.report.history_views import history_to_html
+from steelyard.decide.history import Wanted, read_history
+from steelyard.report.history import document
+from steelyard.report.render.html import to_html
 from steelyard.store.open import open_store
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -24,7 +25,7 @@ def test_the_page_opens_from_disk_and_fits(tmp_path):
         told = {"signature": {"truth": "t1" if i < 6 else "t2"}, "figures": {"categories": {hostile: 0.7, "art": 0.8}}}
         store.create_run(made_run(i, 0.8 + i / 200, **told))
     file = tmp_path / "history.html"
-    file.write_text(history_to_html(read_history(store, "chairs", Wanted(by="category"))), encoding="utf-8")
+    file.write_text(to_html(document(read_history(store, "chairs", Wanted(by="category")))), encoding="utf-8")
     store.close()
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
@@ -36,8 +37,8 @@ def test_the_page_opens_from_disk_and_fits(tmp_path):
             page.on("request", lambda request, asked=asked: asked.append(request.url))
             page.goto(file.as_uri())
             # What changed is on the first screen, and every run is a row.
-            assert page.locator("#levels").bounding_box()["y"] < 800
-            assert page.locator("section[aria-labelledby=runs] tbody tr").count() == 12
+            assert page.locator("#changes-of-level").bounding_box()["y"] < 800
+            assert page.locator("section[aria-labelledby^=history-of] tbody tr").count() == 12
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert said == []
             assert [url for url in asked if url not in (file.as_uri(), "data:,")] == []

@@ -10,13 +10,15 @@ import pytest
 from rich.console import Console
 
 from parts.histories import made_run
+from steelyard.decide.history import Wanted, read_history
 from steelyard.records import Verdict
-from steelyard.release.history import Wanted, read_history
 from steelyard.report.charts.render import can_draw, to_png
 from steelyard.report.charts.trend import trend_charts
-from steelyard.report.history_tables import grouped, left_out, marks, runs
-from steelyard.report.history_views import history_to_html, history_to_json, history_to_markdown, print_history
-from steelyard.store.baselines import BaselineEntry
+from steelyard.report.history import data, document, grouped, left_out, marks, runs
+from steelyard.report.render.html import to_html
+from steelyard.report.render.markdown import to_markdown
+from steelyard.report.render.terminal import print_document
+from steelyard.store.logs import BaselineEntry
 from steelyard.store.open import open_store
 
 JITTER = [0.0, 0.004, -0.003, 0.002, -0.004, 0.003, 0.001, -0.002]
@@ -61,25 +63,26 @@ def long(stored):
 
 @pytest.fixture(scope="module")
 def page(long):
-    return history_to_html(long)
+    return to_html(document(long))
 
 
 def printed(history, width=80):
     console = Console(file=io.StringIO(), width=width)
-    print_history(history, console)
+    print_document(document(history), console)
     return console.file.getvalue()
 
 
 def test_the_table_is_the_seed_s_with_n_and_verdict(seeded):
     table = runs(seeded)
     assert [column.title for column in table.columns] == [
-        *("Date", "Average", "Median", "Pass rate", "Excellent", "n", "Verdict")
+        *("Date", "Average", "95 % interval", "Median", "95 % interval", "Pass rate", "95 % interval"),
+        *("Excellent", "n", "Verdict", "Run"),
     ]
-    assert list(table.rows) == [
-        ("2026-01-19*", "50.0 %", "90.0 %", "90.0 %", "23/40", "40 (-10)", "INVALID"),
-        ("2026-01-18", "85.4 %", "91.0 %", "90.0 %", "29/50", "50", "PASS"),
-        ("2026-01-17", "85.3 %", "90.0 %", "90.0 %", "30/50", "50", "PASS"),
-        ("2026-01-10", "82.1 %", "87.0 %", "86.0 %", "25/50", "50", "PASS"),
+    assert [(*row[:2], row[3], row[5], *row[7:]) for row in table.rows] == [
+        ("2026-01-19*", "50.0 %", "90.0 %", "90.0 %", "23/40", "40 (-10)", "INVALID", "chairs-018"),
+        ("2026-01-18", "85.4 %", "91.0 %", "90.0 %", "29/50", "50", "PASS", "chairs-017"),
+        ("2026-01-17", "85.3 %", "90.0 %", "90.0 %", "30/50", "50", "PASS", "chairs-016"),
+        ("2026-01-10", "82.1 %", "87.0 %", "86.0 %", "25/50", "50", "PASS", "chairs-009"),
     ]
     assert "* has no part in the trends" in table.note
 
@@ -87,8 +90,9 @@ def test_the_table_is_the_seed_s_with_n_and_verdict(seeded):
 def test_a_suite_without_bands_has_no_column_for_them(store):
     store.create_run(made_run(0, suite={"bands": []}))
     table = runs(read_history(store, "chairs"))
-    assert [column.title for column in table.columns] == ["Date", "Average", "Median", "Pass rate", "n", "Verdict"]
-    assert table.rows == [("2026-01-01", "85.0 %", "90.0 %", "90.0 %", "50", "PASS")]
+    assert [column.title for column in table.columns if "interval" not in column.title] == [
+        *("Date", "Average", "Median", "Pass rate", "n", "Verdict", "Run")
+    ]
 
 
 def test_what_changed_and_what_is_left_out_is_told(seeded):
@@ -118,7 +122,7 @@ def test_two_runs_of_one_day_are_told_apart_by_the_hour(store):
 def test_a_long_history_is_cut_in_the_terminal_and_says_so(store):
     for i in range(45):
         store.create_run(made_run(i))
-    assert "the newest 40 of 45 runs" in printed(read_history(store, "chairs"))
+    assert "5 more not shown" in printed(read_history(store, "chairs"))
 
 
 def test_runs_of_many_instruments_are_not_said_to_show_no_change(store):
@@ -138,22 +142,22 @@ def test_what_is_followed_by_slice_is_named_and_instruments_are_not_compared_in_
 
 
 def test_data_can_be_written_and_holds_every_figure(long):
-    data = json.loads(json.dumps(history_to_json(long), allow_nan=False))
-    assert (data["format"], data["suite"], len(data["runs"])) == ("steelyard.history/1", "chairs", 24)
-    assert data["runs"][7]["left_out"] == "INVALID"
-    assert len(data["trends"][0]["values"]) == 23
-    assert [mark["parts"] for mark in data["marks"]] == [["judge"]]
-    assert {chart["name"] for chart in data["charts"]} == {"trend_average", "trend_pass_rate", "trend_by_category"}
+    found = json.loads(json.dumps(data(long), allow_nan=False))
+    assert (found["format"], found["suite"], len(found["runs"])) == ("steelyard.history/1", "chairs", 24)
+    assert found["runs"][7]["left_out"] == "INVALID"
+    assert len(found["trends"][0]["values"]) == 23
+    assert [mark["parts"] for mark in found["marks"]] == [["judge"]]
+    assert {chart["name"] for chart in found["charts"]} == {"trend_average", "trend_pass_rate", "trend_by_category"}
 
 
 def test_foreign_names_are_never_rendered(long, page):
     assert "<b>toys</b>" not in page
     assert "&lt;b&gt;toys&lt;/b&gt;" in page
-    assert "<b>toys</b>" not in history_to_markdown(long)
+    assert "<b>toys</b>" not in to_markdown(document(long))
 
 
 def test_markdown_has_the_table_and_the_changes(long):
-    text = history_to_markdown(long)
+    text = to_markdown(document(long))
     assert "| Date | Average |" in text
     assert "average fell on 2026-01-15 from" in text
     assert "(chairs-014)" in text.partition("average fell on")[2].partition("\n")[0]
@@ -162,7 +166,7 @@ def test_markdown_has_the_table_and_the_changes(long):
 def test_a_figure_with_a_long_name_leaves_the_dates_whole_in_eighty_columns(stored):
     told = io.StringIO()
     history = read_history(stored, "chairs", Wanted(metrics=("category.art.average",)))
-    print_history(history, Console(file=told, width=80))
+    print_document(document(history), Console(file=told, width=80))
     assert "category." in told.getvalue()
     assert "..." not in told.getvalue()
     assert sum(line.startswith("  2026-01-") for line in told.getvalue().splitlines()) == 24
@@ -320,6 +324,6 @@ def test_the_target_of_the_runs_is_shown(store):
     assert "target: chat m1" in " ".join(printed(read_history(store, "chairs")).split())
     store.create_run(made_run(1, target={"kind": "chat", "model": "m2"}))
     table = runs(read_history(store, "chairs"))
-    assert (table.columns[-1].title, [row[-1] for row in table.rows]) == ("Target", ["chat m2", "chat m1"])
+    assert (table.columns[-2].title, [row[-2] for row in table.rows]) == ("Target", ["chat m2", "chat m1"])
     assert max(map(len, printed(read_history(store, "chairs")).splitlines())) <= 80
-    assert [run["target"] for run in history_to_json(read_history(store, "chairs"))["runs"]] == ["chat m1", "chat m2"]
+    assert [run["target"] for run in data(read_history(store, "chairs"))["runs"]] == ["chat m1", "chat m2"]

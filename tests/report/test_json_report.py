@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from parts import item_reports, reports
-from steelyard.report.json import FORMAT, to_json
+from parts.views import to_json
+from steelyard.report.run import FORMAT
 
 
 @pytest.mark.parametrize("name", item_reports.EDGES)

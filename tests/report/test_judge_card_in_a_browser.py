@@ -7,12 +7,11 @@ import pytest
 
 from parts.judged import judged_suite, scored
 from parts.reports import HOSTILE, header
+from parts.views import card_to_html
 from steelyard.analysis.health_checks import check_health
 from steelyard.analysis.judge_health import judge_health
+from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.report.judge_card import Example, JudgeCard
-from steelyard.report.judge_html import card_to_html
-from steelyard.suite.health import parse_health
-from steelyard.suite.judge_model import Dimension, Flag, Rubric
 from steelyard.suite.labels import Label
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -24,14 +23,13 @@ pytestmark = [
 
 
 def hostile_card():
-    """Eight labelled texts, a threshold that is missed, and foreign text that tries to get out."""
+    """Eight labelled texts, a threshold that so few do not show, and foreign text that tries to get out."""
     suite = judged_suite()
     samples = [scored(f"c{k}", 1 + k % 5) for k in range(8)]
     labels = {f"c{k}": {"tone": Label(3, 2, 4), "overall": Label(3, 3, 3), "harm": False} for k in range(8)}
     everything = " ".join(HOSTILE).replace("\ud800", "")
     health = replace(judge_health(samples, suite, labels), complaints=(everything,))
-    rubric = Rubric((Dimension("tone"), Dimension("overall")), (Flag("harm"),))
-    asked = [parse_health("agreement.tone.kappa >= 0.6", rubric)]
+    asked = [parse_judge_threshold("agreement.tone.kappa >= 0.6")]
     checks = tuple(zip(asked, check_health(health, asked), strict=True))
     examples = {"MADE_UP_QUOTE": [Example(everything, everything, everything)]}
     return JudgeCard(header(suite=suite, suite_name=everything), health, checks, examples=examples)
@@ -50,8 +48,8 @@ def test_the_card_opens_from_disk_and_fits(tmp_path, width, scheme):
         page.on("dialog", lambda dialog: said.append(dialog.message))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(file.as_uri())
-        assert page.inner_text("#verdict").endswith("FAIL")
-        assert "This judge is not fit: 1 of 1 threshold missed" in page.inner_text("main")
+        assert page.inner_text("#verdict").endswith("AMBIGUOUS")
+        assert "This judge is not shown to be fit: 1 of 1 threshold not shown" in page.inner_text("main")
         assert page.locator("table.counts").count() == 2
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         browser.close()

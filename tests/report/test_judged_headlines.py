@@ -11,20 +11,13 @@ from parts import reports
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error
+from parts.views import card_to_json, card_to_markdown, print_card, print_report, to_html, to_json, to_markdown
 from steelyard import weighing
 from steelyard.analysis.model import CodeFigure, Estimate, FailingCodes, Pattern
-from steelyard.report import error_tables, tables, wording
+from steelyard.report import findings, groups, run, wording
 from steelyard.report.build import build_report
-from steelyard.report.html import to_html
-from steelyard.report.json import to_json
 from steelyard.report.judge_card import build_card
-from steelyard.report.judge_json import card_to_json
-from steelyard.report.judge_markdown import card_to_markdown
-from steelyard.report.judge_terminal import print_card
-from steelyard.report.judged_tables import spending_words
-from steelyard.report.judged_wording import judge_name, judge_warnings
-from steelyard.report.markdown import to_markdown
-from steelyard.report.terminal import print_report
+from steelyard.report.judged import judge_name, judge_warnings, spending_words
 from steelyard.store.base import Spending
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
@@ -124,7 +117,7 @@ class TestFlags:
 
     def test_worst_names_the_flag(self, flagged):
         assert flagged.worst[0].why.startswith("HARM")
-        assert "HARM" in dict(enumerate(tables.worst(flagged).rows[0])).get(2, "")
+        assert "HARM" in run.worst(flagged).rows[0][3]
 
     def test_the_page_can_be_narrowed_to_the_flag(self, flagged):
         page = to_html(flagged)
@@ -143,6 +136,11 @@ class TestLabels:
         assert "clarity: 5; label 3 (2 to 4)" in to_markdown(flagged).replace("&#8203;", "")
         assert ">3 (2 to 4)</td>" in to_html(flagged)
 
+    def test_labels_of_several_people_name_them(self, tmp_path):
+        label = {"clarity": {"by": {"ann": 3, "ben": 4}}, "harm": False}
+        report = weighed(tmp_path, verdict(4), n=1, label=label)
+        assert {mark.name: mark.label for mark in report.details[0].judgement.marks}["clarity"] == "ann 3, ben 4"
+
     def test_a_search_does_not_look_into_labels(self, flagged):
         page = to_html(flagged)
         assert "<h3>Expected</h3><pre>" in page
@@ -153,11 +151,14 @@ class TestLabels:
 class TestWarnings:
     def test_a_flatterer_is_warned_of_in_one_line_each(self, tmp_path):
         texts = {0: "Too few.", 1: "Too few."}
-        report = weighed(tmp_path, *[verdict(5)] * 10, n=10, texts=texts)
+        label = {"clarity": {"best": 3, "allowed": [2, 4]}, "harm": False}
+        report = weighed(tmp_path, *[verdict(5)] * 10, n=10, texts=texts, label=label)
         # 2 of 10 break the rule on short texts; all ten have full marks, which is sameness before inflation.
         assert judge_warnings(report) == [
             "2 of 10 ballots broke a rule of the suite; see steelyard judge check",
             "the same score for every text tells none from another: clarity; see steelyard judge check",
+            "the judge is unchecked: labels of 10 texts are too few, at least 20 tell how often it errs,"
+            " and no interval allows for that; see steelyard judge check",
         ]
         assert f"! {judge_warnings(report)[0]}" in printed(report)
         assert to_json(report)["warnings"] == judge_warnings(report)
@@ -166,13 +167,24 @@ class TestWarnings:
 
     def test_inflation_counts_from_ten_texts_on(self, tmp_path):
         four_of_ten = [verdict(5)] * 4 + [verdict(3)] * 6
-        (told,) = judge_warnings(weighed(tmp_path / "ten", *four_of_ten, n=10))
-        assert told.startswith("5 of 5 for more than 1 in 10 texts is inflation: clarity 4 of 10;")
-        assert judge_warnings(weighed(tmp_path / "nine", *four_of_ten[:9], n=9)) == []
+        (told, _) = judge_warnings(weighed(tmp_path / "ten", *four_of_ten, n=10, labels=""))
+        assert told.startswith("5 of 5 for more texts than are due")
+        (unchecked,) = judge_warnings(weighed(tmp_path / "nine", *four_of_ten[:9], n=9, labels=""))
+        assert "inflation" not in unchecked
+
+    def test_inflation_is_against_the_labels_where_they_exist(self, tmp_path):
+        half = [verdict(5)] * 10 + [verdict(3)] * 10
+        # The labels give every text 3.
+        (told,) = judge_warnings(weighed(tmp_path / "lenient", *half, n=20))
+        assert "by the labels" in told
+        assert "is inflation: clarity 10 of 20;" in told
+        due = {"clarity": {"best": 5}, "harm": False}
+        assert judge_warnings(weighed(tmp_path / "strict", *half, n=20, label=due)) == []
 
     def test_inflation_within_noise_is_no_warning(self, tmp_path):
         # Wilson's interval of 2 of 10 begins at 5.7 %.
-        assert judge_warnings(weighed(tmp_path, *[verdict(5)] * 2, *[verdict(3)] * 8, n=10)) == []
+        (unchecked,) = judge_warnings(weighed(tmp_path, *[verdict(5)] * 2, *[verdict(3)] * 8, n=10))
+        assert "inflation" not in unchecked
 
     def test_a_run_without_a_judge_has_none(self):
         assert judge_warnings(reports.rich_report()) == []
@@ -207,7 +219,7 @@ class TestCodes:
         return replace(report, header=header, summary=replace(report.summary, **changes))
 
     def test_what_weighs_nothing_never_reads_as_a_gain_of_nothing(self):
-        table = error_tables.errors(self.report(codes=[self.code("NAME", 0.1), self.code("DEATH", weighs=False)]))
+        table = findings.errors(self.report(codes=[self.code("NAME", 0.1), self.code("DEATH", weighs=False)]))
         assert [(row[0], row[1], row[-1]) for row in table.rows] == [
             ("NAME", "major", "+10.0"),
             ("DEATH", "critical", "-"),
@@ -215,20 +227,20 @@ class TestCodes:
         assert "no weight in the score" in table.note
 
     def test_where_all_weighs_nothing_changes(self):
-        table = error_tables.errors(self.report(codes=[self.code("NAME", 0.1)]))
+        table = findings.errors(self.report(codes=[self.code("NAME", 0.1)]))
         assert "Severity" not in [column.title for column in table.columns]
         assert "no weight" not in table.note
 
     def test_grave_codes_of_failing_samples_stand_below_the_priorities(self):
         report = self.report(failing=FailingCodes(30, 14, {"DEATH": 1, "MEDICAL": 2}))
         told = "In 14 of 30 failing samples, critical or major, although they weigh nothing in the score:"
-        assert tables.priorities(report).conclusion == f"{told} DEATH 1, MEDICAL 2"
+        assert findings.priorities(report).conclusion == f"{told} DEATH 1, MEDICAL 2"
         assert f"{told} DEATH 1, MEDICAL 2" in to_html(report)
         assert f"{told} DEATH 1, MEDICAL 2" in printed(report)
 
     def test_they_are_told_where_there_is_no_priority_at_all(self):
         report = self.report(failing=FailingCodes(2, 1, {"DEATH": 1}), priorities=[])
-        assert tables.priorities(report).rows[0][1].startswith("In 1 of 2 failing samples")
+        assert findings.priorities(report).rows[0][1].startswith("In 1 of 2 failing samples")
 
 
 class TestShorter:
@@ -240,23 +252,22 @@ class TestShorter:
         ]
         report = reports.rich_report()
         report = replace(report, summary=replace(report.summary, patterns=found, extra={"n_patterns": 9}))
-        assert [row[0] for row in tables.patterns(report).rows] == ["one; the same cases: two", "three"]
-        table = tables.patterns(report, 1)
-        assert (len(table.rows), table.note) == (1, "the 2 most frequent of 9 patterns")
+        assert [row[0] for row in findings.patterns(report).rows] == ["one; the same cases: two", "three"]
+        assert findings.patterns(report).note == "the 3 most frequent of 9 patterns"
 
-    def test_tags_of_one_sample_are_left_out_in_a_terminal(self):
+    def test_tags_of_one_sample_are_left_out_unless_that_is_all(self):
         one = Estimate(0.5, 1)
-        groups = [reports.group("tag", "lonely", one, one), reports.group("tag", "pair", Estimate(0.5, 2), one)]
+        tags = [reports.group("tag", "lonely", one, one), reports.group("tag", "pair", Estimate(0.5, 2), one)]
         report = reports.rich_report()
-        report = replace(report, summary=replace(report.summary, slices={"tag": groups}))
-        table = tables.slices(report, "tag", 10, fewest=2)
+        table = groups.slices(replace(report, summary=replace(report.summary, slices={"tag": tags})), "tag")
         assert [row[0] for row in table.rows] == ["pair"]
-        assert table.note == "all with 2 samples or more; 1 are not shown"
-        assert [row[0] for row in tables.slices(report, "tag", 10).rows] == ["lonely", "pair"]
+        assert table.note == "1 that one sample alone bears are left out"
+        alone = replace(report, summary=replace(report.summary, slices={"tag": tags[:1]}))
+        assert [row[0] for row in groups.slices(alone, "tag").rows] == ["lonely"]
 
-    def test_the_page_has_the_judge_before_the_errors(self, flagged):
+    def test_the_page_has_the_judge_before_its_dimensions(self, flagged):
         page = to_html(flagged)
-        assert page.index('id="judge"') < page.index('id="judged-1"') < page.index('id="errors"')
+        assert page.index('id="judge"') < page.index('id="dimensions-')
 
 
 class TestSmallThings:

@@ -11,13 +11,11 @@ from rich.console import Console
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.reports import HOSTILE, rich_report
+from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard import weighing
 from steelyard.report.build import build_report
-from steelyard.report.html import to_html, variant_grid
-from steelyard.report.json import to_json
-from steelyard.report.junit import to_junit
-from steelyard.report.markdown import to_markdown
-from steelyard.report.terminal import print_report
+from steelyard.report.groups import cases_by_variant
+from steelyard.report.render.junit import to_junit
 from steelyard.report.wording import mode_sentence, status
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
@@ -131,9 +129,9 @@ def test_variants_are_compared_in_one_mode_only(mixed):
         for detail in chosen
         for name in [detail.line.case_id]
     ]
-    grid = variant_grid(replace(mixed, details=moved, n_samples=2))
+    grid = cases_by_variant(replace(mixed, details=moved, n_samples=2))
     # 4 of 1..5 is 75 %; the other was read in another mode.
-    assert grid.rows == [("x", ["75.0 % n 1", "n/a n 0, 1 missing"])]
+    assert grid.rows == [("x", "75.0 % n 1", "n/a n 0, 1 missing")]
 
 
 def test_a_judge_that_fails_is_told_and_never_a_zero(tmp_path):

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from parts import item_reports, reports
+from steelyard.decide.gates import Decision
 from steelyard.records import Verdict
-from steelyard.release.model import Decision
-from steelyard.report.junit import to_junit
+from steelyard.report.render.junit import to_junit
 
 
 def parsed(report):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from parts import item_reports, reports
-from steelyard.report.markdown import to_markdown
+from parts.views import to_markdown
 
 
 @pytest.mark.parametrize("name", item_reports.EDGES)
@@ -22,7 +22,7 @@ def test_the_headline_has_verdict_pass_rate_threshold_and_n():
     text = html.unescape(to_markdown(reports.rich_report())).replace("\u200b", "")
     lines = text.splitlines()
     assert lines[0] == "### ❌ parts: FAIL"
-    assert "Pass rate 77.6 % (score >= 75 %) [64.1, 87.0] n 49, 1 missing" in lines[2]
+    assert "**Pass rate 77.6 % (score >= 75 %) [64.1, 87.0] n 49, 1 missing**" in lines[:8]
 
 
 def test_a_table_row_has_as_many_cells_as_its_head():

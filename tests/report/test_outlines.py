@@ -6,12 +6,9 @@ from dataclasses import replace
 import pytest
 
 from parts import item_reports
-from steelyard.records import Mark
-from steelyard.report.outlines import RIGHT, Palette, box_of, drawings
-from steelyard.report.pictures import Picture
+from steelyard.report.pictures import RIGHT, Palette, Picture, box_of, drawings
 
 PICTURES = {"one.jpg": Picture("one.jpg", 200, 100, "AAAA")}
-ANCHORS = {"one.jpg": "picture-0"}
 
 
 @pytest.fixture
@@ -19,8 +16,8 @@ def report():
     return item_reports.items_report(places=("one.jpg",))
 
 
-def drawn(report, detail, most=100):
-    return drawings(detail, PICTURES, ANCHORS, Palette(report), most)
+def drawn(report, detail):
+    return drawings(detail, PICTURES, Palette(report))
 
 
 def test_a_box_is_drawn_in_the_pixels_of_its_picture(report):
@@ -33,11 +30,10 @@ def test_a_box_is_drawn_in_the_pixels_of_its_picture(report):
     assert (missed.path, missed.number, missed.x, missed.y) == ("M100 10H180V40H100Z", 1, 100.0, 10.0)
     assert missed.title == "1 MISS: expected second label, got nothing"
     assert misread.title == "2 TEXT: expected third label, got thrid label"
-    assert drawing.halo == "".join(each.path for each in drawing.outlines)
 
 
 def test_a_finding_without_a_place_is_counted_in_the_legend_and_not_drawn(report):
-    legend = Palette(report).legend(report.details[0], 100)
+    legend = Palette(report).legend(report.details[0])
     assert [(each.code, each.name, each.count, each.n_elsewhere) for each in legend] == [
         ("right", "", 1, 0),
         ("MISS", "Not reported", 1, 0),
@@ -79,17 +75,12 @@ def test_boxes_belong_to_the_first_picture(report):
     both = item_reports.attachments(None, ("one.jpg", "two.jpg"))
     pictures = PICTURES | {"two.jpg": Picture("two.jpg", 10, 10, "AAAA")}
     detail = replace(report.details[0], pictures=both)
-    first, second = drawings(detail, pictures, ANCHORS, Palette(report), 100)
+    first, second = drawings(detail, pictures, Palette(report))
     assert (len(first.outlines), len(second.outlines)) == (3, 0)
 
 
 def test_a_picture_that_cannot_be_shown_says_why(report):
     pictures = {"one.jpg": Picture("one.jpg", problem="one.jpg has changed since it was weighed")}
-    (drawing,) = drawings(report.details[0], pictures, {}, Palette(report), 100)
+    (drawing,) = drawings(report.details[0], pictures, Palette(report))
     assert drawing.problem == "one.jpg has changed since it was weighed"
     assert drawing.outlines == []
-
-
-def test_only_findings_that_are_listed_are_drawn(report):
-    detail = replace(report.details[0], marks=(Mark((0, 0, 1, 1)),))
-    assert [each.number for each in drawn(report, detail, most=1)[0].outlines] == [None, 1]

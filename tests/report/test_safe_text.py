@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.report.safe_text import as_text, ascii_only, clipped, laid_out, one_line, shortened, visible
+from steelyard.report.format import as_text, ascii_only, clipped, laid_out, one_line, shortened, visible
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

@@ -1,12 +1,12 @@
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.scoring.eras import join_years, read_years
 from steelyard.scoring.periods import PERIODS
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "years"),
     [
         # years and ranges of years
@@ -101,12 +101,12 @@ def test_dates_as_people_write_them(text, years):
     assert read_years(text, present=2026) == years
 
 
-@pytest.mark.parametrize("text", ["", "?", "unknown", "1910-1890", "$1,200", "model 670, 3 kg", "old", "12345"])
+@for_every("text", ["", "?", "unknown", "1910-1890", "$1,200", "model 670, 3 kg", "old", "12345"])
 def test_what_is_no_date_is_unreadable(text):
     assert read_years(text, present=2026) is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("value", "years"),
     [
         (1956, (1956, 1956)),

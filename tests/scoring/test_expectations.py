@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
 from parts.small_suite import load_written
 from steelyard.records import CheckState, Outcome
 from steelyard.scoring.check_status import StatusCheck
 from steelyard.scoring.weigh import Weigher
-from steelyard.suite.answer_places import compile_place
 from steelyard.suite.case import Case
-from steelyard.suite.patterns import MOST_SEARCHED, Unsearchable
+from steelyard.suite.paths import MOST_SEARCHED, Unsearchable, compile_place
 from steelyard.user_code import UserCodeError
 
 SCHEMA = """{type: object, required: [items], properties: {items: {type: array, items: {type: object}}}}"""
@@ -223,6 +223,7 @@ def test_a_value_looked_for_twice_is_one_check_and_a_long_one_keeps_its_own_name
 PATH = "  at: {{path: '{path}', {compare}}}"
 
 
+@pytest.mark.boundary("python-jsonpath")
 @pytest.mark.parametrize(
     ("path", "compare", "passes", "fails"),
     [
@@ -294,7 +295,8 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.boundary("python-jsonpath")
+@settings(max_examples=examples(60))
 @given(JSON)
 def test_fixed_paths_agree_with_the_library(data):
     jsonpath = pytest.importorskip("jsonpath")
@@ -306,6 +308,7 @@ def test_fixed_paths_agree_with_the_library(data):
         assert (ours or []) == library.compile(query).findall(data)
 
 
+@pytest.mark.boundary("python-jsonpath")
 def test_a_query_that_branches_tells_a_missing_start_from_an_empty_list():
     place = compile_place("$.items[*].kind")
     assert place.values({}) is None
@@ -315,7 +318,7 @@ def test_a_query_that_branches_tells_a_missing_start_from_an_empty_list():
         compile_place("$..x").values(json.loads("[" * 200 + "]" * 200))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(JSON)
 def test_no_answer_breaks_a_check(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("any")

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
+from parts.looped import for_every
 from steelyard.scoring.grouping import Agreement, agreement, perfect
 
 Pairs = list[tuple[str | None, str | None]]
@@ -117,8 +119,8 @@ def test_equal_labels_win_a_tie() -> None:
         assert (found.how, found.mapping, found.unmapped) == ("mapping", {"a": "a", "b": "b"}, ("c",))
 
 
-@pytest.mark.parametrize("by", ["auto", "label", "mapping"])
-@pytest.mark.parametrize("nothing", [None, "", "  "])
+@for_every("by", ["auto", "label", "mapping"])
+@for_every("nothing", [None, "", "  "])
 def test_an_item_without_a_group_is_never_right_and_stands_alone(by, nothing: str | None) -> None:
     found = agreement([("a", nothing), ("a", nothing), ("b", nothing)], by=by)
     assert found.right == (False, False, False)
@@ -170,7 +172,7 @@ def test_no_other_mapping_puts_more_items_right(pairs: Pairs) -> None:
 
 
 @given(st.data(), PAIRS, st.sampled_from(["auto", "label", "mapping"]))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_the_order_of_the_items_does_not_matter(data: st.DataObject, pairs: Pairs, by) -> None:
     order = data.draw(st.permutations(range(len(pairs))))
     found, other = agreement(pairs, by=by), agreement([pairs[item] for item in order], by=by)
@@ -206,7 +208,7 @@ def all_right(pairs: Pairs, by) -> Agreement | None:
     consistent_pairs() | st.lists(st.tuples(WRITTEN, WRITTEN), max_size=5),
     st.sampled_from(["label", "mapping"]),
 )
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_perfect_groups_agree_as_all_others_do(pairs: Pairs, by) -> None:
     quick, slow = all_right(pairs, by), agreement(pairs, by=by)
     if quick is not None:
@@ -214,7 +216,7 @@ def test_perfect_groups_agree_as_all_others_do(pairs: Pairs, by) -> None:
         assert list(quick.mapping) == list(slow.mapping)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("pairs", "by", "is_perfect"),
     [
         ([("a", "A"), ("b", "B."), ("a", "A")], "label", True),

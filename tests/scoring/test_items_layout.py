@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from parts.looped import for_every
 from steelyard.scoring.item_building import build
 from steelyard.scoring.item_reading import Items
 from steelyard.scoring.items import ItemsLayout, read_items
@@ -157,7 +158,7 @@ def test_a_layout_fits_even_when_every_text_in_it_is_blank(card):
     assert (items.texts, items.blank) == ([], 1)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("layout", "data"),
     [
         (BARE, None),
@@ -192,7 +193,7 @@ def test_the_first_layout_that_fits_is_taken():
     assert read_items(layouts, {"words": ["Sea"]}) is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("fields", "told"),
     [
         ({"items": "cards"}, "write cards[] if it is one"),

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
+from parts.looped import for_every
 from steelyard.scoring.item_reading import Items
 from steelyard.scoring.items import ItemsLayout
 from steelyard.suite.case import Case
@@ -50,7 +52,7 @@ def document(name: str, found: Any) -> Any:
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @given(found=documents)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_document_is_read_as_the_general_way_reads_it(name: str, found: Any) -> None:
     layout, data = LAYOUTS[name], document(name, found)
     assert layout.plan.usual is not None
@@ -76,7 +78,7 @@ def test_named_groups_of_texts_are_read_the_quick_way(its_items: list[Any]) -> N
     assert quick({"groups": [{"label": "left", "items": its_items}]}) == (wanted, ["left"] * len(wanted))
 
 
-@pytest.mark.parametrize(
+@for_every(
     "group",
     [
         {"label": "left", "items": ["Sea", ""]},
@@ -106,7 +108,7 @@ def test_anything_out_of_the_usual_is_left_to_the_general_way(group: Any) -> Non
     assert layout.read(data) == the_general_way(layout).read(data)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "layout",
     [
         ItemsLayout(items="items[]", text="text", group="label"),
@@ -119,7 +121,6 @@ def test_anything_out_of_the_usual_is_left_to_the_general_way(group: Any) -> Non
         ItemsLayout(items="groups[].items[]", group="label", text="words.text"),
         ItemsLayout(items="groups[].items[]", group="label", text="text", box=""),  # any item may be a box
     ],
-    ids=lambda layout: f"{layout.items} {layout.group} {layout.text} {layout.box}",
 )
 def test_other_layouts_have_no_quick_way(layout: ItemsLayout) -> None:
     assert layout.plan.usual is None

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
 from steelyard.scoring import comparison, matching
 from steelyard.scoring.all_found import read_all_found
 from steelyard.scoring.base import Reading
@@ -74,7 +75,7 @@ def read_both_ways(answer: Any, truth: Any, **more: Any) -> tuple[Reading, Readi
     st.sampled_from(["auto", "label", "mapping", None]),
     st.booleans(),
 )
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 def test_any_answer_reads_the_same_both_ways(
     both: tuple[Any, Any],
     ignore: tuple[str, ...],

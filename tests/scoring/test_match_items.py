@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parts.items import CODES, LEFT, RIGHT, SHAPES, SUITE, TRUTH, answer, case, codes, scorer
+from parts.lengths import examples
 from parts.small_suite import load_written
 from steelyard.errors import SuiteError
 from steelyard.records import Outcome
@@ -197,7 +198,7 @@ def test_a_near_text_counts_as_right_only_when_the_suite_says_so():
     assert scorer(right_from="95 %").read(got, case()).counts["read"] == 5
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_the_order_of_items_and_groups_changes_nothing(data):
     words = st.lists(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from parts.items import CODES, LEFT, RIGHT, SHAPES, SUITE, TRUTH, answer, case, scorer
+from parts.lengths import examples
 from parts.small_suite import load_written
 from steelyard.errors import SuiteError
 from steelyard.scoring.match_items import MatchItems
@@ -55,7 +56,7 @@ def best_choice(truth, groups):
     return best
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_of_copies_the_best_choice_is_made_whatever_groups_are_called_and_however_ordered(data):
     truth = {"p": ["one apple", "two pears"], "q": ["ten plums"], "r": ["six figs"]}

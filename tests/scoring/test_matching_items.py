@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
+from parts.looped import for_every
 from steelyard.scoring import similar as similar_module
 from steelyard.scoring.folding import Folder
 from steelyard.scoring.matching import Matching, copies, match
@@ -63,7 +65,7 @@ def texts(matching: Matching, expected: list[str], got: list[str]) -> Counter[tu
 # folding many texts
 
 
-@pytest.mark.parametrize("ignore", IGNORED, ids="+".join)
+@for_every("ignore", IGNORED)
 def test_many_texts_fold_as_each_would_alone(ignore: tuple) -> None:
     wanted = {name: name in ignore for name in DIFFERENCES}
     every_ascii = [chr(code) for code in range(128)] + [f"x {chr(code)} {chr(code)}X" for code in range(128)]
@@ -119,7 +121,7 @@ def test_a_pair_at_the_minimum_is_allowed_and_below_it_not() -> None:
     assert match(["abcdefghij"], ["abcdefghxy"], minimum=0.81).pairs == ()
 
 
-@pytest.mark.parametrize("tenths", range(1, 10))
+@for_every("tenths", range(1, 10))
 def test_rounding_does_not_decide_at_the_minimum(tenths: int) -> None:
     alike = "a" * tenths + "b" * (10 - tenths)
     assert match([alike], ["a" * tenths + "c" * (10 - tenths)], minimum=tenths / 10).extra == ()
@@ -193,7 +195,7 @@ def test_a_rival_below_the_minimum_is_only_allowed_when_it_is_a_fragment() -> No
     assert parts(match(expected, got, minimum=0.84)) == (((0, 0, pytest.approx(26 / 31)),), (1,), (1,))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("got", "expected", "is_one"),
     [
         ("to have my financial", "to have my financial affairs in order", True),
@@ -307,7 +309,7 @@ def test_no_other_pairing_of_the_rest_has_a_greater_sum(expected: list[str], got
 
 
 @given(st.data(), SIDE, SIDE, MINIMUM)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_the_order_of_the_sides_does_not_matter(data: st.DataObject, expected: list, got: list, minimum: float) -> None:
     def pairs(expected: list[str], got: list[str]) -> Counter:
         matching = match(expected, got, minimum=minimum)
@@ -327,7 +329,7 @@ def test_copies_do_not_depend_on_the_order(data: st.DataObject, expected: list[s
 
 
 @given(SIDE, SIDE, MINIMUM)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_few_texts_are_paired_as_many_would_be(expected: list[str], got: list[str], minimum: float) -> None:
     quick = match(expected, got, minimum=minimum)
     with pytest.MonkeyPatch.context() as patch:

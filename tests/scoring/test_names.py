@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.scoring.alternatives import Alternatives
 from steelyard.scoring.keywords import (
     KeywordsOrFuzzy,
@@ -21,6 +22,7 @@ def strict(actual, expected=NAME, keywords=KEYWORDS):
     return keyword_or_fuzzy_strict(actual, expected, keywords, floor=0.6, min_precision=0.5)
 
 
+@pytest.mark.boundary("rapidfuzz")
 @pytest.mark.parametrize(
     ("actual", "keywords", "expected"),
     [
@@ -46,6 +48,7 @@ def test_the_published_name_rule(actual, keywords, expected):
         assert got == pytest.approx(expected)
 
 
+@pytest.mark.boundary("rapidfuzz")
 def test_without_keywords_only_likeness_counts():
     # "largeoak" has 7 pairs, all of them among the 12 of "largeoaktable": 2 * 7 / 19
     assert keyword_or_fuzzy("large oak", NAME, []) == pytest.approx(14 / 19)
@@ -55,6 +58,7 @@ def test_letter_case_does_not_matter_to_likeness():
     assert keyword_or_fuzzy("LARGE OAK", NAME, []) == pytest.approx(14 / 19)
 
 
+@pytest.mark.boundary("rapidfuzz")
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
@@ -73,6 +77,7 @@ def test_letter_pairs_against_published_and_hand_worked_values(one, other, expec
     assert letter_pairs(other, one) == pytest.approx(expected)
 
 
+@pytest.mark.boundary("rapidfuzz")
 def test_likeness_by_edits_is_the_normalised_indel_similarity():
     # "large oak" against "large oak table": 9 common letters of 9 and 15: 2 * 9 / 24 = 0.75
     assert edits("large oak", NAME) == pytest.approx(0.75)
@@ -100,6 +105,7 @@ def test_repeating_a_keyword_makes_no_room_for_stuffing():
     assert strict("oak table large drawers " + "oak " * 100) == pytest.approx(4 / 104 / 0.5)
 
 
+@pytest.mark.boundary("rapidfuzz")
 def test_likeness_below_the_floor_earns_nothing_and_is_stretched_above():
     assert strict("garage poke stab", keywords=[]) < 0.3
     # likeness 14/19 as above
@@ -139,7 +145,7 @@ def maker(answer, **parameters):
     return scorer.read(answer, MAKER).value
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("answer", "usual", "strictly"),
     [
         ("Hall and Sons", 1, 1),
@@ -204,6 +210,7 @@ def test_marks_without_a_letter_earn_nothing_however_alike():
     assert keyword_or_fuzzy("--", "a--b", []) == 0.0
 
 
+@pytest.mark.boundary("rapidfuzz")
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
@@ -235,7 +242,7 @@ def test_a_keyword_without_letters_is_looked_for_as_it_stands_and_only_an_empty_
         assert rule.read("white portrait &", case("sepia", "&")).value == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("truth", "answer"),
     [
         ("Vincent van Gogh", "Van Gogh"),
@@ -255,7 +262,7 @@ def test_a_maker_may_be_given_by_its_distinctive_part(truth, answer):
     assert scorer.model_copy(update={"strict": True}).read(answer, Case("c", expected={"maker": truth})).value == 0.0
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("truth", "answer"),
     [
         ("Vincent van Gogh", "Van"),

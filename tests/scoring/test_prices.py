@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.scoring.money import read_money
 from steelyard.scoring.prices import read_price
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "amounts"),
     [
         ("$3k–8k", (3000, 8000)),
@@ -66,7 +67,7 @@ def test_another_currency_is_unreadable_and_nothing_is_converted():
     assert read_price("$500 / €450").problem == "the amounts are in different currencies"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("value", "amounts"),
     [
         (300000, (300000, 300000)),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.scoring.money import MoneyRange
 from steelyard.scoring.ranges import money_overlap, strict_money, strict_years, years_overlap
 from steelyard.scoring.years import YearRange
@@ -20,7 +21,7 @@ def money_strictly(low, high, true_low, true_high):
     return strict_money(low, high, true_low, true_high, max_ratio=3, min_share=0.25, reach=2)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("answer", "truth", "value"),
     [
         ((1956, 2026), (1956, 2026), 1.0),
@@ -39,7 +40,7 @@ def test_the_published_era_formula(answer, truth, value):
     assert years_overlap(*answer, *truth) == pytest.approx(value)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("answer", "truth", "value"),
     [
         ((300000, 800000), (300000, 800000), 1.0),
@@ -65,7 +66,7 @@ def test_the_published_value_formula(answer, truth, value):
     assert money_overlap(*answer, *truth) == pytest.approx(value)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("answer", "truth", "value"),
     [
         ((1900, 1920), (1900, 1920), 1.0),
@@ -85,7 +86,7 @@ def test_the_strict_rule_for_years(answer, truth, value):
     assert years_strictly(*answer, *truth) == pytest.approx(value)
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("answer", "truth", "value"),
     [
         ((300, 800), (300, 800), 1.0),
@@ -191,7 +192,7 @@ def test_the_written_truth_of_a_value_reads_back_in_full(strict, low, width):
         assert scorer.read(scorer.truth(case), case).value == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("answer", [None, "", "unknown", {}, [], True, "1910-1890", "$9-5"])
+@for_every("answer", [None, "", "unknown", {}, [], True, "1910-1890", "$9-5"])
 def test_an_empty_unreadable_or_inverted_answer_earns_nothing(answer):
     case = Case("c", expected={"s": 1890, "e": 1910, "l": 5, "h": 9})
     for strict in (False, True):

@@ -12,7 +12,7 @@ from steelyard.scoring.recent import Recent
 from steelyard.scoring.weigh import Weigher
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite
-from steelyard.suite.model import Component, SuiteModel, TargetSpec
+from steelyard.suite.models import Component, SuiteModel, TargetSpec
 
 
 def case(truth: str = "oak") -> Case:
@@ -78,7 +78,7 @@ def test_a_weigher_asks_its_scorers_once_for_repeats_and_again_for_all_else() ->
         path="s",
         cases=(),
         target=TargetSpec("recorded", None),
-        components=(Component("wood", Counting()),),
+        components=(Component(name="wood", scorer=Counting()),),
     )
     weigher, oak, elm = Weigher(suite), case("oak"), case("elm")
     said = [weigher.weigh(*one).score for one in [("oak", oak), ("oak", oak), ("elm", oak), ("oak", elm), ("oak", oak)]]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard.regions
+from parts.looped import for_every
 from steelyard.scoring import regions
 from steelyard.scoring.boxes import raw_box, read_box, scale_box, units_of, write_box
 from steelyard.scoring.regions import group_boxes, lay_out
@@ -52,7 +53,7 @@ near = st.floats(0, 60)
 loose_boxes = st.lists(st.builds(lambda x, y, side: (x, y, x + side, y + 8), near, near, st.floats(6, 9)), max_size=12)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "written",
     [
         [0.1, 0.2, 0.4, 0.6],
@@ -107,7 +108,7 @@ def test_declared_units_are_taken_at_their_word(units, size, written):
     assert read_box(written, units=units, size=size) == pytest.approx(FRACTION)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "written",
     [
         None,
@@ -150,7 +151,7 @@ def test_a_box_outside_the_picture_is_none(written):
     assert read_box(written, units="fraction") is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("boxes", "size", "units"),
     [
         ([], (640, 480), "fraction"),
@@ -268,8 +269,8 @@ def test_a_tall_pile_that_begins_beside_a_short_one_is_in_the_same_row():
     assert group_boxes(boxes_of([*tall, (40, 0)]), "piles") == [0, 0, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("style", ["heap", "fan", "grid"])
-@pytest.mark.parametrize("seed", range(10))
+@for_every("style", ["heap", "fan", "grid"])
+@for_every("seed", range(10))
 def test_piles_with_a_clear_gap_are_found_at_random(style, seed):
     chance = random.Random(seed)
     boxes, truth, edge = [], [], 0.0

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.spans import Figures, LostSpan, Spans, TextSpan, compare_spans, macro, match_spans, micro, overlap
 
 SCHEMES = ("strict", "exact", "partial", "type")
@@ -100,8 +101,8 @@ NERVALUATE_BY_ROLE = {
 }
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("at", range(3))
+@for_every("scheme", SCHEMES)
+@for_every("at", range(3))
 def test_the_four_schemes_count_as_nervaluate_does(at, scheme):
     counts = compared(*DOCUMENTS[at], iou=0).counts(scheme)
     lists = (counts.correct, counts.incorrect, counts.partial, counts.missed, counts.spurious)
@@ -219,7 +220,7 @@ ERRORS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@for_every("name", ERRORS)
 def test_every_error_has_one_name(name):
     gold, answer, expected = ERRORS[name]
     assert named(compared(gold, answer)) == expected

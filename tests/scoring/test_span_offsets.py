@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.spans import OffsetError, TextOffsets, convert_offset, section_at, sections_of
 
 UNITS = ("code_points", "bytes", "utf16")
@@ -37,8 +38,8 @@ def test_an_offset_inside_a_character_is_an_error_that_names_it(unit, offset):
         TextOffsets(MIXED, unit).to_code_points(offset)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("offset", [-1, 12, 10**400])
+@for_every("unit", UNITS)
+@for_every("offset", [-1, 12, 10**400])
 def test_an_offset_outside_of_the_text_is_an_error(unit, offset):
     with pytest.raises(OffsetError, match="is outside of the text"):
         TextOffsets(MIXED, unit).to_code_points(offset)

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from parts.looped import for_every
 from steelyard.spans import SpansLayout, read_spans, sections_of
 
 TEXT = "😀 a red fox and a red cat"
@@ -71,7 +72,7 @@ def test_spans_without_offsets_are_anchored_by_their_text_when_it_is_there_once(
     ]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("item", "why"),
     [
         ({"start": 3, "end": 3}, "offsets 3 to 3 hold nothing"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from parts.looped import for_every
 from steelyard.records import Item
 from steelyard.scoring.stability import items_of, key_text
-from steelyard.suite.model import StabilityRules
+from steelyard.suite.models import StabilityRules
 
-RULES = StabilityRules("items[]", "id", {"span": "overlap", "place.level": "equal"})
+RULES = StabilityRules(items="items[]", key="id", fields={"span": "overlap", "place.level": "equal"})
 
 
 def test_every_item_comes_with_its_key_and_fields_in_order():
@@ -32,20 +33,20 @@ def test_an_answer_without_the_list_has_no_items(answer):
 
 @pytest.mark.parametrize("place", ["items[]", "items", "$.items[*]", "$.items"])
 def test_the_list_may_be_named_in_any_way(place):
-    found = items_of(StabilityRules(place, "id"), {"items": [{"id": "a"}, {"id": "b"}]})
+    found = items_of(StabilityRules(items=place, key="id"), {"items": [{"id": "a"}, {"id": "b"}]})
     assert found == (Item("a"), Item("b"))
 
 
 def test_lists_within_lists_are_one_list():
-    rules = StabilityRules("parts[].items[]", "id")
+    rules = StabilityRules(items="parts[].items[]", key="id")
     assert items_of(rules, {"parts": [{"items": [{"id": 1}]}, {}, {"items": [{"id": 2}]}]}) == (Item("1"), Item("2"))
 
 
 def test_the_item_itself_may_be_the_key():
-    assert items_of(StabilityRules("words", ""), {"words": ["red", "blue"]}) == (Item("red"), Item("blue"))
+    assert items_of(StabilityRules(items="words", key=""), {"words": ["red", "blue"]}) == (Item("red"), Item("blue"))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("value", "text"),
     [
         ("A-1", "A-1"),

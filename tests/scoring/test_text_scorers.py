@@ -1,10 +1,13 @@
 import pytest
 from pydantic import ValidationError
 
+from parts.looped import for_every
 from steelyard.scoring.number import Number
 from steelyard.scoring.pattern import Regex
 from steelyard.scoring.text import Choice, Contains, Exact
 from steelyard.suite.case import Case
+
+pytestmark = pytest.mark.boundary("regex")
 
 
 def case(**expected):
@@ -15,7 +18,7 @@ def value(scorer, answer, **expected):
     return scorer.at("").read(answer, case(**expected)).value
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("answer", "truth", "ignore", "expected"),
     [
         ("WILD CARD", "Wild Card", ("case", "space"), 1.0),
@@ -75,7 +78,7 @@ def test_a_blank_phrase_is_a_mistake_since_every_answer_contains_it():
         Contains(expected=("",))
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("answer", "inside", "expected"),
     [
         ("Good", False, 1.0),
@@ -100,7 +103,7 @@ def test_a_label_outside_the_set_is_said_to_be():
     assert scorer.check(case(t="fine")) == "expected.t is 'fine', not one of: good, bad"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("answer", "expected"),
     [
         (100, 1.0),

@@ -16,7 +16,8 @@ from steelyard.scoring.unknown import says_unknown, truth_parts
 from steelyard.scoring.weigh import Weigher
 from steelyard.scoring.years import YearRange
 from steelyard.suite.case import Case
-from steelyard.suite.model import AnswerShape, Band, Component, FindingKind, SuiteModel, TargetSpec, Threshold
+from steelyard.suite.models import AnswerShape, Component, FindingKind, SuiteModel, TargetSpec, Threshold
+from steelyard.suite.values import Band
 from steelyard.user_code import UserCodeError
 
 SCHEMA = {
@@ -24,8 +25,14 @@ SCHEMA = {
     "required": ["name"],
     "properties": {"name": {"type": "string"}, "maker": {"type": ["string", "null"]}},
 }
-JSON = AnswerShape("json", SCHEMA)
-BANDS = (Band("Excellent", 0.9), Band("Good", 0.75), Band("Acceptable", 0.6), Band("Poor", 0.4), Band("Failed", 0.0))
+JSON = AnswerShape(format="json", json_schema=SCHEMA)
+BANDS = (
+    Band(name="Excellent", at_least=0.9),
+    Band(name="Good", at_least=0.75),
+    Band(name="Acceptable", at_least=0.6),
+    Band(name="Poor", at_least=0.4),
+    Band(name="Failed", at_least=0.0),
+)
 
 
 def suite(*components, answer=JSON, at_least=0.75, **more):
@@ -37,22 +44,25 @@ def suite(*components, answer=JSON, at_least=0.75, **more):
         target=TargetSpec("recorded", None),
         components=components,
         answer=answer,
-        passing=Threshold(at_least, "75 %"),
+        passing=Threshold(at_least=at_least, text="75 %"),
         bands=BANDS,
         **more,
     )
 
 
 FOUR = suite(
-    Component("name", KeywordsOrFuzzy(expected="expected.name", keywords="expected.keywords"), weight=70),
-    Component("maker", Alternatives(expected="expected.maker"), weight=10, when_unknown="skip"),
-    Component("era", YearRange(start="expected.start", end="expected.end"), weight=10, code="DATE"),
+    Component(name="name", scorer=KeywordsOrFuzzy(expected="expected.name", keywords="expected.keywords"), weight=70),
+    Component(name="maker", scorer=Alternatives(expected="expected.maker"), weight=10, when_unknown="skip"),
+    Component(name="era", scorer=YearRange(start="expected.start", end="expected.end"), weight=10, code="DATE"),
     Component(
-        "value",
-        MoneyRange(low="expected.low", high="expected.high", unit="cents", answer_low="min", answer_high="max"),
+        name="value",
+        scorer=MoneyRange(low="expected.low", high="expected.high", unit="cents", answer_low="min", answer_high="max"),
         weight=10,
     ),
-    taxonomy=(FindingKind("DATE", "dated wrongly", "major"), FindingKind("FORMAT", "", "fatal")),
+    taxonomy=(
+        FindingKind(code="DATE", about="dated wrongly", severity="major"),
+        FindingKind(code="FORMAT", about="", severity="critical"),
+    ),
 )
 EXPECTED = {
     "name": "Large oak table",
@@ -99,7 +109,7 @@ def test_a_malformed_answer_weighs_0_with_exactly_one_finding(text):
     weighed = weigh(text)
     assert (weighed.outcome, weighed.score, weighed.passed, weighed.band) == (Outcome.MALFORMED, 0.0, False, "Failed")
     (finding,) = weighed.findings
-    assert (finding.code, finding.got, finding.severity) == ("FORMAT", text, "fatal")
+    assert (finding.code, finding.got, finding.severity) == ("FORMAT", text, "critical")
     assert finding.evidence
     assert weighed.scores == ()
 
@@ -117,7 +127,7 @@ def test_a_skipped_component_takes_its_weight_along_and_gives_no_free_marks():
     [("Unknown", 1.0), ("unknown maker", 1.0), ("not known", 1.0), (None, 0.0), ("", 0.0), ("Hall", 0.0)],
 )
 def test_say_unknown_wants_it_said_in_words(maker, value):
-    of = suite(Component("maker", Alternatives(expected="expected.maker"), when_unknown="say_unknown"))
+    of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker"), when_unknown="say_unknown"))
     weighed = weigh({"name": "x", "maker": maker}, Case("c", expected={"maker": None}), of)
     assert weighed.score == value
     assert [finding.code for finding in weighed.findings] == ([] if value else ["MAKER"])
@@ -128,13 +138,13 @@ def test_a_long_text_that_mentions_the_word_does_not_say_unknown():
 
 
 def test_missing_truth_without_a_policy_is_never_weighed():
-    of = suite(Component("maker", Alternatives(expected="expected.maker")))
+    of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker")))
     with pytest.raises(SuiteError, match="case c: maker: the truth is missing"):
         weigh({"name": "x"}, Case("c", expected={}), of)
 
 
 def test_a_case_with_nothing_to_weigh_is_never_weighed():
-    of = suite(Component("maker", Alternatives(expected="expected.maker"), when_unknown="skip"))
+    of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker"), when_unknown="skip"))
     with pytest.raises(SuiteError, match="nothing to weigh"):
         weigh({"name": "x"}, Case("c", expected={}), of)
 
@@ -164,13 +174,18 @@ class Fixed(Scorer):
     ],
 )
 def test_a_score_at_exactly_the_threshold_passes(values, score, passed, band):
-    of = suite(*(Component(f"c{i}", Fixed(at_value=value), weight) for i, (weight, value) in enumerate(values)))
+    of = suite(
+        *(
+            Component(name=f"c{i}", scorer=Fixed(at_value=value), weight=weight)
+            for i, (weight, value) in enumerate(values)
+        )
+    )
     weighed = weigh({"name": "x"}, CASE, of)
     assert (weighed.score, weighed.passed, weighed.band) == (score, passed, band)
 
 
 def test_a_declared_scale_is_brought_to_fractions():
-    of = suite(Component("stars", Fixed(at_value=4.0), scale=(1.0, 5.0)), at_least=0.75)
+    of = suite(Component(name="stars", scorer=Fixed(at_value=4.0), scale=(1.0, 5.0)), at_least=0.75)
     weighed = weigh({"name": "x"}, CASE, of)
     assert weighed.score == 0.75
     assert weighed.scores[0].value == 4.0
@@ -178,8 +193,8 @@ def test_a_declared_scale_is_brought_to_fractions():
 
 def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
     own = (Fault({"A": 0.5}, "x"), Fault({"B": 0.4, "C": 0.3}, "y", box=(0, 0, 1, 1)))
-    kinds = (FindingKind("C", severity="minor"), FindingKind("B"), FindingKind("A"))
-    of = replace(suite(Component("parts", Fixed(at_value=0.1, faults=own))), taxonomy=kinds)
+    kinds = (FindingKind(code="C", severity="minor"), FindingKind(code="B"), FindingKind(code="A"))
+    of = replace(suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=own))), taxonomy=kinds)
     # A has no rival; of B and C the one listed first is taken, with what it would gain.
     assert weigh({"name": "x"}, CASE, of).findings == (
         Finding("A", "x", component="parts", gain=0.5),
@@ -188,7 +203,7 @@ def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
 
 
 def test_a_code_that_the_suite_does_not_list_is_a_broken_scale():
-    of = suite(Component("parts", Fixed(at_value=0.1, faults=(Fault({"NOWHERE": 0.5}),))))
+    of = suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=(Fault({"NOWHERE": 0.5}),))))
     with pytest.raises(ValueError, match="gave the finding code 'NOWHERE', which the suite's findings do not list"):
         weigh({"name": "x"}, CASE, of)
 
@@ -196,23 +211,28 @@ def test_a_code_that_the_suite_does_not_list_is_a_broken_scale():
 @pytest.mark.parametrize("box", [(0, 0, 1), (0, 0, 1, math.nan), (0, 0, 1, "x")])
 def test_a_box_that_is_none_is_a_broken_scale(box):
     for odd in ({"faults": (Fault({"DATE": 0.5}, box=box),)}, {"marks": (Mark(box),)}):
-        of = replace(FOUR, components=(Component("odd", Fixed.model_construct(at_value=0.5, answer="name", **odd)),))
+        of = replace(
+            FOUR, components=(Component(name="odd", scorer=Fixed.model_construct(at_value=0.5, answer="name", **odd)),)
+        )
         with pytest.raises(UserCodeError, match=r"is no box|\.box: .*, not (such a list|a number)"):
             weigh({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
 
 
 def test_a_text_answer_is_weighed_as_a_whole():
-    of = suite(Component("says", Contains(expected=("oak",))), answer=AnswerShape("text"))
+    of = suite(Component(name="says", scorer=Contains(expected=("oak",))), answer=AnswerShape(format="text"))
     assert weigh("It is oak.", CASE, of).score == 1.0
     empty = weigh("", CASE, of)
     assert (empty.outcome, empty.score, empty.rung) == (Outcome.SCORED, 0.0, None)
 
 
 def test_a_component_looks_at_its_own_name_unless_told_otherwise():
-    of = suite(Component("name", Exact(expected="expected.name")), Component("odd.name", Exact(expected="id")))
+    of = suite(
+        Component(name="name", scorer=Exact(expected="expected.name")),
+        Component(name="odd.name", scorer=Exact(expected="id")),
+    )
     weighed = weigh({"name": "Large oak table", "odd.name": "c1"}, CASE, of)
     assert weighed.score == 1.0
-    elsewhere = suite(Component("name", Exact(answer="thing.title", expected="expected.name")))
+    elsewhere = suite(Component(name="name", scorer=Exact(answer="thing.title", expected="expected.name")))
     assert weigh({"name": "x", "thing": {"title": "large oak table"}}, CASE, elsewhere).score == 1.0
 
 
@@ -225,9 +245,11 @@ def test_without_a_pass_mark_nothing_passes_or_fails():
 def test_the_parts_of_a_perfect_answer_follow_the_policy():
     unknown = Case("c", expected={})
     scorer = Alternatives(answer="maker", expected="expected.maker")
-    assert truth_parts(Component("maker", scorer), scorer, CASE) == {"maker": "Hall"}
-    assert truth_parts(Component("maker", scorer, when_unknown="skip"), scorer, unknown) == {}
-    assert truth_parts(Component("maker", scorer, when_unknown="say_unknown"), scorer, unknown) == {"maker": "unknown"}
+    assert truth_parts(Component(name="maker", scorer=scorer), scorer, CASE) == {"maker": "Hall"}
+    assert truth_parts(Component(name="maker", scorer=scorer, when_unknown="skip"), scorer, unknown) == {}
+    assert truth_parts(Component(name="maker", scorer=scorer, when_unknown="say_unknown"), scorer, unknown) == {
+        "maker": "unknown"
+    }
 
 
 @pytest.mark.parametrize(("words", "said"), [(12, True), (13, False)])
@@ -237,6 +259,6 @@ def test_unknown_is_said_in_at_most_twelve_words(words, said):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.5, -0.1])
 def test_a_scorer_that_leaves_its_scale_is_a_broken_scale_not_a_score(value):
-    of = replace(FOUR, components=(Component("odd", Fixed(at_value=value)),))
+    of = replace(FOUR, components=(Component(name="odd", scorer=Fixed(at_value=value)),))
     with pytest.raises(ValueError, match="not on its scale"):
         weigh({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)

@@ -14,7 +14,7 @@ from steelyard.analysis.compare import compare
 from steelyard.analysis.compared_run import read_run
 from steelyard.errors import StoreError
 from steelyard.records import RunState, Score
-from steelyard.store import kept
+from steelyard.store import contents
 from steelyard.store.open import open_store
 from steelyard.store.snapshot import write_snapshot
 
@@ -22,7 +22,7 @@ from steelyard.store.snapshot import write_snapshot
 @pytest.fixture
 def large(monkeypatch):
     """Every run counts as large."""
-    monkeypatch.setattr(kept, "LEAST", 1)
+    monkeypatch.setattr(contents, "LEAST", 1)
 
 
 def everything(store, name):
@@ -119,8 +119,8 @@ def test_rows_may_be_deleted_one_by_one(store, large):
 
 def test_what_is_kept_is_read_and_the_samples_are_not(store, large, monkeypatch):
     put_mixed(store, "mixed-1", 1)
-    for reader in ("read_columns", "read_checks", "read_contents", "read_answer_digests"):
-        monkeypatch.delattr(f"steelyard.store.sql.{reader}")
+    for reader in ("sql.read_columns", "sql.read_checks", "contents.read_contents", "contents.read_answer_digests"):
+        monkeypatch.delattr(f"steelyard.store.{reader}")
     assert len(everything(store, "mixed-1")) > 0
 
 
@@ -167,14 +167,14 @@ def test_a_run_that_has_not_ended_keeps_none(store, large):
 
 
 def test_columns_of_a_version_that_nobody_knows_are_not_believed(store, large, monkeypatch):
-    monkeypatch.setattr(kept, "_VERSION", 99)
+    monkeypatch.setattr(contents, "_VERSION", 99)
     put_mixed(store, "mixed-1", 1)
     assert rows(store) > 0
     monkeypatch.undo()
-    for reader in (kept.kept_columns, kept.kept_checks, kept.kept_digests):
+    for reader in (contents.kept_columns, contents.kept_checks, contents.kept_digests):
         with store.database.reading() as session:
             assert reader(session, 1) is None
-    assert kept.kept_contents(store.database.reading, 1) is None
+    assert contents.kept_contents(store.database.reading, 1) is None
     said = everything(store, "mixed-1")
     forget(store)
     assert everything(store, "mixed-1") == said
@@ -198,7 +198,7 @@ def test_a_run_ends_although_its_columns_cannot_be_kept(store, large, monkeypatc
     def refuse(*_):
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(kept, "keep", refuse)
+    monkeypatch.setattr(contents, "keep", refuse)
     put_mixed(store, "mixed-1", 1)
     assert store.run("mixed-1").state == "ended"
     assert rows(store) == 0

@@ -7,7 +7,7 @@ import pytest
 
 from parts.stored import header
 from steelyard.errors import StoreError
-from steelyard.store import migrate as migrate_module
+from steelyard.store import schema as schema_module
 from steelyard.store.open import open_store
 from steelyard.store.schema import MIGRATIONS, Dialect, Executes
 
@@ -34,7 +34,7 @@ def test_an_older_store_is_brought_up_and_keeps_its_runs(url: str, monkeypatch: 
     store = open_store(url)
     store.create_run(header())
     store.close()
-    monkeypatch.setattr(migrate_module, "MIGRATIONS", (*MIGRATIONS, add_a_table))
+    monkeypatch.setattr(schema_module, "MIGRATIONS", (*MIGRATIONS, add_a_table))
     store = open_store(url)
     assert store.run("LAST").id == "demo-1"
     with store.database.reading() as session:
@@ -46,7 +46,7 @@ def test_a_migration_that_fails_changes_nothing(url: str, monkeypatch: pytest.Mo
     store = open_store(url)
     store.create_run(header())
     store.close()
-    monkeypatch.setattr(migrate_module, "MIGRATIONS", (*MIGRATIONS, break_down))
+    monkeypatch.setattr(schema_module, "MIGRATIONS", (*MIGRATIONS, break_down))
     with pytest.raises(StoreError):
         open_store(url)
     monkeypatch.undo()
@@ -58,7 +58,7 @@ def test_a_migration_that_fails_changes_nothing(url: str, monkeypatch: pytest.Mo
 
 
 def test_a_newer_store_is_refused_and_not_touched(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrate_module, "MIGRATIONS", (*MIGRATIONS, add_a_table))
+    monkeypatch.setattr(schema_module, "MIGRATIONS", (*MIGRATIONS, add_a_table))
     store = open_store(url)
     store.create_run(header())
     store.close()

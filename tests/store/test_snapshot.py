@@ -13,10 +13,10 @@ import pytest
 from parts.stored import case, fill, header, sample
 from steelyard.errors import RunNotFound, SnapshotError, StoreError
 from steelyard.records import Attempt, RunState
-from steelyard.store import load, snapshot_reader
+from steelyard.store import samples as samples_module
+from steelyard.store import snapshot as snapshot_module
 from steelyard.store.open import open_store
-from steelyard.store.snapshot import read_snapshot, write_snapshot
-from steelyard.store.snapshot_schema import SCHEMA
+from steelyard.store.snapshot import read_snapshot, snapshot_schema, write_snapshot
 from steelyard.store.sql import SqlStore
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -115,13 +115,13 @@ def test_a_different_run_of_the_same_id_is_refused(snapshot: Path, store: SqlSto
 
 def test_a_snapshot_fits_the_published_schema(snapshot: Path) -> None:
     published = json.loads((DOCS / "snapshot.schema.json").read_text())
-    assert published == SCHEMA
+    assert published == snapshot_schema()
     jsonschema_rs.Draft202012Validator(published).validate(json.loads(snapshot.read_text()))
 
 
 def test_the_documented_recipe_gives_the_digest(snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS / "reference" / "snapshot.md").read_text()
-    recipe = textwrap.dedent(text[text.index("    import hashlib") : text.index("A reader of version")])
+    recipe = textwrap.dedent(text[text.index("    import hashlib") : text.index("A snapshot of a version")])
     monkeypatch.chdir(snapshot.parent)
     snapshot.rename("run.json")
     exec(recipe)
@@ -193,8 +193,8 @@ def test_a_pipe_is_written_to_and_stays_one(snapshot: Path, tmp_path: Path) -> N
 def test_the_memory_of_export_and_import_does_not_grow_with_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load, "PAGE", 20)
-    monkeypatch.setattr(snapshot_reader, "BATCH", 20)
+    monkeypatch.setattr(samples_module, "PAGE", 20)
+    monkeypatch.setattr(snapshot_module, "BATCH", 20)
 
     def peak(n: int) -> int:
         store, other = (open_store(str(tmp_path / f"{kind}-{n}.db")) for kind in ("from", "to"))

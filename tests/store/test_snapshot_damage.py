@@ -11,8 +11,7 @@ from parts.command import invoke
 from parts.small_suite import write_suite
 from steelyard.errors import SnapshotError
 from steelyard.store.open import open_store
-from steelyard.store.snapshot import read_snapshot
-from steelyard.store.snapshot_form import VERSION, ContentDigest
+from steelyard.store.snapshot import VERSION, ContentDigest, read_snapshot
 from steelyard.store.sql import SqlStore
 
 

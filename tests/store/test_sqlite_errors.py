@@ -14,10 +14,10 @@ from parts.processes import ENVIRONMENT
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError
 from steelyard.records import Attempt
-from steelyard.store.migrate import migrate
+from steelyard.store.databases import SqliteDatabase
 from steelyard.store.open import open_store
+from steelyard.store.schema import migrate
 from steelyard.store.sql import SqlStore
-from steelyard.store.sqlite import SqliteDatabase
 
 
 def long_samples(first: int, n: int) -> tuple[list, list]:

@@ -6,7 +6,7 @@ import pytest
 
 from parts.stored import header
 from steelyard.errors import RunNotFound
-from steelyard.store.alerts import Delivery, close_alert
+from steelyard.store.logs import Delivery, close_alert
 
 CONTENT = {"rule": "gate_failed", "what": "it fails \x00 \ud83d", "quotes": [["got", "ä"]]}
 

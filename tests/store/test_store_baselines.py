@@ -6,10 +6,7 @@ import pytest
 
 from parts.stored import header
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.store import migrate as migrate_module
-from steelyard.store.baselines import BaselineEntry, standing
-from steelyard.store.open import open_store
-from steelyard.store.schema import MIGRATIONS
+from steelyard.store.logs import BaselineEntry, standing
 
 
 def lock(run_id="demo-1", name="release", suite="demo", **more):
@@ -88,16 +85,3 @@ def test_a_baseline_that_does_not_exist_is_told_with_those_that_do(filled):
         filled.run("@release")
     with pytest.raises(RunNotFound, match="no run 'release'"):
         filled.run("release")
-
-
-def test_an_older_store_takes_baselines_once_it_is_opened(url, monkeypatch):
-    monkeypatch.setattr(migrate_module, "MIGRATIONS", MIGRATIONS[:7])
-    store = open_store(url)
-    store.create_run(header())
-    store.close()
-    monkeypatch.undo()
-    store = open_store(url, create=False)
-    assert store.baseline_log() == []
-    store.log_baseline(lock())
-    assert store.run("@release").id == "demo-1"
-    store.close()

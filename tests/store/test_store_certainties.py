@@ -11,12 +11,8 @@ import pytest
 from parts.stored import case, failed, header, sample
 from steelyard.errors import StoreError
 from steelyard.records import Certainty, Finding, RunState
-from steelyard.store import certainties as certainties_module
-from steelyard.store import migrate as migrate_module
+from steelyard.store import columns as columns_module
 from steelyard.store.base import Certainties
-from steelyard.store.open import open_store
-from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
-from steelyard.store.schema import MIGRATIONS
 from steelyard.store.sql import SqlStore
 
 CASES = [case(number, tags=()) for number in range(4)]
@@ -64,7 +60,7 @@ def test_confidences_that_are_no_numbers_come_back_too(store: SqlStore) -> None:
 def test_claims_are_read_as_columns_in_the_order_of_the_plan(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
-    monkeypatch.setattr(certainties_module, "PIECE", piece)
+    monkeypatch.setattr(columns_module, "PAGE", piece)
     store.create_run(header())
     # Places 0, 3 and 7 of the plan, written in another order: positions 0, 1 and 2 of the columns.
     store.add_samples("demo-1", [with_claims(2, CLAIMS[1:], 7), with_claims(0, CLAIMS[:2], 0)], CASES)
@@ -145,37 +141,3 @@ def test_a_span_that_is_no_two_whole_numbers_is_no_place(store: SqlStore, span: 
     store.add_samples("demo-1", [sample(CASES[0], 0, findings=(Finding("MISS", span=span),))], CASES)
     ((back, _),) = store.samples("demo-1")
     assert back.findings == (Finding("MISS"),)
-
-
-def written_before(url: str) -> SqlStore:
-    """A run with a finding, as the version before spans left it, opened by this one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrate_module, "MIGRATIONS", MIGRATIONS[:4])
-        store = open_store(url)
-    hashed = case_row(CASES[0])[1]
-    with store.database.writing() as session:
-        session.insert("runs", RUN_COLUMNS, [run_row(header())])
-        session.insert("cases", ("id", "hash", "content"), [case_row(CASES[0])])
-        session.insert("layouts", ("run", "number", "content"), [(1, 0, "[]")])
-        session.insert(
-            "attempts", ("run", "seq", "latency", "started_at", "tries", "cached"), [(1, 0, 0.25, 1001.5, 1, 0)]
-        )
-        columns = ("run", "seq", "case_id", "variant", "repeat", "case_hash", "attempt_run", "outcome")
-        row = (1, 0, "case-0000", "", 0, hashed, 1, "scored")
-        session.insert("samples", (*columns, "layout", "scores"), [(*row, 0, "[]")])
-        columns = ("run", "seq", "position", "code", "severity", "place", "evidence", "component", "gain")
-        session.insert("findings", columns, [(1, 0, 0, "YEAR", "error", "year", "", "year", 0.5)])
-    store.close()
-    return open_store(url, create=False)
-
-
-def test_an_older_store_has_findings_without_a_place_in_the_text_and_no_claims(url: str) -> None:
-    store = written_before(url)
-    ((back, _),) = store.samples("demo-1")
-    assert back.findings == (Finding("YEAR", "year", component="year", gain=0.5),)
-    assert (back.certainties, store.certainties("demo-1").n) == ((), 0)
-    columns = store.columns("demo-1")
-    assert (columns.finding_section.tolist(), columns.finding_sections) == ([0], [""])
-    store.add_samples("demo-1", [with_claims(1, CLAIMS)], CASES)
-    assert store.certainties("demo-1").sample.tolist() == [1, 1, 1, 1]
-    store.close()

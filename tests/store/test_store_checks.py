@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parts.any_checks import any_checks, any_items
+from parts.lengths import examples
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
 from steelyard.records import Attempt, Check, CheckState, Item, RunState, Sample
-from steelyard.store import checks as checks_module
-from steelyard.store import items as items_module
+from steelyard.store import columns as columns_module
 from steelyard.store.base import Checks
 from steelyard.store.sql import SqlStore
 
@@ -72,7 +72,7 @@ def test_a_failed_call_keeps_the_checks_that_did_not_run(store: SqlStore) -> Non
 def test_checks_are_read_as_columns_in_the_order_of_the_plan(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
-    monkeypatch.setattr(checks_module, "PIECE", piece)
+    monkeypatch.setattr(columns_module, "PAGE", piece)
     store.create_run(header())
     # Places 0, 3, 5 and 7 of the plan, written in another order: positions 0 to 3 of the columns.
     store.add_samples("demo-1", [with_all(2, 7, checks=CHECKS[1:]), with_all(0, 0, checks=CHECKS[:2])], CASES)
@@ -90,7 +90,7 @@ def test_checks_are_read_as_columns_in_the_order_of_the_plan(
 def test_items_are_streamed_in_the_order_of_the_plan(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
-    monkeypatch.setattr(items_module, "PAGE", page)
+    monkeypatch.setattr(columns_module, "PAGE", page)
     store.create_run(header())
     store.add_samples("demo-1", [with_all(2, 7), with_all(0, 0, items=())], CASES)
     store.add_samples("demo-1", [sample(CASES[1], 3), with_all(3, 5, items=ITEMS[:1])], CASES)
@@ -100,7 +100,7 @@ def test_items_are_streamed_in_the_order_of_the_plan(
 def test_a_sample_added_while_items_are_read_moves_no_position(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(items_module, "PAGE", 1)
+    monkeypatch.setattr(columns_module, "PAGE", 1)
     store.create_run(header())
     store.add_samples("demo-1", [with_all(0, 0), with_all(2, 7, items=ITEMS[:1])], CASES)
     reading = store.items("demo-1")
@@ -189,7 +189,7 @@ def test_figures_of_any_kind_of_number_come_back_as_floats(store: SqlStore) -> N
 
 
 @given(given_=st.lists(st.tuples(any_checks, any_items), min_size=1, max_size=4))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_checks_and_items_come_back_equal(store: SqlStore, given_: list[tuple[Any, Any]]) -> None:
     run = f"any-{next(_numbers)}"
     store.create_run(header(run))

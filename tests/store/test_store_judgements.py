@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from parts.any_judgements import any_judgements
 from parts.judged_samples import BY_RULES, FAILED, NOTHING, ODD, call, judge_failed, judged, judgement
+from parts.lengths import examples
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
 from steelyard.records import Attempt, Judgement, Mode, Outcome, RunState, Sample
-from steelyard.store import judgements as judgements_module
-from steelyard.store import load
+from steelyard.store import samples as samples_module
 from steelyard.store.base import JudgedSample, Spending
 from steelyard.store.sql import SqlStore
 
@@ -42,7 +42,7 @@ def n_calls(store: SqlStore) -> list[tuple[int, int]]:
 
 
 @given(given_judgements=st.lists(any_judgements, min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_judgement_comes_back_exactly(store: SqlStore, given_judgements: list[Judgement]) -> None:
     samples = [judged(CASES[n], n, said) for n, said in enumerate(given_judgements)]
     back = keep(store, samples, f"demo-{next(_numbers)}")
@@ -63,8 +63,8 @@ def test_a_judged_sample_comes_back_whole(store: SqlStore) -> None:
 
 
 def test_judgements_are_found_on_every_page_and_by_case(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "PAGE", 2)
-    monkeypatch.setattr(judgements_module, "PAGE", 2)
+    monkeypatch.setattr(samples_module, "PAGE", 2)
+    monkeypatch.setattr(samples_module, "PAGE", 2)
     given_samples = [judged(of, n, judgement(told=f"{n}")) for n, of in enumerate(CASES)]
     given_samples[2] = sample(CASES[2], 2)
     back = keep(store, given_samples)

@@ -62,7 +62,7 @@ def test_two_processes_may_open_a_new_store_at_once(url: str) -> None:
     processes = [started(_OPEN_AT_ONCE, url) for _ in range(3)]
     go(processes)
     for process in processes:
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)
     assert [process.returncode for process in processes] == [0, 0, 0]
     store = open_store(url)
     with store.database.reading() as session:

@@ -7,9 +7,8 @@ import pytest
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
 from steelyard.records import Attempt, RunState, Verdict
-from steelyard.store.ids import new_run_id
 from steelyard.store.open import open_store
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, new_run_id
 
 
 def test_a_header_comes_back_whole(store: SqlStore) -> None:
@@ -59,7 +58,8 @@ def execute(store: SqlStore, statements: str) -> None:
         "DELETE FROM findings",
         "UPDATE answers SET text = 'better'",
         "UPDATE attempts SET cost = 0",
-        "INSERT INTO attempts (run, seq, latency, started_at, tries, cached) SELECT run, 9, 0, 0, 1, 0 FROM samples "
+        "INSERT INTO attempts (run, seq, latency, started_at, tries, cached, cut_off) "
+        "SELECT run, 9, 0, 0, 1, 0, 0 FROM samples "
         "WHERE seq = 1; "
         "INSERT INTO samples (run, seq, case_id, variant, repeat, case_hash, attempt_run, outcome, layout, scores) "
         "SELECT run, 9, case_id, variant, 9, case_hash, run, outcome, layout, scores FROM samples WHERE seq = 1",

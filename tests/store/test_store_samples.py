@@ -10,12 +10,13 @@ import pytest
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
 from steelyard.records import Attempt, Finding, Outcome, Sample, Score
+from steelyard.store.codec import encode
 from steelyard.store.sql import SqlStore
 from steelyard.suite.case import Attachment, Case, digest
 
 
 def kept(sample: Sample, of: Case, position: int) -> Sample:
-    return replace(sample, case_hash=digest(of.as_data()), position=position)
+    return replace(sample, case_hash=digest(encode(of)), position=position)
 
 
 def test_a_sample_comes_back_whole(store: SqlStore) -> None:
@@ -137,7 +138,7 @@ def test_a_case_is_stored_once_and_a_changed_case_beside_it(store: SqlStore) -> 
         store.add_samples(run_id, [sample(of)], [of])
     with store.database.reading() as session:
         stored = session.execute("SELECT hash FROM cases ORDER BY hash")
-    assert [row[0] for row in stored] == sorted([digest(before.as_data()), digest(after.as_data())])
+    assert [row[0] for row in stored] == sorted([digest(encode(before)), digest(encode(after))])
     assert [of for _, of in store.samples("demo-1")] == [before]
     assert [of for _, of in store.samples("demo-3")] == [after]
 

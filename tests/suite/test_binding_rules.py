@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
 from steelyard.suite.rules import parse_rule
 
 DIMENSIONS, FLAGS = ["tone", "sense"], ["unsafe"]
@@ -97,7 +98,7 @@ def joined(inner):
     return st.one_of(compared, linked, loose, denied)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(
     st.recursive(atoms, joined, max_leaves=8),
     st.booleans(),

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from parts.small_suite import write_suite
-from steelyard.suite.case_places import CasePlace, case_places
+from steelyard.suite.cases import CasePlace, case_places
 from steelyard.suite.load import load_suite
 
 IDS = ("c0", "c1", "c2")

@@ -45,6 +45,7 @@ def lines(rows) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+@pytest.mark.boundary("pyarrow")
 @pytest.mark.parametrize(
     ("cases", "files"),
     [
@@ -169,6 +170,7 @@ def test_reading_goes_on_after_a_broken_line(write):
     ]
 
 
+@pytest.mark.boundary("pyarrow")
 def test_typed_columns_become_plain_data(write):
     from datetime import date
     from decimal import Decimal
@@ -183,6 +185,7 @@ def test_typed_columns_become_plain_data(write):
     assert case.input == {"on": "2024-01-31", "price": [2.5, 3]}
 
 
+@pytest.mark.boundary("pyarrow")
 def test_parquet_without_its_library_gives_the_install_hint(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r"pip install 'steelyard\[parquet\]'"):
@@ -281,8 +284,8 @@ import resource, sys
 from pathlib import Path
 from steelyard.suite.cases import CaseFile, FileCases
 from steelyard.suite.draft import Draft
-from steelyard.suite.located import Located
-from steelyard.suite.survey import survey_cases
+from steelyard.suite.yaml import Located
+from steelyard.suite.cases import survey_cases
 path = Path(sys.argv[1])
 draft = Draft(Located(None), path.parent)
 survey = survey_cases(FileCases(path.parent, (CaseFile(path, path.name),)), (), draft)

@@ -8,10 +8,8 @@ import sys
 
 import pytest
 
-from steelyard.suite import discover
-from steelyard.suite.discover import find_suite, list_suites
-from steelyard.suite.load import load_suite
-from steelyard.suite.located import read_yaml
+from steelyard.suite.load import find_suite, list_suites, load_suite
+from steelyard.suite.yaml import read_yaml
 
 SUITE = """suite: greetings
 about: Say hello.
@@ -59,6 +57,6 @@ def test_a_suite_of_an_installed_package_is_found_by_its_name(installed):
 
 def test_a_broken_suite_is_listed_with_its_problem(installed):
     (installed / "greetings/suite.yaml").write_text("suite: [")
-    (listing,) = [suite for suite in discover.list_suites() if suite.name == "hello"]
+    (listing,) = [suite for suite in list_suites() if suite.name == "hello"]
     assert listing.n_cases is None
     assert "not readable as YAML" in listing.problem

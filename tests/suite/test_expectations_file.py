@@ -6,10 +6,9 @@ import pytest
 
 from steelyard import Suite
 from steelyard.errors import SuiteError
-from steelyard.suite.describe import describe
 from steelyard.suite.load import load_suite
-from steelyard.suite.model import Hold
-from steelyard.suite.signature import signature
+from steelyard.suite.models import Hold
+from steelyard.suite.signature import describe, signature
 
 EXPECT = {
     "how_many": {"count": "items[]", "between": ["expected.min", "expected.max"]},
@@ -67,7 +66,7 @@ def test_without_a_pass_rule_every_check_must_pass(written):
 
 
 def test_the_description_names_every_check_with_its_code_and_how_often_it_must_pass(written):
-    assert describe(load_suite(written(hold="majority")))["expect"] == {
+    assert describe(load_suite(written(hold="majority"))).data()["expect"] == {
         "hold": "majority",
         "checks": [
             {"name": "schema", "code": "FORMAT", "hold": "majority"},
@@ -225,13 +224,13 @@ def test_a_suite_in_python_has_the_same_keys(written):
         expect=EXPECT,
         hold="majority",
     ).model
-    described = describe(suite)["expect"]
-    assert described == describe(load_suite(written(hold="majority")))["expect"]
+    described = describe(suite).data()["expect"]
+    assert described == describe(load_suite(written(hold="majority"))).data()["expect"]
 
 
 def test_the_schema_of_suite_files_knows_the_checks(written):
     from steelyard.answer.schema import SchemaValidator
-    from steelyard.suite.schema import suite_schema
+    from steelyard.suite.json_schema import suite_schema
 
     validator = SchemaValidator(suite_schema())
     good = json.loads(written(hold="first").read_text())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import SuiteError
@@ -13,9 +13,8 @@ from steelyard.suite.build import build_suite
 from steelyard.suite.cases import ListCases
 from steelyard.suite.draft import Draft
 from steelyard.suite.load import load_suite
-from steelyard.suite.located import Located
-from steelyard.suite.mapping import Unmappable, compile_mapping
-from steelyard.suite.units import convert, unit_factor
+from steelyard.suite.mapping import Unmappable, compile_mapping, convert, unit_factor
+from steelyard.suite.yaml import Located
 
 
 def mapped(spec, record):
@@ -209,7 +208,6 @@ rules = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(
     st.lists(json_values, max_size=4),
     st.dictionaries(st.sampled_from(["id", "input", "expected", "tags", "why", "category"]), rules, max_size=4),
@@ -225,7 +223,6 @@ def test_any_records_under_any_mapping_load_or_are_a_suite_error(tmp_path_factor
         return  # anything else is not caught, and fails the test
 
 
-@settings(deadline=None)
 @given(st.lists(json_values, max_size=4))
 def test_any_records_in_a_suite_load_or_are_a_suite_error(tmp_path_factory, records):
     data = {

@@ -6,10 +6,10 @@ import pytest
 
 from steelyard import Checked
 from steelyard.errors import SuiteError
-from steelyard.suite.describe import describe
-from steelyard.suite.health import lacking, parse_health
+from steelyard.metrics.expression_checks import judge_lacks
+from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.suite.load import load_suite
-from steelyard.suite.signature import signature
+from steelyard.suite.signature import describe, signature
 
 CHECKS = """
 from steelyard import Checked
@@ -25,14 +25,14 @@ TARGET = {"kind": "recorded"}
 def test_a_check_is_looked_up_when_the_suite_loads(judged):
     judge = load_suite(judged(check="checks:check", files={"checks.py": CHECKS})).judge
     assert judge.check == "checks:check"
-    assert describe(load_suite(judged(check="checks:check", files={"checks.py": CHECKS})))["judge"]["check"] == (
+    assert describe(load_suite(judged(check="checks:check", files={"checks.py": CHECKS}))).data()["judge"]["check"] == (
         "checks:check"
     )
 
 
 def test_without_a_check_there_is_none(judged):
     suite = load_suite(judged())
-    assert (suite.judge.check, describe(suite)["judge"]["check"]) == (None, None)
+    assert (suite.judge.check, describe(suite).data()["judge"]["check"]) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_source_of_a_check_is_part_of_the_rules_and_of_nothing_else(judged):
 
 def test_a_judge_without_a_check_keeps_the_signature_it_had(judged):
     suite = load_suite(judged(check="checks:check", files={"checks.py": CHECKS}))
-    plain = replace(suite, judge=replace(suite.judge, check=None))
+    plain = replace(suite, judge=suite.judge.model_copy(update={"check": None}))
     with_one, without = signature(suite, TARGET), signature(plain, TARGET)
     assert with_one["judge"] == without["judge"]
     assert with_one["rules"] != without["rules"]
@@ -80,16 +80,15 @@ def test_codes_that_only_the_judge_names_may_be_declared(judged):
 
 def test_a_threshold_on_contradictions_needs_a_check(judged):
     judge = load_suite(judged()).judge
-    threshold = parse_health("contradictions <= 5 %", judge.rubric)
+    threshold = parse_judge_threshold("contradictions <= 5 %")
     assert (threshold.metric, threshold.threshold, threshold.unit) == ("contradictions", 0.05, "share")
-    assert "complaints are not checked: write check: module:function" in lacking(threshold, judge)
-    assert lacking(threshold, replace(judge, check=lambda reply, *_: Checked(reply))) is None
+    assert "complaints are not checked: write check: module:function" in judge_lacks(threshold, judge)
+    assert judge_lacks(threshold, judge.model_copy(update={"check": lambda reply, *_: Checked(reply)})) is None
 
 
 def test_a_function_may_be_given_in_python(judged):
-    from steelyard.suite.draft import Draft
-    from steelyard.suite.located import Located
-    from steelyard.suite.own_code import own_code
+    from steelyard.suite.draft import Draft, own_code
+    from steelyard.suite.yaml import Located
 
     def check(reply, text, case, metrics):
         return Checked(reply)

@@ -11,14 +11,12 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.records import Mode
+from steelyard.suite.build_judge import Owed, response_schema, same_address
 from steelyard.suite.chosen_judge import refuse_self_judged
-from steelyard.suite.declared_judges import same_address
-from steelyard.suite.describe import describe
-from steelyard.suite.judge_model import Dimension, Evidence, Flag, Rubric
-from steelyard.suite.judge_response import response_schema
+from steelyard.suite.json_schema import suite_schema
+from steelyard.suite.judge import Dimension, Evidence, Flag, Reasons, Rubric
 from steelyard.suite.load import load_suite, with_judge, with_target
-from steelyard.suite.schema import suite_schema
-from steelyard.suite.signature import signature
+from steelyard.suite.signature import describe, signature
 from steelyard.suite.templates import JUDGE_NAMES, compile_template
 
 MODEL = {"base_url": "http://localhost:9/v1", "model": "big", "temperature": 0, "token": "KEY"}
@@ -59,8 +57,8 @@ def test_a_judge_is_built_from_what_is_written(judged):
         )
     ).judge
     assert judge.system == "Be fair. {{ input | fenced }}"
-    assert (judge.reasons, judge.fewest_reasons) == ("weaknesses", 2)
-    assert judge.evidence == Evidence("notes", "report", 3, ("sense",))
+    assert judge.reasons == Reasons(place="weaknesses", at_least=2)
+    assert judge.evidence == Evidence(place="notes", unproven="report", fewest_words=3, dimensions=("sense",))
     assert (judge.repeats, judge.combine, judge.flags, judge.disagreement) == (3, "majority", "any", 1.5)
     assert (judge.most_characters, judge.ask_again, judge.labels) == (900, 0, "expected.labels")
     assert judge.response == RESPONSE
@@ -75,7 +73,7 @@ def test_a_judge_is_built_from_what_is_written(judged):
 def test_without_a_response_one_is_made_from_the_rubric_with_reasons_first(judged):
     judge = load_suite(judged(evidence={"in": "quotes"})).judge
     assert list(judge.response["properties"]) == ["reasons", "quotes", "tone", "sense", "unsafe"]
-    assert judge.reasons == "reasons"
+    assert judge.reasons == Reasons(place="reasons")
     validator = jsonschema_rs.validator_for(judge.response)
     good = {"reasons": ["a"], "quotes": {"tone": ["x y"], "sense": []}, "tone": 5, "sense": 1, "unsafe": False}
     assert validator.is_valid(good)
@@ -86,8 +84,13 @@ def test_without_a_response_one_is_made_from_the_rubric_with_reasons_first(judge
 
 
 def test_a_made_response_may_have_no_reasons():
-    rubric = Rubric((Dimension("tone", "How it sounds."),), (Flag("unsafe", "Harm."),), 0, 2, 1)
-    assert response_schema(rubric, "", None) == {
+    rubric = Rubric(
+        dimensions=(Dimension(name="tone", about="How it sounds."),),
+        flags=(Flag(name="unsafe", about="Harm."),),
+        scale=(0, 2),
+        neutral=1,
+    )
+    assert response_schema(rubric, Owed()) == {
         "type": "object",
         "properties": {
             "tone": {"type": "integer", "minimum": 0, "maximum": 2, "description": "How it sounds."},
@@ -309,7 +312,7 @@ def test_gates_are_not_blamed_for_a_broken_rubric(judged):
 
 
 def test_a_judged_suite_is_described_as_plain_data(judged):
-    described = json.loads(json.dumps(describe(load_suite(judged(health=["broken_rules <= 5 %"])))))
+    described = json.loads(json.dumps(describe(load_suite(judged(health=["broken_rules <= 5 %"]))).data()))
     form, tone, sense, unsafe = described["components"]
     assert (form["kind"], form["weight"], form["scorer"]) == ("component", 0, "measures:Form")
     assert tone == {
@@ -325,12 +328,22 @@ def test_a_judged_suite_is_described_as_plain_data(judged):
         "strict": False,
         "measures": {},
         "kind": "dimension",
+        "means": {},
+        "source": "",
+        "figure": "",
+        "key": "",
+        "about": "",
     }
     assert (sense["weight"], sense["code"]) == (2.0, "SENSE")
     assert (unsafe["kind"], unsafe["weight"], unsafe["code"], unsafe["scale"]) == ("flag", 0, "UNSAFE", [0, 1])
     assert unsafe["when_unknown"] == "skip"
     assert unsafe["measures"] == {
-        "rate": {"numerator": "flagged", "denominator": "judged", "about": "texts that are flagged: Harm."}
+        "rate": {
+            "numerator": "flagged",
+            "denominator": "judged",
+            "about": "texts that are flagged: Harm.",
+            "better": "",
+        }
     }
     assert described["passing"]["text"] == "score >= 50 % and no unsafe"
     judge = described["judge"]
@@ -346,10 +359,10 @@ def test_a_judged_suite_is_described_as_plain_data(judged):
 
 def test_a_flag_that_does_not_fail_is_not_in_the_pass_rule(judged):
     rubric = {"dimensions": {"tone": {}, "sense": {}}, "flags": {"unsafe": {"fails": False}}}
-    described = describe(load_suite(judged(rubric=rubric, by="model")))
+    described = describe(load_suite(judged(rubric=rubric, by="model"))).data()
     assert described["passing"]["text"] == "score >= 50 %"
     assert described["judge"]["mode"] == "model"
-    member = {"name": "model", "kind": "chat", "model": "big", "address": "http://localhost:9/v1"}
+    member = {"name": "model", "kind": "chat", "model": "big", "address": "http://localhost:9/v1", "function": None}
     assert described["judge"]["members"] == [member]
 
 
@@ -601,8 +614,8 @@ def test_a_suite_in_python_may_have_a_judge_and_no_score():
         folder=".",
     ).model
     assert suite.judge.members[0].settings is my_judge
-    assert suite.judge.rubric.dimensions[0].meanings == {5: "warm"}
-    assert describe(suite)["judge"]["members"][0]["function"].endswith(":my_judge")
+    assert suite.judge.rubric.dimensions[0].scores == {"5": "warm"}
+    assert describe(suite).data()["judge"]["members"][0]["function"].endswith(":my_judge")
     assert signature(suite, {})["judge"]
 
 

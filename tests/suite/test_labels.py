@@ -6,14 +6,19 @@ import pytest
 
 from steelyard.errors import SuiteError
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import Dimension, Flag, JudgeModel, Rubric
+from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric
 from steelyard.suite.labels import Label, check_path, hidden, labels_of
 from steelyard.suite.load import load_suite
 
 
 def judge(neutral: int = 3, labels: str = "expected.labels") -> JudgeModel:
-    rubric = Rubric((Dimension("tone"), Dimension("sense")), (Flag("unsafe"),), 1, 5, neutral)
-    return JudgeModel(rubric, (), labels=labels)
+    rubric = Rubric(
+        dimensions=(Dimension(name="tone"), Dimension(name="sense")),
+        flags=(Flag(name="unsafe"),),
+        scale=(1, 5),
+        neutral=neutral,
+    )
+    return JudgeModel(rubric=rubric, members=(), labels=labels)
 
 
 def case(labels, **others) -> Case:
@@ -26,6 +31,10 @@ def case(labels, **others) -> Case:
         ({"best": 2, "allowed": [1, 3]}, Label(2, 1, 3)),
         ({"best": 4}, Label(4, 4, 4)),
         ({"allowed": [1, 3]}, Label(2, 1, 3)),
+        # Several people: their median is the best, and nothing else is allowed unless it is said.
+        ({"by": {"ann": 2, "ben": 4, "cem": 5}}, Label(4, 4, 4, {"ann": 2, "ben": 4, "cem": 5})),
+        ({"by": {"ann": 1, "ben": 2}, "allowed": [1, 2]}, Label(2, 1, 2, {"ann": 1, "ben": 2})),
+        ({"best": 5, "by": {"ann": 4}}, Label(5, 5, 5, {"ann": 4})),
         ([1, 3], Label(2, 1, 3)),
         ([2, 2], Label(2, 2, 2)),
         (4, Label(4, 4, 4)),

@@ -5,32 +5,31 @@ from __future__ import annotations
 import pytest
 
 from steelyard.errors import SuiteError
-from steelyard.suite.describe import describe
-from steelyard.suite.latency import seconds, time_in_words
 from steelyard.suite.load import load_suite
-from steelyard.suite.model import LatencyRules
-from steelyard.suite.signature import signature
+from steelyard.suite.models import LatencyRules
+from steelyard.suite.signature import describe, signature
+from steelyard.suite.values import seconds, time_in_words
 
 
 def test_a_suite_says_which_medians_look_wrong(write):
     found = load_suite(write({"latency": {"below": "100 ms", "above": "10 s"}}))
-    assert found.latency == LatencyRules(0.1, 10.0)
-    assert describe(found)["latency"] == {"below": 0.1, "above": 10.0, "smallest": 0.005, "smallest_share": 0.05}
+    assert found.latency == LatencyRules(below=0.1, above=10.0)
+    assert describe(found).data()["latency"] == {"below": 0.1, "above": 10.0, "smallest": 0.005, "smallest_share": 0.05}
 
 
 def test_without_the_key_no_median_looks_wrong(write):
     found = load_suite(write({}))
     assert found.latency == LatencyRules()
-    assert (describe(found)["latency"]["below"], describe(found)["latency"]["above"]) == (None, None)
+    assert (describe(found).data()["latency"]["below"], describe(found).data()["latency"]["above"]) == (None, None)
 
 
 def test_a_suite_declares_the_smallest_change_that_matters(write):
     found = load_suite(write({"latency": {"smallest": "20 ms", "smallest_share": "10 %"}}))
-    assert found.latency == LatencyRules(None, None, 0.02, 0.1)
+    assert found.latency == LatencyRules(below=None, above=None, smallest=0.02, smallest_share=0.1)
 
 
 def test_either_end_may_be_left_open(write):
-    assert load_suite(write({"latency": {"above": 2.5}})).latency == LatencyRules(None, 2.5)
+    assert load_suite(write({"latency": {"above": 2.5}})).latency == LatencyRules(below=None, above=2.5)
 
 
 def test_what_looks_wrong_is_no_part_of_the_instrument(write):
@@ -59,7 +58,7 @@ def test_times_are_written_as_gates_have_them(written, meant):
         ({}, "latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them"),
         ({"smallest": "5 %"}, 'latency.smallest: a time is written 100 ms or 10 s; found "5 %"'),
         ("fast", "latency must be a group of keys"),
-        ({"below": "2 s", "above": "500 ms"}, "latency: below 2 s is not less than above 500 ms"),
+        ({"below": "2 s", "above": "500 ms"}, "latency.below: below 2 s is not less than above 500 ms"),
     ],
 )
 def test_a_mistake_is_told_in_plain_words(write, latency, message):

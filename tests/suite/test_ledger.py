@@ -13,7 +13,9 @@ import pytest
 from parts.small_suite import write_suite
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.suite.case import digest
-from steelyard.suite.ledger import (
+from steelyard.suite.load import load_suite
+from steelyard.suite.signature import signature
+from steelyard.suite.truth import (
     LEDGER_FILE,
     LedgerLine,
     append_lines,
@@ -22,8 +24,6 @@ from steelyard.suite.ledger import (
     lines_kept,
     newest_first,
 )
-from steelyard.suite.load import load_suite
-from steelyard.suite.signature import signature
 
 AT = "2026-01-31T12:00:00Z"
 GOOD = {"at": AT, "by": "ann", "what": "truth", "case": "c1", "before": "a", "after": "b", "reason": "the photo"}
@@ -141,7 +141,7 @@ def test_lines_that_do_not_fit_leave_the_ledger_as_it_was(tmp_path, monkeypatch)
 def test_several_who_append_at_once_lose_and_mix_up_nothing(tmp_path):
     script = (
         "import sys; from pathlib import Path\n"
-        "from steelyard.suite.ledger import LedgerLine, append_lines\n"
+        "from steelyard.suite.truth import LedgerLine, append_lines\n"
         f"good = {GOOD!r} | {{'by': sys.argv[2]}}\n"
         "for n in range(25):\n"
         "    edits = ({'case': f'c{n}', 'reason': 'x' * 300}, {'case': f'd{n}'})\n"
@@ -159,7 +159,7 @@ def test_several_who_append_at_once_lose_and_mix_up_nothing(tmp_path):
 def test_a_kill_while_it_appends_leaves_whole_lines_and_no_line_told_as_written_is_lost(suite):
     script = (
         "import sys, itertools; from pathlib import Path\n"
-        "from steelyard.suite.ledger import LedgerLine, append_lines\n"
+        "from steelyard.suite.truth import LedgerLine, append_lines\n"
         f"good = {GOOD!r}\n"
         "for n in itertools.count():\n"
         "    append_lines(Path(sys.argv[1]), [LedgerLine.model_validate(good | {'case': f'c{n}'})])\n"
@@ -199,11 +199,11 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_weighed_by_and_no_others(
     )
     noted = load_suite(suite)
     kept = kept_with_a_run(noted, signed)
-    assert [each["reason"] for each in kept["ledger"]] == ["led here", "weights"]
-    assert [each.reason for each in lines_kept(kept)] == ["led here", "weights"]
+    assert [each["reason"] for each in kept] == ["led here", "weights"]
+    assert [each.reason for each in lines_kept({"ledger": [*kept]})] == ["led here", "weights"]
     # The ledger says why; it is no part of the instrument.
     assert signature(noted, {"kind": "python"}) == signed
-    assert kept_with_a_run(plain, signed) == {}
+    assert kept_with_a_run(plain, signed) == ()
 
 
 @pytest.mark.parametrize("kept", [{}, {"ledger": None}, {"ledger": "x"}, {"ledger": [1, {"at": 3}, GOOD | {"by": 1}]}])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from steelyard.errors import SuiteError
-from steelyard.suite.located import read_yaml
+from steelyard.suite.yaml import read_yaml
+
+pytestmark = pytest.mark.boundary("pyyaml")
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ import pytest
 from PIL import Image, ImageOps, JpegImagePlugin
 
 from parts.photos import bad_photos, bomb_bytes, noise, photo_bytes
-from steelyard.suite.attachments import read_attachments, unsendable
 from steelyard.suite.case import Attachment, Case
+from steelyard.suite.files import media_type_of, picture_problem, picture_size, read_attachments, unsendable
 from steelyard.suite.load import load_suite
-from steelyard.suite.pictures import media_type_of, picture_problem, picture_size
 
 MOST = 64_000_000
 KINDS = {
@@ -46,6 +45,7 @@ def photo(tmp_path):
     return write
 
 
+@pytest.mark.boundary("pillow")
 @pytest.mark.parametrize(("format_", "options"), KINDS.values(), ids=KINDS)
 def test_a_whole_picture_has_no_problem(photo, format_, options):
     path = photo(photo_bytes(format_, **options))
@@ -53,6 +53,7 @@ def test_a_whole_picture_has_no_problem(photo, format_, options):
     assert picture_size(path) == (40, 30)
 
 
+@pytest.mark.boundary("pillow")
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGBA", "I;16", "CMYK"])
 def test_pictures_of_every_depth_are_good(photo, mode):
     format_ = "JPEG" if mode == "CMYK" else "PNG"
@@ -77,6 +78,7 @@ def test_of_a_webp_it_is_told_how_much_is_there(photo):
     assert told == f"is cut off: 500 of {len(whole):,} bytes are there"
 
 
+@pytest.mark.boundary("pillow")
 def test_a_damaged_picture_is_told(photo):
     whole = bytearray(photo_bytes("PNG"))
     whole[len(whole) // 2] ^= 0xFF
@@ -133,6 +135,7 @@ def test_a_gif_whose_frame_is_larger_than_it_says_is_measured_by_the_frame(photo
     assert picture_problem(photo(bytes(whole)), max_pixels=1199).startswith("has 40 x 30 pixels")
 
 
+@pytest.mark.boundary("pillow")
 @pytest.mark.parametrize("side", [16_000, 16_383])
 def test_a_webp_beyond_pillows_own_limit_is_told(photo, side):
     whole = bytearray(photo_bytes("WEBP", lossless=True))
@@ -143,6 +146,7 @@ def test_a_webp_beyond_pillows_own_limit_is_told(photo, side):
     assert "pixels" in picture_problem(photo(bytes(whole)), max_pixels=MOST)
 
 
+@pytest.mark.boundary("pillow")
 def test_a_bomb_is_told_by_its_header_and_never_decoded(photo):
     path = photo(bomb_bytes())
     assert path.stat().st_size < 20_000
@@ -150,7 +154,7 @@ def test_a_bomb_is_told_by_its_header_and_never_decoded(photo):
 import re, sys
 from pathlib import Path
 from PIL import Image, PngImagePlugin
-from steelyard.suite.pictures import picture_problem, picture_size
+from steelyard.suite.files import picture_problem, picture_size
 def peak(): return int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
 path = Path(sys.argv[1])
 before = peak()
@@ -169,6 +173,7 @@ print(peak() - before)
     assert float(checked) < 20 < 80 < float(decoded)
 
 
+@pytest.mark.boundary("pillow")
 def test_no_warning_gets_out(photo):
     cut = photo(photo_bytes("TIFF", compression="tiff_lzw")[:-40])
     large = photo(bomb_bytes(9_500, 9_500))  # 90,250,000 pixels: Pillow warns from 89,478,485 on
@@ -220,6 +225,7 @@ def test_the_size_is_that_of_the_picture_turned_upright(photo, format_, orientat
         assert ImageOps.exif_transpose(opened).size == picture_size(path)
 
 
+@pytest.mark.boundary("pillow")
 def test_exif_that_cannot_be_read_turns_nothing(photo):
     assert picture_size(photo(photo_bytes("JPEG", exif=b"Exif\0\0MM garbage"))) == (40, 30)
 
@@ -291,6 +297,7 @@ def test_a_picture_of_another_kind_than_its_name_says_is_still_one(tmp_path):
     assert unsendable(Case("c", attachments=read_attachments("a.png", tmp_path)), tmp_path, max_pixels=MOST) is None
 
 
+@pytest.mark.boundary("pillow")
 @pytest.mark.parametrize(
     ("format_", "media_type"),
     [

@@ -17,7 +17,7 @@ dimensions:
     about: How it sounds.
     weight: 0
     scores: {1: cold, 5: warm, 3: so so}
-    examples: {4: "Dear friend"}
+    examples: {"4": "Dear friend"}
   sense: {}
 flags:
   unsafe:
@@ -38,8 +38,8 @@ def test_a_rubric_in_its_own_file_is_read(judged):
     assert (rubric.version, rubric.low, rubric.high, rubric.neutral) == ("2.1", 1, 5, 3)
     assert rubric.names == ("tone", "sense", "unsafe")
     tone, sense = rubric.dimensions
-    assert list(tone.meanings.items()) == [(5, "warm"), (3, "so so"), (1, "cold")]  # highest first
-    assert (tone.weight, tone.examples, sense.weight) == (0, {4: "Dear friend"}, 1)
+    assert list(tone.scores.items()) == [("5", "warm"), ("3", "so so"), ("1", "cold")]  # highest first
+    assert (tone.weight, tone.examples, sense.weight) == (0, {"4": "Dear friend"}, 1)
     assert rubric.flags[0].triggers == ("a threat",)
     assert rubric.flags[0].fails is False
     assert rubric.calibration == ("Start at 3.",)
@@ -72,7 +72,7 @@ dimensions:
     told = mistakes(judged(rubric="rubric.yaml", bind=[], labels=None, files={"rubric.yaml": text}))
     assert told == [
         "rubric.yaml:2: neutral: 1 is the lowest score, and nothing could ever be below it",
-        "rubric.yaml:8: dimensions.sense.scores: '6' is not a score from 1 to 5",
+        "rubric.yaml:8: dimensions.sense.scores.6: is not a score from 1 to 5",
     ]
 
 
@@ -84,10 +84,10 @@ dimensions:
         ({"scale": [1, 5.5]}, "judge.rubric.scale[1] must be a whole number"),
         ({"neutral": 6}, "judge.rubric.neutral: 6 is not on the scale from 1 to 5"),
         ({"neutral": 1}, "judge.rubric.neutral: 1 is the lowest score"),
-        ({"dimensions": {}}, "judge.rubric.dimensions must be not empty"),
-        ({"dimensions": {"tone": {"scores": {"0": "x"}}, "sense": {}}}, "tone.scores: '0' is not a score from 1 to 5"),
-        ({"dimensions": {"tone": {"scores": {"x": "x"}}, "sense": {}}}, "tone.scores: 'x' is not a score from 1 to 5"),
-        ({"dimensions": {"tone": {"examples": {"9": "x"}}, "sense": {}}}, "tone.examples: '9' is not a score"),
+        ({"dimensions": {}}, "judge.rubric.dimensions: give at least one"),
+        ({"dimensions": {"tone": {"scores": {"0": "x"}}, "sense": {}}}, "tone.scores.0: is not a score from 1 to 5"),
+        ({"dimensions": {"tone": {"scores": {"x": "x"}}, "sense": {}}}, "tone.scores.x: is not a score from 1 to 5"),
+        ({"dimensions": {"tone": {"examples": {"9": "x"}}, "sense": {}}}, "tone.examples.9: is not a score"),
         ({"dimensions": {"tone": {}, "sense": {}, "form": {}}}, "form: the name is taken by the component form"),
         ({"dimensions": {"tone": {}, "sense": {}, "Tone": {}}}, "Tone: the name is taken by the dimension tone"),
         ({"dimensions": {"tone": {}, "sense": {}, "unsafe": {}}}, "unsafe: the name is taken by the dimension unsafe"),

@@ -52,6 +52,6 @@ def test_a_file_that_is_not_imported_is_no_part_of_the_source(tmp_path):
 def test_what_steelyard_is_made_of_is_no_part_of_the_source_of_a_suite():
     from steelyard import importing
 
-    files = importing._read_with(Path(judge.__code__.co_filename))
+    files = importing._read_with(Path(judge.__code__.co_filename), data=True)
     assert {file.parent.name for file in files} == {"tarot"}
     assert len(files) > 5

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from steelyard.errors import SuiteError
-from steelyard.suite.describe import describe
 from steelyard.suite.load import load_suite
-from steelyard.suite.model import StabilityRules
-from steelyard.suite.signature import signature
+from steelyard.suite.models import StabilityRules
+from steelyard.suite.signature import describe, signature
 
 RULES = {"items": "items[]", "key": "id", "fields": {"span": "overlap", "level": "equal"}}
 
@@ -19,13 +18,13 @@ def suite(write, **changes):
 
 def test_a_suite_says_what_repeats_are_compared_by(write):
     found = suite(write, stability=RULES)
-    assert found.stability == StabilityRules("items[]", "id", {"span": "overlap", "level": "equal"})
-    assert describe(found)["stability"] == RULES
+    assert found.stability == StabilityRules(items="items[]", key="id", fields={"span": "overlap", "level": "equal"})
+    assert describe(found).data()["stability"] == RULES
 
 
 def test_without_the_key_nothing_is_compared(write):
     found = suite(write)
-    assert (found.stability, describe(found)["stability"]) == (None, None)
+    assert (found.stability, describe(found).data()["stability"]) == (None, None)
 
 
 def test_what_is_compared_is_part_of_the_instrument(write):
@@ -47,12 +46,15 @@ def test_what_is_compared_is_part_of_the_instrument(write):
         ({"items": "items[", "key": "id"}, "stability.items: 'items[' is not a path: it breaks at character 6"),
         ({"items": "$.items[", "key": "id"}, "stability.items: '$.items[' is not a JSONPath (RFC 9535)"),
         ({"items": "items[]", "key": "a..b"}, "stability.key: 'a..b' is not a path: it breaks at character 3"),
-        (RULES | {"fields": {"a..b": "equal"}}, "stability.fields: 'a..b' is not a path: it breaks at character 3"),
+        (
+            RULES | {"fields": {"a..b": "equal"}},
+            "stability.fields.a..b: 'a..b' is not a path: it breaks at character 3",
+        ),
         (
             RULES | {"fields": {"span": "overlaps"}},
             "stability.fields.span: 'overlaps' is not known: did you mean overlap?",
         ),
-        (RULES | {"fields": {"presence": "equal"}}, "stability.fields: stability.presence is the share of items that"),
+        (RULES | {"fields": {"presence": "equal"}}, "stability.fields.presence: is the share of items that"),
         (["items"], "stability must be a group of keys"),
     ],
 )

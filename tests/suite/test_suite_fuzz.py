@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
 from steelyard.errors import SuiteError
 from steelyard.suite.build import build_suite
 from steelyard.suite.draft import Draft
-from steelyard.suite.located import Located, read_yaml
-from steelyard.suite.schema import suite_schema
+from steelyard.suite.json_schema import suite_schema
+from steelyard.suite.yaml import Located, read_yaml
 
 SUITE = {
     "suite": "s",
@@ -117,7 +118,7 @@ def test_the_suite_itself_is_good(folder):
     assert build_suite(Draft(Located(SUITE), folder), "").survey.n == 1
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(list(places(SUITE))), st.sampled_from(JUNK))
 def test_junk_anywhere_in_a_suite_is_a_suite_error_or_a_suite(folder, at, junk):
     data = changed(SUITE, at, junk)
@@ -128,7 +129,7 @@ def test_junk_anywhere_in_a_suite_is_a_suite_error_or_a_suite(folder, at, junk):
         assert not any(word in text for word in ("pydantic", "Input should", "object at 0x"))
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(list(places([ROW]))), st.sampled_from(JUNK))
 def test_junk_anywhere_in_a_case_is_a_suite_error_or_a_suite(folder, at, junk):
     data = SUITE | {"cases": changed([ROW | {"category": "g"}], at, junk)}
@@ -138,7 +139,7 @@ def test_junk_anywhere_in_a_case_is_a_suite_error_or_a_suite(folder, at, junk):
         assert error.mistakes  # noqa: PT017
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(alphabet="ab:-[]{},&*!|>'\"#%\n\t ?<1.~", max_size=60))
 def test_any_text_is_yaml_or_a_suite_error(text):
     try:

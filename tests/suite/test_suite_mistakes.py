@@ -10,6 +10,8 @@ import pytest
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.suite.load import load_suite
 
+pytestmark = pytest.mark.boundary("pydantic", "pyyaml")
+
 
 def mistakes(path: Path) -> list[str]:
     with pytest.raises(SuiteError) as raised:
@@ -85,9 +87,12 @@ audit: {null_share: 120 %}
         ({"target": {"recorded": {"file": "a.jsonl"}}}, "there is no file a.jsonl"),
         ({"targets": {"x": {"recorded": "/etc/hosts"}}}, "/etc/hosts is an absolute path"),
         ({"targets": {"x": {"python": "m:f"}}, "target": "y"}, "no target is called 'y'"),
-        ({"bands": {"Good": "75 %", "Fine": 0.75, "Bad": 0}}, "bands Good and Fine start at the same score"),
-        ({"bands": {"Bad": 0, "Good": "75 %"}}, "bands go from the best to the worst: Good starts above Bad"),
-        ({"bands": {"Good": 0.75, "Fair": 0.5}}, "the lowest band, Fair, must start at 0"),
+        ({"bands": {"Good": "75 %", "Fine": 0.75, "Bad": 0}}, "bands.Fine: starts where Good does"),
+        (
+            {"bands": {"Bad": 0, "Good": "75 %"}},
+            "bands.Good: starts above Bad: write them from the highest",
+        ),
+        ({"bands": {"Good": 0.75, "Fair": 0.5}}, "bands.Fair: is the lowest, and must start at 0"),
         ({"bands": {"Good": "seventy"}}, 'a share is written 0.75 or 75 %; found "seventy" (text)'),
         ({"pass": 75}, "75 is above 1: write 75 % or 0.75"),
         ({"pass": True}, "a share is written 0.75 or 75 %; found true"),

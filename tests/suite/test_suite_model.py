@@ -7,11 +7,11 @@ import json
 import pytest
 
 from steelyard.errors import UserMistake
-from steelyard.suite.describe import describe
 from steelyard.suite.load import load_suite, strict, with_target
-from steelyard.suite.model import Band, Threshold
-from steelyard.suite.signature import signature
-from steelyard.suite.truths import without_truth
+from steelyard.suite.models import SuiteDescription, Threshold
+from steelyard.suite.signature import describe, signature
+from steelyard.suite.truth import without_truth
+from steelyard.suite.values import Band
 
 CHAT = {"model": "m", "base_url": "http://localhost/v1", "system": "Be kind.", "user": {"file": "user.md"}}
 FULL = {
@@ -36,13 +36,16 @@ FULL = {
 }
 
 
+NO_MORE = {"means": {}, "source": "", "figure": "", "key": "", "about": ""}
+
+
 @pytest.fixture
 def full(write):
     return load_suite(write(FULL, files={"user.md": "Greet: {{ input }}"}))
 
 
 def test_a_suite_is_described_as_plain_data(full):
-    assert json.loads(json.dumps(describe(full))) == {
+    assert json.loads(json.dumps(describe(full).data())) == {
         "name": "greetings",
         "about": "Say hello.",
         "version": "3",
@@ -60,6 +63,7 @@ def test_a_suite_is_described_as_plain_data(full):
                 "strict": False,
                 "measures": {},
                 "kind": "component",
+                **NO_MORE,
             },
             {
                 "name": "name",
@@ -74,6 +78,7 @@ def test_a_suite_is_described_as_plain_data(full):
                 "strict": False,
                 "measures": {},
                 "kind": "component",
+                **NO_MORE,
             },
         ],
         "bands": [{"name": "Good", "at_least": 0.75}, {"name": "Bad", "at_least": 0.0}],
@@ -102,27 +107,37 @@ def test_a_suite_is_described_as_plain_data(full):
         "variants": [""],
         "repeats": 2,
         "max_inconclusive": 0.1,
+        "min_paired": 0.9,
+        "anchors": 20,
         "answer": {"format": "json", "schema": {"type": "object"}, "repair": True},
         "judge": None,
         "confidence": None,
         "expect": None,
         "stability": None,
         "latency": {"below": None, "above": None, "smallest": 0.005, "smallest_share": 0.05},
+        "metrics": [],
+        "alerts": None,
+        "usual_repeats": None,
+        "n_cases": None,
+        "n_planned": None,
+        "without_truth": [],
+        "ledger": [],
     }
+    assert SuiteDescription.from_data(json.loads(json.dumps(describe(full).data()))) == describe(full)
     assert full.limits.timeout == 5
-    assert full.bands[0] == Band("Good", 0.75)
+    assert full.bands[0] == Band(name="Good", at_least=0.75)
 
 
 @pytest.mark.parametrize(
     ("written", "read"), [(0.75, "score >= 0.75"), ("75%", "score >= 75%"), ("score>=0.75", "score>=0.75")]
 )
 def test_a_pass_rule_keeps_its_wording(write, written, read):
-    assert load_suite(write({"pass": written})).passing == Threshold(0.75, read)
+    assert load_suite(write({"pass": written})).passing == Threshold(at_least=0.75, text=read)
 
 
 def test_strict_turns_on_every_strict_rule_and_leaves_the_suite_alone(full):
-    assert [component["strict"] for component in describe(strict(full))["components"]] == [True, True]
-    assert [component["strict"] for component in describe(full)["components"]] == [False, False]
+    assert [component["strict"] for component in describe(strict(full)).data()["components"]] == [True, True]
+    assert [component["strict"] for component in describe(full).data()["components"]] == [False, False]
 
 
 def test_one_factor_gives_short_names_and_files_are_read(write):

@@ -6,7 +6,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.suite.case import Attachment, Case
@@ -67,7 +67,6 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(json_values, st.text(alphabet='ab01.[]" ', max_size=12))
 def test_a_path_never_raises_on_data(data, text):
     try:

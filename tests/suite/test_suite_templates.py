@@ -6,8 +6,10 @@ import pytest
 
 from steelyard.errors import SuiteError
 from steelyard.suite.case import Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 from steelyard.suite.templates import compile_template
+
+pytestmark = pytest.mark.boundary("jinja2")
 
 CASE = Case(id="a", input={"text": "<b>&", "list": [1, "zwei"], "nothing": None}, expected={"x": 1})
 

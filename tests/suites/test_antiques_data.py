@@ -14,12 +14,13 @@ import jsonschema_rs
 import pytest
 
 import steelyard.suites
+from parts.looped import for_every
 from steelyard.records import Outcome
 from steelyard.scoring.eras import read_years
 from steelyard.scoring.weigh import Weigher
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.load import load_suite
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.models import SuiteModel
 from steelyard.suite.templates import compile_template
 
 FOLDER = Path(steelyard.suites.__file__).parent / "antiques"
@@ -56,7 +57,7 @@ EXPECTED_FIELDS = {
 STOP_WORDS = frozenset({"with", "from", "over", "that", "this", "other"})
 FILLER = frozenset({"with", "top", "the", "and", "antique", "vintage", "old", "style", "piece", "item", "object"})
 
-each_item = pytest.mark.parametrize("item", ITEMS, ids=[item["id"] for item in ITEMS])
+each_item = for_every("item", ITEMS)
 each_recording = pytest.mark.parametrize("recording", ["baseline", "better"])
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.suites.cards.reading.answers import answer, pile_labels
 from steelyard.suites.cards.reading.lines import Line, cards_from
 
@@ -38,8 +39,8 @@ def turned_over(line):
     return Line(line.text, (c, d, a, b))
 
 
-@pytest.mark.parametrize("turn", [0, 5, -15, 30, -30])
-@pytest.mark.parametrize(("height", "pitch"), [(44, 36), (24, 36)], ids=["generous boxes", "tight boxes"])
+@for_every("turn", [0, 5, -15, 30, -30])
+@for_every(("height", "pitch"), [(44, 36), (24, 36)])
 def test_the_lines_of_a_card_are_one_text_however_it_is_turned(turn, height, pitch):
     lines = printed("To learn", "something", "new each", "winter", turn=turn, height=height, pitch=pitch)
     assert texts_of(lines) == ["To learn something new each winter"]

@@ -18,6 +18,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 import steelyard.suites
+from parts.looped import for_every
 from steelyard.suites.cards.drawing.deck import DECK, TWINS
 from steelyard.suites.cards.drawing.draw import photograph, save, write
 from steelyard.suites.cards.drawing.plan import PLANS
@@ -27,7 +28,7 @@ FOLDER = Path(steelyard.suites.__file__).parent / "cards"
 TRUTH: dict[str, dict[str, Any]] = json.loads((FOLDER / "truth.json").read_text("utf-8"))
 PLAN_OF = {plan.name: plan for plan in PLANS}
 
-each_photo = pytest.mark.parametrize("name", sorted(TRUTH))
+each_photo = for_every("name", sorted(TRUTH))
 
 
 def folded(text: str) -> str:
@@ -60,7 +61,7 @@ def test_texts_are_distinct_after_folding_case_and_punctuation():
     assert [text for text, times in Counter(map(folded, DECK)).items() if times > 1] == []
 
 
-@pytest.mark.parametrize("pair", TWINS, ids=lambda pair: pair[0])
+@for_every("pair", TWINS)
 def test_twins_differ_in_little(pair):
     one, other = (text.split() for text in pair)
     alike = len(Counter(one) & Counter(other))
@@ -176,7 +177,7 @@ def area_of(corners: np.ndarray) -> float:
     return abs(float(x @ np.roll(y, 1) - y @ np.roll(x, 1))) / 2
 
 
-@pytest.mark.parametrize("name", [plan.name for plan in PLANS if plan.difficulty.name == "easy"])
+@for_every("name", [plan.name for plan in PLANS if plan.difficulty.name == "easy"])
 def test_easy_print_is_large(name):
     """The x-height is at least 14 pixels."""
     _, top, _, bottom = ImageFont.load_default(1000).getbbox("x")

@@ -312,7 +312,7 @@ def test_bad_photos_fail_their_own_case_and_the_run_goes_on(tmp_path):
     assert report["overall"]["outcomes"] == {"scored": 19, "target_failed": 5}
     assert report["failures"] == {"bad_attachment": 5}
     assert sum(model.asked.values()) == 19
-    told = {sample["case"]: sample["why"] for sample in report["samples"] if sample["outcome"] == "target_failed"}
+    told = {sample["case_id"]: sample["why"] for sample in report["samples"] if sample["outcome"] == "target_failed"}
     said = ["there is no file", "is empty", "is cut off", "10,000 x 10,000 pixels", "is not an image"]
     for number, words in enumerate(said, 1):
         assert words in told[f"0{number}-easy"]

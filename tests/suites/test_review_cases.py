@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import steelyard.suites
+from parts.looped import for_every
 from steelyard import SuiteError, UserMistake, load_suite
 
 FOLDER = Path(steelyard.suites.__file__).parent / "review" / "cases"
@@ -31,7 +32,7 @@ def test_all_eight_kinds_of_the_seed_are_there_and_more():
     assert [f"case_{number}" for number, _ in names] == [case["id"] for case in CASES.values()]
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@for_every("path", CASES)
 def test_a_case_is_in_the_shape_of_the_seed(path):
     case = CASES[path]
     assert list(case) == SEED_FIELDS

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard.suites
+from parts.looped import for_every
 from steelyard.suites.review import rule_acronyms, rule_contradictions, rule_structure, rule_verbs
 from steelyard.suites.review.reviewing import review
 from steelyard.suites.review.standards import SEVERITIES, standards_of
@@ -20,7 +20,7 @@ def found(rule, content):
     return [(one.severity, None if one.span is None else content[slice(*one.span)]) for one in rule.find(content)]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("content", "expected"),
     [
         ("The trainee will understand tides.", [("violation", "understand")]),
@@ -42,7 +42,7 @@ def test_only_verbs_of_an_objective_are_measured(content, expected):
     assert found(rule_verbs, content) == expected
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("content", "expected"),
     [
         ("Call the OOW. The OOW answers.", [("warning", "OOW")]),
@@ -60,7 +60,7 @@ def test_an_acronym_is_explained_where_it_is_first_used(content, expected):
     assert found(rule_acronyms, content) == expected
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("first", "second", "contradicts"),
     [
         ("Helmets must be worn on deck.", "Helmets are optional on deck.", True),
@@ -126,7 +126,7 @@ def test_any_text_can_be_reviewed_and_every_span_is_inside_it(content):
             assert 0 <= start < end <= len(content)
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@for_every("path", CASES)
 def test_the_same_document_is_always_reviewed_alike(path):
     request = json.loads(path.read_text(encoding="utf-8"))["request"]
     if standards_of(request["standards_set"]) is not None:

@@ -88,7 +88,9 @@ def test_latency_stands_on_every_answered_call(run, some_cases):
     _, _, results = run(some_cases(2, 7), "-n", "4")
     for latency in (results["overall_latency"], *(one["latency"] for one in results["results"])):
         assert set(latency) >= TIMES
-        assert 0 < latency["min_ms"] <= latency["p50_ms"] <= latency["p95_ms"] <= latency["max_ms"]
+        assert 0 < latency["min_ms"] <= latency["p50_ms"] <= latency["max_ms"]
+        # 8 calls, 4 a case: too few for a 95th percentile.
+        assert (latency["p95_ms"], latency["p99_ms"]) == (None, None)
     assert results["overall_latency"]["n"] == 8
     means = [one["latency"]["mean_ms"] for one in results["results"]]
     # Four calls each, so that the mean of all is the mean of the two means; figures are rounded to 0.1 ms.
@@ -160,7 +162,8 @@ def test_one_run_of_each_case_is_a_smoke_test_that_can_pass(run, some_cases, tmp
     assert (code, results["verdict"]) == (0, "PASS")
     assert "stability.span >= 60 %: left out: n/a: nothing to stand on; it asks for 2" in out
     assert len(re.findall(r"stability\.\w+ >= \d+ %: left out", out)) == 3
-    assert " PASS  every gate holds, 3 left out" in invoke("report", "LAST", "--store", tmp_path / "s.db")
+    shown = " ".join(invoke("report", "LAST", "--store", tmp_path / "s.db").split())
+    assert "PASS: every gate holds, 3 left out; partial: 1 of 5 repeats" in shown
 
 
 def test_the_run_is_kept_as_any_other(run, some_cases, tmp_path):

@@ -43,7 +43,7 @@ async def test_a_review_has_observations_meta_and_no_errors(healthy):
     assert [content[slice(*one["span"])] for one in answer["observations"]] == ["know", "OOW", "CIC", "MCR"]
     assert answer["errors"] == []
     assert answer["meta"]["usage"]["output_tokens"] > 0
-    schema = load_suite("review").answer.schema
+    schema = load_suite("review").answer.json_schema
     assert SchemaValidator(schema).problems(answer) == []
 
 

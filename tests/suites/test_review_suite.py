@@ -155,7 +155,8 @@ def test_an_answer_that_carries_an_error_is_a_failed_call(suite, tmp_path, body)
 
 
 def test_a_service_that_crashes_midway_makes_the_run_invalid(weigh):
-    run = weigh(Switches(crash_after=5))
+    # Without a breaker: where no refused case comes between five failures, it would wait for the service for minutes.
+    run = weigh(Switches(crash_after=5), outage=0)
     assert run.summary.overall.outcomes["target_failed"] == 15
     assert run.verdict is Verdict.INVALID
     assert "http_500" in run.summary.failures

@@ -2,10 +2,10 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from parts.seed_snapshots import PROMPT, SPANS, about, judged, missed
 from steelyard import Case, Checked
 from steelyard.suite.load import load_suite
@@ -50,7 +50,7 @@ def test_what_bears_checking_becomes_findings_with_place_and_section():
     assert found.findings[0].severity == "major"
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("name", "record", "told"),
     [
         ("falsePositives", about(5, reason="other") | {"spanIndex": 6}, "there is no span 6: there are 6"),

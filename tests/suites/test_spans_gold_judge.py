@@ -7,6 +7,7 @@ import jsonschema_rs
 import pytest
 
 import steelyard
+from parts.looped import for_every
 from steelyard import Case, load_suite
 from steelyard.spans import TextSpan
 from steelyard.suites.spans.facts import Facts
@@ -156,7 +157,7 @@ def test_a_prompt_without_figures_gets_the_lower_of_coverage_and_precision_for_t
     assert judge(json.dumps(spans(GOLD[:1], text)), case, {})["scores"]["technicalSpecs"] == 3
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("n", "of", "points"),
     [(9, 10, 5), (89, 100, 4), (3, 4, 4), (74, 100, 3), (1, 2, 3), (49, 100, 2), (1, 5, 2), (19, 100, 1), (0, 0, 1)],
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import steelyard
+from parts.looped import for_every
 from steelyard import Case
 from steelyard.suites.spans.labeller import label
 
@@ -26,7 +27,7 @@ def texts():
     return [json.loads(line)["input"]["text"] for line in lines]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("figure", "role"),
     [
         ("8s", "technical.duration"),

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.lengths import examples
+from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UserMistake
 from steelyard.engine.options import RunOptions, Selection
@@ -232,7 +234,7 @@ def test_a_snapshot_that_fits_its_records_has_no_differences():
     assert Format().read(document).differences == ()
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("at", "value", "told"),
     [
         (("errorCount",), 0, "errorCount: 0, the records give 1"),
@@ -317,7 +319,7 @@ plain_data = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(
     st.lists(st.dictionaries(st.sampled_from([*result("x"), "more"]), plain_data, max_size=6), min_size=1, max_size=3)
 )

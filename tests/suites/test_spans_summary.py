@@ -2,6 +2,7 @@
 
 import pytest
 
+from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, about, judged, missed, span
 from steelyard.suites.spans.confidence import bucket, confidence_analysis
 from steelyard.suites.spans.prompt_sections import SECTIONS, metadata, section_of
@@ -33,7 +34,7 @@ def test_an_average_of_nothing_is_null():
     assert summarise([])["avgSpanCount"] is None
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("total", "band"),
     [
         *((25, "excellent (23-25)"), (23, "excellent (23-25)"), (22, "good (18-22)"), (18, "good (18-22)")),
@@ -187,7 +188,7 @@ def test_a_prompt_without_headers_is_all_main():
     }
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("header", "section"),
     [
         *(("**TECHNICAL SPECS**", "technicalSpecs"), ("**Technical Specifications**", "technicalSpecs")),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import steelyard.suites
+from parts.looped import for_every
 from steelyard import Case
 from steelyard.suites.tarot.deck import card_named
 from steelyard.suites.tarot.signals import Signals
@@ -34,7 +35,7 @@ MUST_NOT_TRIP = (
 # fmt: on
 HARM = {"doom", "medical", "financial", "death", "violence", "self-harm"}
 
-each_reading = pytest.mark.parametrize("reading", READINGS, ids=list(BY_ID))
+each_reading = for_every("reading", READINGS)
 
 
 def case_of(reading):
@@ -121,7 +122,7 @@ def test_the_flag_stands_for_harm_and_for_cards_nobody_drew_and_for_nothing_else
     assert flagged == {reading["id"] for reading in tagged(*HARM, *invented)}
 
 
-@pytest.mark.parametrize("tag", [*GOOD, *MADE_TO_FAIL, *MUST_NOT_TRIP])
+@for_every("tag", [*GOOD, *MADE_TO_FAIL, *MUST_NOT_TRIP])
 def test_every_kind_is_present(tag):
     assert tagged(tag)
 

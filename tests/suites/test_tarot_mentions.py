@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard.suites.tarot.deck import CARDS, aliases, card_named, nearest
 from steelyard.suites.tarot.mentions import find_cards
 
@@ -159,17 +160,17 @@ NOT_NAMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "cards"), NAMED, ids=[text[:40] for text, _ in NAMED])
+@for_every(("text", "cards"), NAMED)
 def test_a_card_is_found_where_it_is_named(text, cards):
     assert [mention.card for mention in find_cards(text)] == cards
 
 
-@pytest.mark.parametrize("text", NOT_NAMED)
+@for_every("text", NOT_NAMED)
 def test_words_that_only_look_like_a_card_are_none(text):
     assert find_cards(text) == []
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "drawn", "cards"),
     [
         ("where the Moon pulls, you drift", "The Moon", ["The Moon"]),
@@ -190,7 +191,7 @@ def test_a_capital_is_enough_for_a_drawn_card_and_no_more_than_that(text, drawn,
     assert [mention.card for mention in find_cards(text, [drawn])] == cards
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "orientation"),
     [
         ("Seven of Cups reversed", "reversed"),
@@ -216,7 +217,7 @@ def test_the_orientation_is_what_the_words_beside_the_name_say(text, orientation
     assert mention.reversed is (orientation == "reversed")
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "aside"),
     [
         ("Unlike the Tower, this card is slow.", True),
@@ -260,8 +261,8 @@ def test_the_name_of_a_position_is_no_made_up_card():
     assert find_cards("The Harbour card is calm.", positions=["Harbour"]) == []
 
 
-@pytest.mark.parametrize("changed", [str, str.upper, str.lower])
-@pytest.mark.parametrize("shape", ["**{}** speaks of a change.", "### {}\nIt speaks of a change.", "## Past: {}"])
+@for_every("changed", [str, str.upper, str.lower])
+@for_every("shape", ["**{}** speaks of a change.", "### {}\nIt speaks of a change.", "## Past: {}"])
 def test_every_alias_of_every_card_is_found_in_a_label(shape, changed):
     wrong = {
         (card.name, alias): found
@@ -297,7 +298,7 @@ def test_any_text_can_be_searched(text):
         assert text[one.start : one.end] == one.as_written
 
 
-@pytest.mark.parametrize("sign", ["*", "#", " ", "!", "The ", "Death ", "**Death", "of ", "\n", "not the ", "'"])
+@for_every("sign", ["*", "#", " ", "!", "The ", "Death ", "**Death", "of ", "\n", "not the ", "'"])
 def test_a_text_made_to_be_slow_is_read_in_time(sign):
     text = "The Tower" + sign * (24_000 // len(sign)) + "The Tower"
     begun = time.process_time()

@@ -10,15 +10,16 @@ import jsonschema_rs
 import pytest
 
 import steelyard.suites
+from parts.looped import for_every
 from steelyard import Case
 from steelyard.analysis.health_checks import check_health
 from steelyard.analysis.judge_health import judge_health
 from steelyard.judging.reading import JudgeReader
+from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Verdict
-from steelyard.suite.describe import describe
-from steelyard.suite.health import parse_health
 from steelyard.suite.labels import labels_of
 from steelyard.suite.load import load_suite
+from steelyard.suite.signature import describe
 from steelyard.suites.tarot.rules import judge
 from steelyard.suites.tarot.signals import Signals
 from steelyard.suites.tarot.structure import Structure
@@ -32,7 +33,7 @@ DIMENSIONS = ("personalization", "tarot_coherence", "tone", "safety", "overall")
 SPREAD = (("Past", "Five of Wands"), ("Present", "The Star"), ("Future", "Knight of Cups"))
 QUESTION = "Should I leave the orchestra in Turku for the quartet with Aino?"
 
-each_reading = pytest.mark.parametrize("case_id", list(READINGS))
+each_reading = for_every("case_id", list(READINGS))
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def test_the_same_text_always_gets_the_same_answer():
     assert judge(reading["reading"], case, metrics) == judge(reading["reading"], case, metrics)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "unknown",
@@ -153,7 +154,7 @@ def test_a_sound_reading_is_good():
     assert answer["safety_flag"] is False
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("change", "dimension"),
     [
         (lambda text: text.replace("Past", "@").replace("Future", "Past").replace("@", "Future"), "tarot_coherence"),
@@ -230,7 +231,7 @@ def test_doom_violence_and_self_harm_are_the_lowest_safety(harm):
     assert judge_text(f"{READING} {harm}")["safety"] == 1
 
 
-@pytest.mark.parametrize("case_id", [*list(READINGS)[::6], "three-you-will"])
+@for_every("case_id", [*list(READINGS)[::6], "three-you-will"])
 def test_repetition_lifts_no_score(case_id):
     """Each sentence said four times, in a place of its own and at the end; and its telling words strung together."""
     reading, case = READINGS[case_id], case_of(READINGS[case_id])
@@ -252,18 +253,31 @@ def health_of(suite, judge_function):
         text = READINGS[case.id]["reading"]
         made = reader.read((), text, case, metrics_of_reading(case.id))
         passed = made.bound["overall"] >= 3 and not made.bound["safety_flag"]
-        texts.append(SimpleNamespace(case_id=case.id, judgement=made, passed=passed, text_length=len(text)))
+        texts.append(
+            SimpleNamespace(
+                case_id=case.id, unit=case.id, judgement=made, passed=passed, text_length=len(text), labelled=True
+            )
+        )
         labels[case.id] = labels_of(case, suite.judge)
-    health = judge_health(iter(texts), describe(suite), labels)
-    return health, check_health(health, [parse_health(text, suite.judge.rubric) for text in suite.judge.health])
+    health = judge_health(iter(texts), describe(suite).data(), labels)
+    return health, check_health(health, [parse_judge_threshold(text) for text in suite.judge.health])
 
 
 def missed(suite, judge_function):
     return {one.text for one in health_of(suite, judge_function)[1] if one.verdict is not Verdict.PASS}
 
 
-def test_the_rules_judge_meets_every_threshold_of_the_suite(suite):
-    assert missed(suite, judge) == set()
+def test_the_rules_judge_misses_no_threshold_of_the_suite_and_70_readings_do_not_show_all(suite):
+    found = health_of(suite, judge)[1]
+    assert Verdict.FAIL not in {one.verdict for one in found}
+    # 17 readings are flagged, and none of 70 fails: Wilson's interval of 0 of 70 ends at 5.2 %.
+    assert missed(suite, judge) == {
+        "flag.safety_flag.recall >= 80 %",
+        "flag.safety_flag.precision >= 90 %",
+        "broken_rules <= 5 %",
+        "made_up_quotes <= 5 %",
+        "failed <= 5 %",
+    }
 
 
 # In the allowed range, and at most one point from the best; a little below what README.md says, so that mending a

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard import Case
 from steelyard.suites.tarot.harm import lexicon
 from steelyard.suites.tarot.signals import SAFETY, Signals, tones
@@ -138,7 +139,7 @@ HARMLESS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in DANGER.items() for text in texts])
+@for_every(("code", "text"), [(code, text) for code, texts in DANGER.items() for text in texts])
 def test_a_sign_of_danger_is_found_and_quoted(code, text):
     found = [signal for signal in tones(f"The Star is calm. {text} Rest well.").signals if signal.code in SAFETY]
     assert {signal.code for signal in found} == {code}
@@ -146,7 +147,7 @@ def test_a_sign_of_danger_is_found_and_quoted(code, text):
     assert found[0].words in text
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@for_every("text", HARMLESS)
 def test_care_and_denial_are_no_sign_of_danger(text):
     assert tones(text).signals == ()
 
@@ -192,7 +193,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("harmful", "harmless"), [pair for pairs in KINDS.values() for pair in pairs])
+@for_every(("harmful", "harmless"), [pair for pairs in KINDS.values() for pair in pairs])
 def test_words_of_harm_count_only_as_the_readings_own(harmful, harmless):
     assert [signal.code for signal in tones(harmful).signals if signal.code in SAFETY]
     assert not [signal.code for signal in tones(harmless).signals if signal.code in SAFETY]
@@ -239,7 +240,7 @@ def test_a_hedge_that_is_said_again_opens_nothing_more():
     assert (tones(once).open, tones(again).open) == (1, 2)
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "You must leave this house.",
@@ -258,7 +259,7 @@ def test_a_hard_command_is_an_imperative(text):
     assert [signal.code for signal in tones(text).signals] == ["IMPERATIVE"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     "text",
     [
         "You do not have to decide now.",
@@ -276,7 +277,7 @@ def test_a_soft_word_is_no_command(text):
     assert tones(text).of("IMPERATIVE") == 0
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "fixed", "open_"),
     [
         ("You will meet her. It is going to rain. They'll come back.", 3, 0),
@@ -366,7 +367,7 @@ def test_any_text_can_be_read(text):
     assert set(reading.metrics) == set(Signals.metrics)
 
 
-@pytest.mark.parametrize("words", ["you will die ", "see ", "will ", "no ", "stop ", "You must ", "!", "not will, "])
+@for_every("words", ["you will die ", "see ", "will ", "no ", "stop ", "You must ", "!", "not will, "])
 def test_a_text_made_to_be_slow_is_read_in_time(words):
     begun = time.process_time()
     tones(words * (24_000 // len(words)))

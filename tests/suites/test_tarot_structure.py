@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.looped import for_every
 from steelyard import Case
 from steelyard.suites.tarot.mentions import find_cards
 from steelyard.suites.tarot.sections import passages, split_sections, split_sentences
@@ -92,7 +93,7 @@ def test_a_card_that_is_only_compared_with_is_neither_made_up_nor_covered():
     assert reading.metrics["missing_cards"] == ["The Star"]
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("text", "complete"),
     [
         ("The Star brings hope.", True),

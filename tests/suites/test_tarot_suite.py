@@ -11,9 +11,10 @@ import pytest
 
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
+from parts.looped import for_every
 from steelyard.judging.fence import new_fence
 from steelyard.judging.prompt import messages
-from steelyard.suite.judge_model import Rubric
+from steelyard.suite.judge import Rubric
 from steelyard.suite.load import load_suite
 
 FOLDER = Path(steelyard.suites.__file__).parent / "tarot"
@@ -151,12 +152,12 @@ def prompts(suite, case, metrics=METRICS, text=None):
     return {message["role"]: message["content"] for message in told}
 
 
-@pytest.mark.parametrize("point", IN_THE_SYSTEM_PROMPT)
+@for_every("point", IN_THE_SYSTEM_PROMPT)
 def test_the_system_prompt_holds_the_point(suite, cases, point):
     assert IN_THE_SYSTEM_PROMPT[point] in plain(prompts(suite, cases["three-night-shift"])["system"])
 
 
-@pytest.mark.parametrize("point", IN_THE_USER_PROMPT)
+@for_every("point", IN_THE_USER_PROMPT)
 def test_the_user_prompt_holds_the_point(suite, cases, point):
     assert IN_THE_USER_PROMPT[point] in plain(prompts(suite, cases["three-night-shift"])["user"])
 
@@ -205,7 +206,7 @@ def test_nothing_from_the_reading_or_the_question_stands_outside_a_fence(suite, 
             assert untrusted not in outside
 
 
-@pytest.mark.parametrize("case_id", READINGS)
+@for_every("case_id", READINGS)
 def test_every_case_makes_a_prompt_from_what_is_really_measured(suite, cases, case_id):
     case, text = cases[case_id], READINGS[case_id]["reading"]
     metrics = {component.name: component.scorer.read(text, case).metrics for component in suite.components}
@@ -226,13 +227,13 @@ def test_the_answer_of_the_team_fits_the_schema(suite):
     assert jsonschema_rs.is_valid(suite.judge.response, dict(reversed(ANSWER.items())))
 
 
-@pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("value", [0, 6, 3.5, "4", True, None])
+@for_every("field", FIELDS)
+@for_every("value", [0, 6, 3.5, "4", True, None])
 def test_a_score_off_the_scale_does_not_fit_the_schema(suite, field, value):
     assert not jsonschema_rs.is_valid(suite.judge.response, ANSWER | {field: value})
 
 
-@pytest.mark.parametrize("field", ANSWER)
+@for_every("field", ANSWER)
 def test_no_field_may_be_missing(suite, field):
     assert not jsonschema_rs.is_valid(
         suite.judge.response, {key: value for key, value in ANSWER.items() if key != field}
@@ -255,8 +256,8 @@ def test_the_rubric_is_the_one_asked_for(suite):
     assert (rubric.low, rubric.high, rubric.neutral, rubric.version) == (1, 5, 3, "2.1.0")
     assert [dimension.name for dimension in rubric.dimensions] == FIELDS
     assert {dimension.name: dimension.weight for dimension in rubric.dimensions if dimension.weight} == {"overall": 1}
-    assert all(list(dimension.meanings) == [5, 4, 3, 2, 1] for dimension in rubric.dimensions)
-    assert all(set(dimension.examples) == {3, 4, 5} for dimension in rubric.dimensions[:3])
+    assert all(list(dimension.scores) == ["5", "4", "3", "2", "1"] for dimension in rubric.dimensions)
+    assert all(set(dimension.examples) == {"3", "4", "5"} for dimension in rubric.dimensions[:3])
     (flag,) = rubric.flags
     assert (flag.name, len(flag.triggers), flag.fails) == ("safety_flag", 6, True)
 
@@ -339,11 +340,6 @@ def test_the_prompt_of_a_reading_without_a_question_asks_for_no_personalization(
     assert jsonschema_rs.is_valid(
         suite.judge.for_case(silent).response, {key: value for key, value in ANSWER.items() if key != "personalization"}
     )
-
-
-def test_the_audit_finds_nothing_that_earns_marks_for_nothing(tmp_path):
-    done = run_steelyard("audit", "tarot", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_readme_counts_the_readings():

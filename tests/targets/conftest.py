@@ -9,7 +9,7 @@ import pytest
 from parts.loopback import Loopback
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
-from steelyard.suite.model import TargetSpec, Variant
+from steelyard.suite.models import TargetSpec, Variant
 from steelyard.targets.base import Ask, Reply, Surroundings, Target
 from steelyard.targets.open import open_target
 

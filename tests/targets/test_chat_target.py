@@ -9,7 +9,7 @@ import pytest
 from parts.loopback import chat_answer, error, json_answer, text_answer, throttle
 from steelyard.errors import SuiteError, TargetFailure, UserMistake
 from steelyard.suite.case import Attachment, Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 from steelyard.targets.base import Ask
 
 PIXEL = base64.b64decode(

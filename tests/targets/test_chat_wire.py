@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from parts.judge_server import cut_off, formats_of, judge_server
 from parts.loopback import error
+from parts.looped import for_every
 from steelyard.errors import TargetFailure, UserMistake
 from steelyard.targets.base import Surroundings
 from steelyard.targets.chat_connection import ChatConnection
@@ -30,7 +31,7 @@ async def complete(settings, tmp_path, *, times=1, env=None):
     return replies, wire
 
 
-@pytest.mark.parametrize(
+@for_every(
     ("given", "told"),
     [
         ({"model": "m"}, "base_url"),

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.suite.case import Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 from steelyard.targets.base import Ask
 
 PYTHON = sys.executable
@@ -158,12 +158,12 @@ async def test_a_child_left_behind_neither_hangs_the_call_nor_lives_on(bench):
 async def test_a_child_that_left_the_group_does_not_hang_the_call(bench):
     code = (
         "import subprocess, sys;"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(4)'], start_new_session=True);"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(40)'], start_new_session=True);"
         "print('done')"
     )
     started = time.monotonic()
     assert (await bench.ask("command", python(code))).text == "done"
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 30
 
 
 async def test_many_at_once_are_all_answered(bench):

@@ -28,8 +28,10 @@ from parts.loopback import (
 )
 from steelyard.errors import SuiteError, TargetFailure, UserMistake
 from steelyard.suite.case import Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 from steelyard.targets.base import Ask
+
+pytestmark = pytest.mark.boundary("aiohttp", "pydantic")
 
 OK = json_answer({"result": {"items": [{"name": "first"}, {"name": "second"}], "text": "hello"}, "n": 4})
 

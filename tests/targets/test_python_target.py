@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from steelyard.errors import SuiteError, TargetFailure, UserMistake
 from steelyard.suite.case import Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 from steelyard.targets.base import Ask, Reply
 from steelyard.targets.python import PythonSettings
 
@@ -123,7 +123,7 @@ def test_a_function_that_never_returns_holds_up_neither_the_next_call_nor_the_en
 import asyncio, sys
 from pathlib import Path
 from steelyard.suite.case import Case
-from steelyard.suite.model import TargetSpec, Variant
+from steelyard.suite.models import TargetSpec, Variant
 from steelyard.targets.base import Ask, Surroundings
 from steelyard.targets.open import open_target
 
@@ -138,7 +138,7 @@ async def main():
 
 asyncio.run(main())
 """
-    done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, timeout=300)
     assert (done.stdout.split("\n")[:3], done.returncode, done.stderr) == (["given up"] * 3, 0, "")
 
 

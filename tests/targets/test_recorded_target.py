@@ -7,7 +7,7 @@ import pytest
 
 from steelyard.errors import SuiteError, TargetFailure
 from steelyard.suite.case import Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 from steelyard.targets import recording
 from steelyard.targets.base import Ask
 

@@ -14,7 +14,7 @@ import pytest
 from parts.loopback import Behaviour, json_answer, refusing, text_answer
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.suite.case import Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 from steelyard.targets import readiness as readiness_module
 from steelyard.targets import service as service_module
 from steelyard.targets.base import Ask
@@ -46,7 +46,7 @@ def pid_in(path):
     return wait_for(lambda: path.exists() and path.read_text().strip() and int(path.read_text()))
 
 
-def wait_for(condition, seconds=10):
+def wait_for(condition, seconds=120):
     until = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < until, "it never came true"
@@ -196,7 +196,7 @@ def test_a_service_does_not_outlive_a_steelyard_that_is_killed(tmp_path):
     settings = started("--pid", own)
     code = (
         "import asyncio, os, pathlib\n"
-        "from steelyard.suite.model import TargetSpec\n"
+        "from steelyard.suite.models import TargetSpec\n"
         "from steelyard.targets.base import Surroundings\n"
         "from steelyard.targets.open import open_target\n"
         "async def main():\n"

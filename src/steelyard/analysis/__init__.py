@@ -1,1 +1,1 @@
-"""Pure functions over columns: summary, slices, patterns, audit. Knows the store."""
+"""What runs and pairs of runs show: summary, patterns, comparison, attribution. Knows the store, metrics and stats."""

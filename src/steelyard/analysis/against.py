@@ -5,48 +5,59 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
+
 from steelyard.analysis.by_run import by_run
 from steelyard.analysis.compare import hindrances
 from steelyard.analysis.compare_model import Instruments, MetricChange
+from steelyard.analysis.compare_wording import too_few_paired
 from steelyard.analysis.compared_cases import common_cases
 from steelyard.analysis.compared_checks import EXPECTATIONS, ComparedCells, has_cells
 from steelyard.analysis.compared_failures import failure_changes
-from steelyard.analysis.compared_figures import UNTOUCHED, Cut, Figure, share
+from steelyard.analysis.compared_figures import UNTOUCHED, BoundedChange, Cut, Figure, share
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.compared_slices import cuts
 from steelyard.analysis.instruments import LOAD, compare_instruments
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.pairing import Lists, pair
+from steelyard.analysis.judge_drift import Drift, drift_between
+from steelyard.analysis.pairing import Lists, answered_cases, pair
 from steelyard.analysis.shared_figures import SharedFigures
-from steelyard.analysis.table import cut
-from steelyard.suite.gates import Gate
-from steelyard.suite.relative import WHOLE_RUN
-
-_TOTALS = {"cost.total": "cost", "tokens.in": "tokens.in", "tokens.out": "tokens.out"}
-_COUNTED = ("findings.total", "findings.<code>", "findings.<code>.samples", *_TOTALS)
-"""Metrics that are sums over samples: differences are means, and are multiplied by the pairs."""
+from steelyard.metrics.expressions import Gate
+from steelyard.metrics.registry import Aggregate, Compared
+from steelyard.metrics.table import cut
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import Estimate
 
 
 class Against:
     """Run B held against run A over their comparable pairs, with every rule of `compare`."""
 
     def __init__(self, a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> None:
+        self.by_truth_of_a = (
+            None
+            if a.b_by_truth_of_a is None
+            else Against(replace(a, by_truth_of_b=None, b_by_truth_of_a=None), a.b_by_truth_of_a, anyway=anyway)
+        )
+        """The same by A's truth on both sides; None where no result turns on that."""
+        a = a.paired
         self.a, self.b, self.anyway = a, b, anyway
         self._cases = common_cases(a, b)
         self._pairing = pair(a, b, self._cases, anyway=anyway)
         self._findings = Findings(a, b, self._pairing)
         self._figures = SharedFigures(a, b, self._pairing, self._findings)
 
-    def hindered_by(self, change: MetricChange) -> tuple[str, ...]:
-        """Why a difference would not be the system's, or not be one at all; whether a verdict was asked for anyway is
-        for the caller to weigh."""
+    def hindered_by(self, change: MetricChange, factor: str = "", name: str = "") -> tuple[str, ...]:
+        """Why a difference, of the whole run or of one group, would not be the system's, or not be one at all; whether
+        a verdict was asked for anyway is for the caller to weigh."""
         if change.group == "latency":
             return tuple(each.sentence for each in self._instruments.changes if each.part == LOAD)
         if change.group in UNTOUCHED:
             return ()
         other_repeats = self._cells[1] if change.group == EXPECTATIONS else ""
-        return (*self._hindrances, other_repeats) if other_repeats else self._hindrances
+        found = (*self._hindrances, other_repeats) if other_repeats else self._hindrances
+        few = "" if found else too_few_paired(self.b.suite, *self.paired_of(change, factor, name))
+        return (f"of {factor} {name} {few}" if factor else few,) if few else found
 
     @cached_property
     def _instruments(self) -> Instruments:
@@ -54,8 +65,33 @@ class Against:
 
     @cached_property
     def _hindrances(self) -> tuple[str, ...]:
-        pairs = Lists(self.a, self.b, self._pairing).all()
-        return tuple(hindrances(self.a, self.b, self._instruments, pairs, self._pairing))
+        pairs = Lists(self.a, self.b, self._cases, self._pairing).all()
+        return tuple(hindrances(self.a, self.b, self._instruments, pairs, self._drift))
+
+    @cached_property
+    def _drift(self) -> Drift | None:
+        return drift_between(self.a, self.b, self._pairing)
+
+    def doubt(self, change: MetricChange) -> str:
+        """Why a difference may be the judge's although nothing shows it; "" when anchors rule that out."""
+        if self._drift is None or change.group in UNTOUCHED:
+            return ""
+        in_headline = change.name == self.primary
+        return self._drift.doubt(change.difference.value) if in_headline else self._drift.not_measured
+
+    def paired_of(self, change: MetricChange, factor: str, name: str) -> tuple[int, int]:
+        """How many cases of a group are in pairs, and of how many either run has a reading; of what no truth or
+        question has a part in, none."""
+        if change.group in UNTOUCHED:
+            return 0, 0
+        rows, case = None, self._pairing.case
+        if factor:
+            groups = [cut(run.columns, run.suite, 0).get(factor) for run in (self.a, self.b)]
+            found = [_rows_of(each, name, run.columns.n) for each, run in zip(groups, (self.a, self.b), strict=True)]
+            # In pairs are those that both runs have in this group: a case may have gone to another.
+            here = np.isin(self._pairing.first, found[0]) & np.isin(self._pairing.second, found[1])
+            rows, case = (found[0], found[1]), case[here]
+        return len(np.unique(case)), answered_cases(self.a, self.b, self._cases, rows)
 
     @property
     def primary(self) -> str:
@@ -75,18 +111,21 @@ class Against:
 
         Empty when the two runs do not share the figure.
         """
-        if gate.pattern in WHOLE_RUN:
-            found = {each.name: each for each in (*failure_changes(self.a, self.b, self._pairing), *self._cells[0])}
+        if gate.of.compared is Compared.WHOLE_RUN:
+            failures = failure_changes(self.a, self.b, self._pairing, bounds=True)
+            found = {each.name: each for each in (*failures, *self._cells[0])}
             return {"": found[gate.metric]} if gate.metric in found else {}
         figure, groups = self._figure(gate), self._cuts.get(gate.factor or "")
         if figure is None or groups is None:
             return {}
         names = groups.groups.names if gate.factor else [""]
+        found_changes = groups.with_bounds(figure) if gate.for_sure else groups.changes(figure)
         changes = [
             by_run(each, self.a, self.b, gate.factor or "", name, anyway=self.anyway)
-            for name, each in zip(names, groups.changes(figure), strict=True)
+            for name, each in zip(names, found_changes, strict=True)
         ]
-        if gate.pattern in _COUNTED:
+        if gate.of.aggregate is Aggregate.SUM:
+            # Differences are means, and are multiplied by the pairs.
             changes = [_summed(each) for each in changes]
         return dict(zip(names, changes, strict=True))
 
@@ -99,21 +138,21 @@ class Against:
         """What became of the figures over repeats, and why those of expectations are not the same in both runs."""
         if not has_cells(self.a, self.b):
             return [], ""
-        changes, checks = ComparedCells(self.a, self.b, self._cases, anyway=self.anyway).changes(hindered=False)
+        changes, checks = ComparedCells(self.a, self.b, self._cases, anyway=self.anyway).changes(
+            hindered=False, bounds=True
+        )
         return changes, "" if checks is None else checks.hindered
 
     def _figure(self, gate: Gate) -> Figure | None:
         """The figure that a gate's metric names, as columns of pairs."""
-        if gate.pattern in ("pass_rate", "average", "median"):
-            found = {each.name: each for each in self._figures.headline()}
-            if gate.pattern == "median":
-                return replace(found["average"], name="median", point=0.5)
-            return found.get(gate.pattern)
+        if gate.of.group == "headline":
+            needs_pass = gate.of.needs == "pass" and not (self.a.passes and self.b.passes)
+            return None if needs_pass else self._figures.of_metric(gate.of)
         if gate.pattern.startswith("findings."):
             return self._found(gate)
         if gate.pattern in ("score.<component>.average", "score.<component>.points"):
             return self._component(gate)
-        name = _TOTALS.get(gate.pattern, gate.metric)
+        name = gate.of.compared_as or gate.metric
         return next((each for each in self._figures.others() if each.name == name), None)
 
     def _component(self, gate: Gate) -> Figure | None:
@@ -138,9 +177,18 @@ class Against:
         return Figure(gate.metric, "findings", "count", "lower", a, b)
 
 
+def _rows_of(groups: Groups | None, name: str, n: int) -> Array:
+    """The positions of a group's samples in its run; none where the run has no such group."""
+    if groups is None or name not in groups.names:
+        return np.empty(0, dtype=int)
+    return groups.samples_where(groups.names.index(name), np.ones(n, dtype=bool))
+
+
 def _summed(change: MetricChange) -> MetricChange:
     """A change of a mean over samples as one of their sum, over the same pairs."""
     n = change.a.n
+    if isinstance(change, BoundedChange) and change.sure is not None:
+        change = replace(change, sure=change.sure.times(n))
     return replace(
         change,
         a=_times(change.a, n),

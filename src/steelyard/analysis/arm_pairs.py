@@ -1,4 +1,7 @@
-"""What two arms came to on the same cases: one pair of means a case, in the order in which the cases were drawn."""
+"""What two arms came to on the same cases: one pair of means a case, in the order in which the cases were drawn.
+
+Cases that are in one cluster are one pair: the means of all its samples.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.analysis.pieces import Array
-from steelyard.analysis.table import Table
-from steelyard.suite.drawn_order import drawn_place
+from steelyard.metrics.table import Table
+from steelyard.stats.arrays import Array
+from steelyard.suite.cases import drawn_place
 
 
 @dataclass(frozen=True, slots=True)
 class ArmPairs:
-    """Cases that both arms have a figure of, and how many at least one of them was asked."""
+    """Units (cases, or clusters of them) that both arms have a figure of, and how many at least one was asked."""
 
     a: Array
     b: Array
@@ -58,7 +61,7 @@ def _quality(table: Table, *, by_pass: bool) -> Array:
 
 
 def _paired(a: Table, b: Table, values_a: Array, values_b: Array, seed: int) -> ArmPairs:
-    first, second = _by_case(a, values_a), _by_case(b, values_b)
+    first, second = _by_unit(a, values_a), _by_unit(b, values_b)
     common = [one for one in first if one in second]
     common.sort(key=lambda one: (drawn_place(seed, one), one))
     return ArmPairs(
@@ -70,15 +73,15 @@ def _paired(a: Table, b: Table, values_a: Array, values_b: Array, seed: int) -> 
 
 
 def _asked(table: Table) -> Sequence[str]:
-    return [table.case_ids[code] for code in np.unique(table.case).tolist()]
+    return table.unit_names
 
 
-def _by_case(table: Table, values: Array) -> dict[str, tuple[float, int]]:
-    """By case, the mean of the values that are known, and how many they are."""
+def _by_unit(table: Table, values: Array) -> dict[str, tuple[float, int]]:
+    """By unit, the mean of the values that are known, and how many they are."""
     known = ~np.isnan(values)
-    size = len(table.case_ids)
-    case = table.case[known].astype(int)
-    counts = np.bincount(case, minlength=size)
-    sums = np.bincount(case, values[known], minlength=size)
+    size = len(table.unit_names)
+    unit = table.unit[known].astype(int)
+    counts = np.bincount(unit, minlength=size)
+    sums = np.bincount(unit, values[known], minlength=size)
     there = np.flatnonzero(counts)
-    return {table.case_ids[code]: (sums[code] / counts[code], int(counts[code])) for code in there.tolist()}
+    return {table.unit_names[code]: (sums[code] / counts[code], int(counts[code])) for code in there.tolist()}

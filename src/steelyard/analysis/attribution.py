@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.analysis.attribution_anchors import Judged, has_drifted, judge_and_system, stands_on
+from steelyard.analysis.attribution_anchors import Judged, Separated, judge_and_system, stands_on
 from steelyard.analysis.attribution_model import (
     Anchors,
     Attribution,
@@ -27,13 +27,13 @@ from steelyard.analysis.attribution_pairs import SharedPairs
 from steelyard.analysis.attribution_reasons import Reasons, reasons_told
 from steelyard.analysis.attribution_steps import Steps, other_instruments
 from steelyard.analysis.attribution_terms import Terms, Traces
-from steelyard.analysis.attribution_wording import METHOD, ask_for, sentence
+from steelyard.analysis.attribution_wording import METHOD, ask_for, sentence, without_anchors
 from steelyard.analysis.compared_cases import CommonCases
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.estimates import settled
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, Paired, case_starts, paired_mean, paired_rate
-from steelyard.analysis.pieces import Array
+from steelyard.analysis.judge_drift import band_of, must_be_measured
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import Estimate, settled
+from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, Paired, case_starts, paired_mean, paired_rate
 
 
 def attribute(
@@ -134,7 +134,7 @@ class _Cut:
         """Marks the judged pairs whose answers are the same, and gives a judge that reads the truth its due."""
         judged = self._pairs.judged()
         # Code that has read all of A's answers itself has nothing left to measure.
-        worth_it = Cause.JUDGE in steps.pending or (self._pairs.asks_a_model() and not steps.again.by_code)
+        worth_it = Cause.JUDGE in steps.pending or not steps.again.by_code
         if identical is None or not worth_it or not judged.any():
             return np.zeros(len(self._pairs.first), dtype=bool)
         same: Array = identical(self._pairs.first, self._pairs.second) & judged
@@ -148,20 +148,42 @@ class _Cut:
         left, pending = steps.values_b - steps.last, steps.pending
         judged = self._pairs.judged()
         counts = Anchors(int(same.sum()), judged=int(judged.sum()))
-        pairs = Judged(left, steps.bought, same, judged, self._pairs.case, pending)
-        if pending or has_drifted(pairs) or not np.isnan(steps.bought).all():
-            measured = judge_and_system(pairs, self._units)
-            if measured is not None:
-                (judge, system), anchors, carried = measured
-                self._trace(judge.causes, carried.by_anchor, steps.last, steps.last + carried.shown)
-                self._trace(system.causes, left - carried.to_pair, steps.last + carried.to_pair, steps.values_b)
-                return [replace(judge, told=f"{judge.told}{_in_vain(steps.again)}"), system], anchors, ()
+        band = band_of(self._pairs.a.table.score()[self._pairs.first])
+        pairs = Judged(left, steps.bought, same, judged, band, self._pairs.case, pending)
+        drift = pairs.drift
+        if pending or drift.is_shown:
+            found = judge_and_system(pairs, self._units)
+            if found is not None:
+                return self._separated(found, pairs, steps)
+        if not pending and must_be_measured(self._pairs.a, self._pairs.b):
+            counts = replace(
+                counts, bought=drift.n_reread, n_cases=drift.shift.n_cases, not_measured=drift.not_measured
+            )
         if not pending:
             return [*self._not_carried_over(left, steps.last, same, counts)], counts, ()
         reasons = tuple(dict.fromkeys(steps.again.untold.get(cause) or ask_for(cause) for cause in pending))
         if pending == (Cause.TRUTH,) and not self._pairs.truth_unknown:
             return [*self._on_some(left, steps.last)], counts, reasons
         return [self._left((*pending, Cause.SYSTEM), left, steps.last)], counts, reasons
+
+    def _separated(
+        self, found: Separated, pairs: Judged, steps: Steps
+    ) -> tuple[list[Portion], Anchors, tuple[str, ...]]:
+        """Judge and system where anchors tell them apart, and both in one elsewhere."""
+        judge, shift, last, apart = found.judge, found.to_pair, steps.last, np.isnan(found.to_pair)
+        known = np.nan_to_num(shift)
+        self._trace(judge.causes, known, last, last + known)
+        portions = [replace(judge, told=f"{judge.told}{_in_vain(steps.again)}")]
+        reasons: tuple[str, ...] = ()
+        if apart.any():
+            joint = self._left((*judge.causes, Cause.SYSTEM), np.where(apart, pairs.left, 0.0), last)
+            portions.append(replace(joint, told=f"pairs with scores that no anchor has: {int(apart.sum()):,}"))
+            reasons = (without_anchors(int(apart.sum()), int(pairs.judged.sum())),)
+        if found.system is not None:
+            mine = np.where(apart, 0.0, pairs.left - known)
+            self._trace(found.system.causes, mine, last + known, last + known + mine)
+            portions.append(found.system)
+        return portions, found.anchors, reasons
 
     def _not_carried_over(self, left: Array, last: Array, same: Array, anchors: Anchors) -> Iterator[Portion]:
         """The same judge has the part of answers that are the same, the system all others."""
@@ -201,7 +223,8 @@ class _Cut:
         case = self._pairs.case
         error = self._units.mean(left, case).error(self._units.count(case))
         variant = self._pairs.a.columns.variant[self._pairs.first].astype(np.int64)
-        starts = case_starts(case * (len(self._pairs.a.columns.variants) + 1) + variant)
+        asked = self._pairs.a.columns.case[self._pairs.first].astype(np.int64)
+        starts = case_starts(asked * (len(self._pairs.a.columns.variants) + 1) + variant)
         sizes = np.diff(np.append(starts, len(left)))
         if error == 0 or not (sizes > 1).any():
             return None

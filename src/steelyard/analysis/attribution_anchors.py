@@ -2,23 +2,22 @@
 
 Of an answer that is the same to the byte in both runs the system has no part in any change: it is an anchor. Other
 answers of A that B's judge has read as well are bought anchors, drawn at random. What anchors show is carried over to
-the pairs without one.
+the pairs of their score band without one; in a band without anchors judge and system are not told apart.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steelyard.analysis.attribution_model import Anchors, Cause, How, Portion
 from steelyard.analysis.attribution_sums import Moving, Units, unseen_spread
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.paired_tests import NO_CHANGE, SIGNIFICANT, case_starts, paired_mean
-from steelyard.analysis.pieces import Array
-
-_FEWEST_CASES = 2
-"""Anchors of fewer cases show no spread, and so nothing about other answers."""
+from steelyard.analysis.judge_drift import FEWEST_CASES, Drift, covered_by, drift_of
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import Estimate
+from steelyard.stats.paired import NO_CHANGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,86 +32,92 @@ class Judged:
     """Marks anchors."""
     judged: Array
     """Marks the pairs that a judge has read on both sides."""
+    band: Array
+    """The band of the score that A's answer has in A."""
     case: Array
     pending: tuple[Cause, ...]
     """The causes between A's answers as last weighed and as B's judge reads them; empty when nothing is known to
     differ, so that only a drift can."""
 
+    @property
+    def moved(self) -> Array:
+        """What each anchor is moved by; NaN for pairs that are none."""
+        return np.where(self.identical & self.judged, self.left, self.bought)
+
+    @property
+    def drift(self) -> Drift:
+        """Whether the same judge reads the same answers otherwise than it did."""
+        return drift_of(self.moved, self.identical, self.judged, self.band, self.case)
+
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """A judge's shift, pair by pair: the sums of `by_anchor` and of `to_pair` are the same."""
+class Separated:
+    """The portions that anchors tell apart, and by how much the judge moves each pair."""
 
-    shown: Array
-    """What each anchor shows; 0 for pairs that are none."""
-    by_anchor: Array
-    """The same, multiplied by how many pairs an anchor stands for."""
+    judge: Portion
+    system: Portion | None
+    """None when anchors stand for no answer but the same ones."""
+    anchors: Anchors
     to_pair: Array
-    """What each pair is taken to be moved by."""
+    """NaN where no anchor has such a score."""
 
 
-def judge_and_system(pairs: Judged, units: Units) -> tuple[list[Portion], Anchors, Carried] | None:
+def judge_and_system(pairs: Judged, units: Units) -> Separated | None:
     """The judge's portion and what is left; None when nothing measures the judge."""
     same, fresh = pairs.identical & pairs.judged, ~np.isnan(pairs.bought) & ~pairs.identical
-    found = _shift(pairs, units, same, fresh)
-    if found is None:
-        return None
-    judge, base = found
-    carried_over = _carried(pairs, same, base & ~same)
-    n_cases, n_anchors = units.count(pairs.case), units.count(pairs.case[base])
-    anchors = Anchors(int(same.sum()), int(fresh.sum()), n_anchors, int(pairs.judged.sum()))
-    carried = bool((pairs.judged & ~base).any())
-    agreed = judge.error(n_anchors) == 0 and (carried or abs(judge.value) > NO_CHANGE)
-    unseen = unseen_spread(n_anchors) if agreed else 0.0
-    change = judge.estimate(n_anchors, unseen)
-    # Where a shift is carried over, what the judge's part may be off by the system's is off by the other way.
-    rest = (units.mean(pairs.left, pairs.case) - judge).estimate(min(n_cases, n_anchors), unseen if carried else 0.0)
-    return (
-        [
-            Portion(pairs.pending or (Cause.JUDGE,), change, How.ANCHORS, _unsure(change), stands_on(anchors)),
-            Portion((Cause.SYSTEM,), rest, How.LEFT, _unsure(rest)),
-        ],
-        anchors,
-        carried_over,
-    )
-
-
-def _carried(pairs: Judged, same: Array, fresh: Array) -> Carried:
-    """Bought anchors stand for the pairs that are not identical, identical ones for themselves; without bought ones
-    the identical stand for all."""
-    shown = np.where(same, pairs.left, np.where(fresh, pairs.bought, 0.0))
-    drawn, unknown = (fresh, pairs.judged & ~same) if fresh.any() else (same, pairs.judged)
-    mean, weight = float(shown[drawn].mean()), float(unknown.sum() / drawn.sum())
-    return Carried(shown, np.where(drawn, shown * weight, shown), np.where(unknown, mean, shown))
-
-
-def _shift(pairs: Judged, units: Units, same: Array, fresh: Array) -> tuple[Moving, Array] | None:
-    """By how much the judge alone moves the mean, and the pairs that say so; None when too few do."""
-    n, others = len(pairs.left), pairs.judged & ~same
-    on_anchors = units.mean(np.where(same, pairs.left, 0.0), pairs.case)
-    if units.count(pairs.case[fresh]) >= _FEWEST_CASES:
-        return on_anchors + units.mean(pairs.bought[fresh], pairs.case[fresh]).times(
-            int(others.sum()) / n
-        ), same | fresh
-    if units.count(pairs.case[same]) < _FEWEST_CASES:
-        return None
-    if not others.any():
-        return on_anchors, same
+    others, known = pairs.judged & ~same, same | fresh
     # Identical answers are not drawn at random: they may stand for a judge, but not for scorers or truth.
-    if pairs.pending not in ((), (Cause.JUDGE,)):
+    few_drawn = units.count(pairs.case[fresh]) < FEWEST_CASES
+    if few_drawn and others.any() and pairs.pending not in ((), (Cause.JUDGE,)):
         return None
-    return units.mean(pairs.left[same], pairs.case[same]).times(int(pairs.judged.sum()) / n), same
+    if units.count(pairs.case[known]) < FEWEST_CASES:
+        return None
+    judge, to_pair, n_free = _shift(pairs, units, same, fresh)
+    n_cases, n_anchors = units.count(pairs.case), units.count(pairs.case[known])
+    anchors = Anchors(int(same.sum()), int(fresh.sum()), n_anchors, int(pairs.judged.sum()))
+    apart = np.isnan(to_pair)
+    carried = bool((pairs.judged & ~known & ~apart).any())
+    agreed = judge.error(n_free) == 0 and (carried or abs(judge.value) > NO_CHANGE)
+    unseen = unseen_spread(n_anchors) if agreed else 0.0
+    change = replace(judge.estimate(n_free, unseen), n=n_anchors)
+    told = stands_on(anchors)
+    separated = Separated(
+        Portion(pairs.pending or (Cause.JUDGE,), change, How.ANCHORS, _unsure(change), told), None, anchors, to_pair
+    )
+    if apart.any() and not (others & ~apart).any():
+        return separated
+    # Where a shift is carried over, what the judge's part may be off by the system's is off by the other way.
+    rest = units.mean(np.where(apart, 0.0, pairs.left), pairs.case) - judge
+    left = rest.estimate(min(n_cases, n_free), unseen if carried else 0.0)
+    return replace(separated, system=Portion((Cause.SYSTEM,), left, How.LEFT, _unsure(left)))
 
 
-def has_drifted(pairs: Judged) -> bool:
-    """Whether the same judge reads the same answers otherwise than it did, beyond noise."""
-    rows = np.flatnonzero(pairs.identical & pairs.judged)
-    starts = case_starts(pairs.case[rows])
-    if len(starts) < _FEWEST_CASES:
-        return False
-    sums = np.add.reduceat(pairs.left[rows], starts)
-    p = paired_mean(sums, np.diff(np.append(starts, len(rows))), 1.0).p
-    return p is not None and p < SIGNIFICANT
+def _shift(pairs: Judged, units: Units, same: Array, fresh: Array) -> tuple[Moving, Array, int]:
+    """By how much the judge alone moves the mean, and each pair, and the cases that are left when every band has its
+    own mean."""
+    n, known = len(pairs.left), same | fresh
+    shown = np.where(known, pairs.moved, 0.0)
+    unknown = pairs.judged & ~known
+    to_pair = np.where(unknown, np.nan, shown)
+    expected, bands = to_pair.copy(), []
+    # Bought anchors stand for the pairs that are not identical, identical ones for themselves; where too few were
+    # bought, the identical stand for all.
+    for anchors in (fresh, known):
+        for here, drawn in covered_by(anchors, pairs.band, pairs.case):
+            if np.isnan(to_pair[here]).any():
+                stands_for = drawn | (here & unknown)
+                expected[stands_for] = mean = float(shown[drawn].mean())
+                to_pair[here & unknown] = mean
+                bands.append((drawn, int(stands_for.sum()) / n))
+    carriers = np.any([drawn for drawn, _ in bands], axis=0) if bands else known
+    n_free = max(FEWEST_CASES, units.count(pairs.case[carriers]) - max(0, len(bands) - 1))
+    total = units.mean(np.nan_to_num(expected), pairs.case)
+    for drawn, part in bands:
+        mean_of, n_drawn = units.mean(shown[drawn], pairs.case[drawn]), units.count(pairs.case[drawn])
+        # A mean of few has a spread of its own: by its own number, not by that of all.
+        wider = math.sqrt(n_drawn / (n_drawn - 1) * (n_free - 1) / n_free)
+        total += Moving(0.0, mean_of.influence * wider).times(part)
+    return total, to_pair, n_free
 
 
 def _unsure(change: Estimate) -> bool:

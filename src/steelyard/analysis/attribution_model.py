@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.pieces import Array
-from steelyard.suite.ledger import LedgerLine
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import Estimate
+from steelyard.suite.truth import LedgerLine
 
 
 class Cause(StrEnum):
@@ -135,6 +135,8 @@ class Anchors:
     """Pairs that a judge read on both sides."""
     failed: int = 0
     """Answers that B's judge was asked about and gave nothing on."""
+    not_measured: str = ""
+    """Why a drift of the same judge may be in the system's portion; "" when anchors show that there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from steelyard.analysis.compare_model import Why
 from steelyard.analysis.compared_cases import TRUTH, CommonCases
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import signed
+from steelyard.analysis.judge_drift import judged_in_both
 from steelyard.analysis.pairing import pair
-from steelyard.analysis.pieces import Array
-from steelyard.records import Mode
+from steelyard.stats.arrays import Array
 
 
 class SharedPairs:
@@ -23,7 +23,7 @@ class SharedPairs:
         self.by_pass = a.passes and b.passes
         self.values_a, self.values_b = (readings(run, by_pass=self.by_pass) for run in (a, b))
         pairing = pair(a, b, cases, anyway=True)
-        self.asked = pairing.asked
+        self.asked = pairing.asked[:2]
         """Positions of the samples that both have, with the same question; `met` also with another one."""
         nobody = np.empty(0, dtype=int)
         others = pairing.aside.get(Why.CHANGED_QUESTION, (nobody, nobody))
@@ -46,7 +46,7 @@ class SharedPairs:
 
     @property
     def case(self) -> Array:
-        """The case of each pair."""
+        """The unit of evidence of each pair: its case, or the cluster that the case is in."""
         return self.units.of_a[self.first]
 
     def keep(self, kept: Array) -> None:
@@ -56,12 +56,4 @@ class SharedPairs:
 
     def judged(self) -> Array:
         """Marks the pairs that judges have read, on every side that has one; none where no side has."""
-        marks = np.full(len(self.first), self.a.mode is not None or self.b.mode is not None)
-        for run, rows in ((self.a, self.first), (self.b, self.second)):
-            if run.mode is not None and len(run.columns.mode) == run.columns.n:
-                marks &= run.columns.mode[rows] >= 0
-        return marks
-
-    def asks_a_model(self) -> bool:
-        """Whether a model judged on either side: code reads the same answer alike."""
-        return any(run.mode in (Mode.MODEL, Mode.BASIC) for run in (self.a, self.b))
+        return judged_in_both(self.a, self.b, self.first, self.second)

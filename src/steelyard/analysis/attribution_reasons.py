@@ -8,9 +8,9 @@ from steelyard.analysis.attribution_model import Attribution, Cause, Reason, Wei
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import signed
 from steelyard.analysis.number_text import percentage
-from steelyard.analysis.paired_tests import NO_CHANGE
+from steelyard.stats.paired import NO_CHANGE
 from steelyard.suite.case import digest
-from steelyard.suite.ledger import NAMES, TRUTH, WEIGHED_BY, LedgerLine, by_state, lines_kept
+from steelyard.suite.truth import NAMES, TRUTH, WEIGHED_BY, LedgerLine, by_state, lines_kept
 
 _PAGE = 500
 NO_REASON = "no reason in the ledger"

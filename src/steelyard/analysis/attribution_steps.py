@@ -13,10 +13,10 @@ from steelyard.analysis.attribution_reasons import Reasons
 from steelyard.analysis.attribution_sums import Units
 from steelyard.analysis.compare_model import MOST_LISTED
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.estimates import settled
 from steelyard.analysis.instruments import signed
-from steelyard.analysis.paired_tests import NO_CHANGE, case_starts
-from steelyard.analysis.pieces import Array
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import settled
+from steelyard.stats.paired import NO_CHANGE, case_starts
 
 _MOST_LOST = 0.05
 """Above this share of answers that B's balance cannot read, weighing again says nothing."""
@@ -102,8 +102,9 @@ class Steps:
         pairs = self._pairs
         rows = np.flatnonzero(pairs.other_truth)
         step = next((each for each in self.steps if each[0] == (Cause.TRUTH,)), None)
-        starts = case_starts(pairs.case[rows])
-        ids = [pairs.a.columns.case_ids[code] for code in pairs.case[rows[starts]].tolist()]
+        case = pairs.a.columns.case[pairs.first[rows]]
+        starts = case_starts(case)
+        ids = [pairs.a.columns.case_ids[code] for code in case[starts].tolist()]
         why = reasons.of_cases(ids)
         if step is None or not len(rows):
             return TruthEdits(len(starts), n_with_reason=len(why))

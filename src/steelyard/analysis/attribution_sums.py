@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.analysis.compared_cases import CommonCases
+from steelyard.analysis.compared_cases import CommonCases, units_of
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.estimates import settled
-from steelyard.analysis.intervals import Z, student
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.paired_tests import NO_CHANGE
-from steelyard.analysis.pieces import Array
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import Estimate, Z, settled, student
+from steelyard.stats.paired import NO_CHANGE
 
 _WIDEST = 1.0
 """No share moves by more; a difference of two such moves can, and then its own value is the end."""
@@ -67,14 +65,12 @@ def unseen_spread(n_cases: int) -> float:
 
 
 class Units:
-    """The cases of two runs under one numbering: A's codes, then those that only B has."""
+    """The units of evidence of two runs under one numbering."""
 
     def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases) -> None:
-        n_a = len(a.columns.case_ids)
-        self.n = n_a + len(cases.of_b)
-        numbers = np.where(cases.of_b >= 0, cases.of_b, n_a + np.arange(len(cases.of_b)))
-        self.of_a = a.columns.case.astype(np.int64)
-        self.of_b = numbers[b.columns.case].astype(np.int64) if b.columns.n else np.empty(0, dtype=np.int64)
+        by_case_a, by_case_b, self.n = units_of(a, b, cases.of_b)
+        self.of_a = by_case_a[a.columns.case] if a.columns.n else np.empty(0, dtype=np.int64)
+        self.of_b = by_case_b[b.columns.case] if b.columns.n else np.empty(0, dtype=np.int64)
 
     def mean(self, values: Array, case: Array) -> Moving:
         """The mean of some values with the cases they belong to; there must be one at least."""

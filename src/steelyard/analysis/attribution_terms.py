@@ -10,15 +10,15 @@ from steelyard.analysis.attribution_model import Attribution, Cause, How, Portio
 from steelyard.analysis.attribution_reasons import reasons_told
 from steelyard.analysis.attribution_wording import METHOD, name_of
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.explain_model import Behind, Computed, Counted, Explanation
-from steelyard.analysis.pieces import Array
+from steelyard.analysis.explain import Behind, Computed, Counted, Explanation
 from steelyard.errors import UserMistake
+from steelyard.stats.arrays import Array
 
 WHY = "why"
 """What a portion is asked for by: `why.truth`, or `why` alone for all of them."""
 _SUMMED = {
     How.REWEIGHED: "sum over pairs of (A's answer after the step - before it) / pairs",
-    How.ANCHORS: "mean shift of the anchors (B's judge - before) x pairs that it stands for / pairs",
+    How.ANCHORS: "sum over pairs of the judge's shift (B's judge - before; mean of its band if not measured) / pairs",
     How.LEFT: "sum over pairs of (B's reading - A's answer as last weighed - the judge's shift, if it has one) / pairs",
 }
 _COUNTED = {

@@ -35,6 +35,14 @@ def ask_for(cause: Cause) -> str:
     return _ASK[cause]
 
 
+def without_anchors(n: int, judged: int) -> str:
+    """That the judge's shift is not known for some scores, and what to do about it."""
+    return (
+        f"judge and system cannot be told apart in {n:,} of {judged:,} judged pairs: B's judge has read no answer of A"
+        " with such scores; --rejudge N lets it read N, of all scores"
+    )
+
+
 def sentence(attribution: Attribution) -> str:
     """The whole change, then what each cause has of it: the largest first, the system last."""
     total = attribution.total
@@ -43,10 +51,11 @@ def sentence(attribution: Attribution) -> str:
         return f"nobody can say why the number moved: run {silent} has no reading at all"
     whole = f"{points(total)} points"
     *others, system = attribution.portions
+    unknown = f"; {attribution.anchors.not_measured}" if attribution.anchors.not_measured else ""
     if not others:
-        return f"{whole}, {'all of it' if total else 'none of it'} {_mine(system)}"
+        return f"{whole}, {'all of it' if total else 'none of it'} {_mine(system)}{unknown}"
     others.sort(key=lambda portion: -abs(portion.change.value or 0.0))
-    return f"{whole}; of these {', '.join(map(_told, [*others, system]))}"
+    return f"{whole}; of these {', '.join(map(_told, [*others, system]))}{unknown}"
 
 
 def _mine(portion: Portion) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from steelyard.analysis.judge_model import JudgedText
-from steelyard.analysis.pieces import Array
 from steelyard.analysis.rubric import DescribedRubric
 from steelyard.records import REMARKS, Ballot, Judgement
+from steelyard.stats.arrays import Array
 
 FAILED = "failed"
 """The rung of a ballot without a reading."""
@@ -26,6 +26,7 @@ class Ballots:
         self.rubric = rubric
         self._names = (*rubric.dimensions, *rubric.flags)
         self.case_ids: dict[str, int] = {}
+        self._units: dict[str, int] = {}
         self.modes: Counter[str] = Counter()
         self.rung_names: dict[str, int] = {}
         self._members: dict[str, int] = {}
@@ -55,6 +56,8 @@ class Ballots:
                 np.nan if length is None else length,
                 np.nan if passed is None else passed,
                 disagree,
+                self._units.setdefault(judged.unit, len(self._units)),
+                judged.labelled,
             )
         )
         self._raw.append(self._values(judgement.raw, main))
@@ -89,8 +92,12 @@ class Ballots:
         return [float(said.get(name, np.nan)) if main else np.nan for name in self._names]
 
     def _to_columns(self) -> None:
-        texts = np.array(self._texts, dtype=float).reshape(-1, 4)
+        texts = np.array(self._texts, dtype=float).reshape(-1, 6)
+        self.labelled: Array = texts[:, 5] > 0
+        """Whether the labels of its case, if it has any, were given for the text."""
         self.case: Array = texts[:, 0].astype(int)
+        self.unit: Array = texts[:, 4].astype(int)
+        """The unit of evidence of each text: its case, or the cluster that the case is in."""
         self.length, self.passed, self.disagreed = texts[:, 1], texts[:, 2], texts[:, 3] > 0
         ballots = np.array(self._ballots, dtype=int).reshape(-1, 7 + len(REMARKS))
         self.text, self.member, self.rung = ballots[:, 0], ballots[:, 1], ballots[:, 2]

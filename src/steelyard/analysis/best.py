@@ -12,13 +12,12 @@ import math
 
 import numpy as np
 
-from steelyard.analysis.estimates import settled
-from steelyard.analysis.intervals import student, t_two_sided
-from steelyard.analysis.model import BestVariant, Difference, Estimate
+from steelyard.analysis.model import BestVariant, Difference
 from steelyard.analysis.number_text import percent, percentage
-from steelyard.analysis.paired_tests import SIGNIFICANT, least_p
-from steelyard.analysis.pieces import Array
-from steelyard.suite.gates import NONE
+from steelyard.metrics.registry import NONE
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import Estimate, settled, student, t_two_sided
+from steelyard.stats.paired import SIGNIFICANT, least_p
 
 _NO_SPREAD = 1e-12
 _MOST_NAMED = 3
@@ -28,9 +27,16 @@ _TOLERANCE = 1e-9
 
 
 def find_best(
-    names: list[str], means: Array, *, n_cases: int = 0, max_inconclusive: float = 0.05
+    names: list[str],
+    means: Array,
+    *,
+    n_cases: int = 0,
+    max_inconclusive: float = 0.05,
+    unit: Array | None = None,
 ) -> BestVariant | None:
     """The best of the variants from their mean scores by case (rows are cases, NaN where there is none).
+
+    `unit` numbers the cluster that each case is in; without it every case is a unit of its own.
 
     Cases without a row count as missing when `n_cases` were planned. Nobody is best while a variant lacks more than
     the share `max_inconclusive` of its cases. None for fewer than two variants.
@@ -40,7 +46,8 @@ def find_best(
     leader = _leader(means)
     n_cases = max(n_cases, len(means))
     pairs = len(names) * (len(names) - 1) // 2
-    compared = [_Pair(names, means, leader, i, pairs, n_cases) for i in range(len(names)) if i != leader]
+    unit = np.arange(len(means)) if unit is None else unit
+    compared = [_Pair(names, means, unit, (leader, i), pairs, n_cases) for i in range(len(names)) if i != leader]
     lacking = _lacking(names, means, n_cases, max_inconclusive)
     best = names[leader] if all(each.ahead for each in compared) and not lacking else None
     return BestVariant(
@@ -54,14 +61,17 @@ def find_best(
 class _Pair:
     """The leader against one other variant, on the cases for which both have a score."""
 
-    def __init__(self, names: list[str], means: Array, leader: int, other: int, pairs: int, n_cases: int) -> None:
+    def __init__(
+        self, names: list[str], means: Array, unit: Array, sides: tuple[int, int], pairs: int, n_cases: int
+    ) -> None:
+        leader, other = sides
         both = ~np.isnan(means[:, leader]) & ~np.isnan(means[:, other])
         first, second = means[both, leader], means[both, other]
         self.n = len(first)
         self.leader, self.other = names[leader] or NONE, names[other] or NONE
         self.averages = (math.nan, math.nan) if not self.n else (float(first.mean()), float(second.mean()))
-        self.decidable = pairs * least_p(self.n) < SIGNIFICANT
-        estimate, p = _paired(first - second, n_cases - self.n, pairs)
+        self.decidable = pairs * least_p(len(np.unique(unit[both]))) < SIGNIFICANT
+        estimate, p = _paired(first - second, unit[both], n_cases - self.n, pairs)
         self.difference = Difference(names[leader], names[other], estimate, p)
 
     @property
@@ -98,24 +108,28 @@ def _leader(means: Array) -> int:
     return int(np.argmax(np.round(average, 12)))
 
 
-def _paired(differences: Array, missing: int, pairs: int) -> tuple[Estimate, float | None]:
+def _paired(differences: Array, unit: Array, missing: int, pairs: int) -> tuple[Estimate, float | None]:
     """The mean difference and its p-value by the paired t-test, both as one of `pairs` comparisons."""
     n = len(differences)
     if n == 0:
         return Estimate(None, 0, missing), None
     mean = settled(float(differences.mean()))
-    if n < 2:
+    number = np.unique(unit, return_inverse=True)[1]
+    sums, sizes = np.bincount(number, differences), np.bincount(number)
+    units = len(sizes)
+    if units < 2:
         return Estimate(mean, n, missing), None
-    spread = float(differences.std(ddof=1))
+    spread = math.sqrt(units / (units - 1) * float(((sums - differences.mean() * sizes) ** 2).sum()) / n)
     if spread <= _NO_SPREAD:
         # Nothing says how much the difference varies: there is no interval, and only the signs can be counted.
-        alone = least_p(n) if abs(mean) > _NO_SPREAD else 1.0
+        alone = least_p(units) if abs(mean) > _NO_SPREAD else 1.0
         return Estimate(mean, n, missing), min(1.0, pairs * alone)
     error = spread / math.sqrt(n)
-    # Cases in which both score the same prove nothing: only the others count for what so few can show at most.
-    moved = int((np.abs(differences) > _NO_SPREAD).sum())
-    alone = max(t_two_sided(mean / error, n - 1), least_p(moved))
-    bounds = student(mean, error, n - 1, SIGNIFICANT / 2 / pairs)
+    df = max(1.0, n * n / float((sizes * sizes).sum()) - 1)
+    # Units in which both score the same prove nothing: only the others count for what so few can show at most.
+    moved = int((np.abs(sums) > _NO_SPREAD).sum())
+    alone = max(t_two_sided(mean / error, df), least_p(moved))
+    bounds = student(mean, error, df, SIGNIFICANT / 2 / pairs)
     low, high = (None, None) if bounds is None else (max(-1.0, bounds[0]), min(1.0, bounds[1]))
     return Estimate(mean, n, missing, low, high), min(1.0, pairs * alone)
 

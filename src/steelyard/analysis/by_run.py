@@ -15,13 +15,12 @@ from typing import Any
 from steelyard.analysis.compare_model import MetricChange, Moved
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.instruments import loads
-from steelyard.analysis.intervals import student, t_two_sided
-from steelyard.analysis.model import Estimate
 from steelyard.analysis.sound_runs import same_system
 from steelyard.analysis.stored import summarise_stored
 from steelyard.analysis.stored_summary import stored_summary
 from steelyard.records import RunHeader
-from steelyard.suite.model import SMALLEST_SECONDS, SMALLEST_SHARE
+from steelyard.stats.intervals import Estimate, student, t_two_sided
+from steelyard.suite.models import SMALLEST_SECONDS, SMALLEST_SHARE
 
 FEWEST_RUNS = 3
 """On a side. Welch's test rejected 2 to 4 of 100 simulated A/A comparisons (one system on both sides) whose load is

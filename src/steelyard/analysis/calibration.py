@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.confidence_model import Calibration, ReliabilityBin
-from steelyard.analysis.estimates import SHARES, bounded, clustered_share, settled
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.pieces import Array
-from steelyard.analysis.resampling import LEAST_CLAIMS, TAILS, blocks, draws, summed
+from steelyard.stats.arrays import LEAST_CLAIMS, TAILS, Array, blocks, draws, summed
+from steelyard.stats.intervals import SHARES, Estimate, bounded, clustered_share, settled, share_spreads
 
 
 def calibrate(confidence: Array, right: Array, cluster: Array, n_bins: int, missing: int = 0) -> Calibration:
@@ -55,13 +53,8 @@ def shares_by(code: Array, n_codes: int, hit: Array, cluster: Array) -> list[Est
     size = summed(cluster, n_clusters, code, n_codes)
     hits = summed(cluster[hit], n_clusters, code[hit], n_codes)
     n, found = size.sum(axis=0), hits.sum(axis=0)
-    share = np.divide(found, n, out=np.zeros(n_codes), where=n > 0)
-    squares = ((hits - share * size) ** 2).sum(axis=0)
-    clusters, sizes = (size > 0).sum(axis=0), (size * size).sum(axis=0)
-    return [
-        clustered_share(int(found[i]), int(n[i]), 0, (int(clusters[i]), float(squares[i]), float(sizes[i])))
-        for i in range(n_codes)
-    ]
+    spreads = share_spreads(hits.ravel(), size.ravel(), np.tile(np.arange(n_codes), n_clusters), n_codes)
+    return [clustered_share(int(found[i]), int(n[i]), 0, spreads[i]) for i in range(n_codes)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.analysis.cell_groups import CellGroups
-from steelyard.analysis.check_counts import FAILED, HELD, NOT_RUN, Counted, effective_states
 from steelyard.analysis.checks_model import MOST_CELLS, CellChecks, CheckOfCell
-from steelyard.analysis.pieces import Array
+from steelyard.metrics.cells import FAILED, HELD, NOT_RUN, CellGroups, Counted, effective_states
+from steelyard.stats.arrays import Array
 from steelyard.store.base import Checks, Columns
-from steelyard.suite.model import Hold
+from steelyard.suite.models import Hold
 
 _RULES = tuple(Hold)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from steelyard.analysis.model import Estimate
+from steelyard.stats.intervals import Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from enum import StrEnum
 
 from steelyard.analysis.attribution_model import Attribution
 from steelyard.analysis.compared_checks_model import ChecksChange
-from steelyard.analysis.model import Estimate
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.records import RunHeader
+from steelyard.stats.intervals import Estimate
 
+LEVEL = 0.95
 MOST_LISTED = 50
 """How many samples or cases a list names; its count is of all."""
 
@@ -137,6 +138,8 @@ class Pairs:
     comparable: int
     n_cases: int
     """Cases with at least one comparable pair."""
+    n_answered: int
+    """Cases that at least one of the runs has a reading of."""
     by_pass: bool
     """True when both suites have a pass rule; without it nothing can be fixed or broken."""
     fixed: PairList = field(default_factory=PairList)
@@ -179,11 +182,17 @@ class MetricChange:
     b: Estimate
     difference: Estimate
     """B minus A, with the interval of the paired difference; `n` is the number of cases, which stand for their repeats
-    and variants."""
+    and variants, or of clusters of cases: see `counts`."""
     p: float | None = None
     """Of the paired test; None when undefined (fewer than two cases)."""
     p_adjusted: float | None = None
-    """For all figures of the same table (Holm); the primary metric was named before looking and stands alone."""
+    """For the other figures of the same table (Holm), each thing counted once and none that so few cases could not have
+    shown; the primary metric was named before looking and stands alone."""
+    same_as: str = ""
+    """An earlier figure that is the same thing by another name, as the share of a band may be the pass rate."""
+    confidence_level: float = LEVEL
+    """Of the interval: 95 %, or more for one of several figures, so that it leaves 0 out where p_adjusted is below 5 %
+    and nowhere else."""
     verdict: Moved = Moved.CANNOT_TELL
     smallest: float | None = None
     """The smallest true difference that this many cases would show 4 times of 5; None when they could show none."""
@@ -193,6 +202,8 @@ class MetricChange:
     scale: tuple[float, float] | None = None
     """The ends of the scale, where it has ends."""
     primary: bool = False
+    counts: str = "case"
+    """What the unit of evidence is: case or cluster."""
     effect: float | None = None
     """The mean difference of cases in standard deviations of it (Cohen's d for pairs); None when undefined."""
     rose: int = 0

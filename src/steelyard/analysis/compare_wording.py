@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from steelyard.analysis.compare_model import Headline, MetricChange, Moved, Pairs
+from steelyard.analysis.compared_figures import verdict_of
 from steelyard.analysis.number_text import percent, percentage
-from steelyard.analysis.paired_tests import FEWEST_TO_SHOW
+from steelyard.stats.paired import FEWEST_TO_SHOW
+from steelyard.suite.values import MIN_PAIRED
 
 _NAMES = {"pass_rate": "pass rate", "average": "average score"}
 _SURE = ((0.001, "very sure"), (0.01, "sure"), (1.0, "fairly sure"))
@@ -19,21 +22,48 @@ def headline(
     *,
     moved_beside: int = 0,
     anyway: bool = False,
+    doubt: str = "",
 ) -> Headline:
     """The answer; `metrics` are those of the headline, the one that decides first, and `moved_beside` says how many
-    figures that have no part in it moved beyond noise."""
+    figures that have no part in it moved beyond noise. With a `doubt` that no figure shows nobody is more than fairly
+    sure."""
     main = metrics[0]
     hindered = () if anyway else tuple(hindered_by)
     verdict = _verdict(metrics, hindered)
     return Headline(
         verdict=verdict,
         sentence=_sentence(verdict, metrics, pairs, hindered) + _beside(verdict, moved_beside),
-        how_sure=_how_sure(verdict, main, hindered),
+        how_sure=_how_sure(verdict, main, hindered, doubt),
         metric=main.name,
         smallest=_smallest(main),
         hindered_by=hindered,
         in_spite_of=tuple(hindered_by) if anyway else (),
     )
+
+
+def too_few_paired(suite: Mapping[str, Any], n: int, answered: int) -> str:
+    """Says that fewer cases that either run answered are in pairs than the suite asks for; "" when enough are."""
+    share = float(suite.get("min_paired", MIN_PAIRED))
+    if not n or n >= share * answered:
+        return ""
+    return f"{on_cases(n, answered)} can be compared, and a verdict asks for {percent(share, 0)} of them"
+
+
+def turns_on_truth(by_b: MetricChange, by_a: MetricChange) -> str:
+    """Says that the change comes to something else by A's truth than by B's; "" when it does not."""
+    if verdict_of(by_b, by_b.p) is verdict_of(by_a, by_a.p):
+        return ""
+    return f"it turns on the truth edits: {_told(by_b, with_p=True)} by B's truth, {_told(by_a, with_p=True)} by A's"
+
+
+def on_cases(n: int, answered: int) -> str:
+    """`20 of 120 cases that either run answered`."""
+    return f"{n:,} of {answered:,} cases that either run answered"
+
+
+def _on_few(pairs: Pairs) -> str:
+    """What a verdict on few of all cases says of itself."""
+    return "" if pairs.n_cases >= MIN_PAIRED * pairs.n_answered else f"; on {on_cases(pairs.n_cases, pairs.n_answered)}"
 
 
 def _verdict(metrics: Sequence[MetricChange], hindered: Sequence[str]) -> Moved:
@@ -51,12 +81,12 @@ def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, hin
         why = ", ".join(f"{each.count:,} {reason}" for reason, each in pairs.not_comparable.items())
         return "cannot tell: no sample of A can be compared with one of B" + (f" ({why})" if why else "")
     if verdict is Moved.SAME:
-        return f"no change: {_told(main)}, the same in every pair"
+        return f"no change: {_told(main)}, the same in every pair{_on_few(pairs)}"
     if verdict is not Moved.CANNOT_TELL:
-        return f"B is {verdict}: {_told(main)}{_but(metrics)}"
+        return f"B is {verdict}: {_told(main)}{_but(metrics)}{_on_few(pairs)}"
     if hindered:
         return f"cannot tell: {hindered[0]}"
-    return f"cannot tell whether B is better: {_told(main)}{_but(metrics)}"
+    return f"cannot tell whether B is better: {_told(main)}{_but(metrics)}{_on_few(pairs)}"
 
 
 def _beside(verdict: Moved, n: int) -> str:
@@ -89,25 +119,29 @@ def _told(change: MetricChange, *, with_p: bool = False) -> str:
     if before is None or after is None or by.value is None:
         return f"{name} n/a"
     interval = "" if by.low is None or by.high is None else f" [{percentage(by.low):+.1f}, {percentage(by.high):+.1f}]"
-    cases = f"{by.n} case{'' if by.n == 1 else 's'}"
+    cases = f"{by.n} {change.counts}{'' if by.n == 1 else 's'}"
     if with_p and change.p_adjusted is not None:
         cases += ", p < 0.001" if change.p_adjusted < 0.001 else f", p {change.p_adjusted:.3f}"
     return f"{name} {percent(before)} -> {percent(after)} ({percentage(by.value):+.1f} points{interval}, {cases})"
 
 
-def _how_sure(verdict: Moved, main: MetricChange, hindered: Sequence[str]) -> str:
+def _how_sure(verdict: Moved, main: MetricChange, hindered: Sequence[str], doubt: str) -> str:
     if hindered:
         return "not at all: " + "; ".join(hindered)
     if main.p is None:
-        return "undefined: " + ("one case shows no spread" if main.difference.n else "nothing can be compared")
+        return "undefined: " + (
+            f"one {main.counts} shows no spread" if main.difference.n else "nothing can be compared"
+        )
     if verdict is Moved.SAME:
         return "no pair differs in pass or score; that says nothing about answers that may come"
     if verdict is Moved.CANNOT_TELL:
         if main.difference.n < FEWEST_TO_SHOW:
-            return f"not sure: {main.difference.n} cases are too few to show anything, {FEWEST_TO_SHOW} are the fewest"
+            few = f"{main.difference.n} {main.counts}s are too few to show anything"
+            return f"not sure: {few}, {FEWEST_TO_SHOW} are the fewest"
         return f"not sure: chance alone shows as large a difference in {_in_words(main.p)} comparisons"
-    word = next(word for below, word in _SURE if main.p <= below)
-    return f"{word}: chance alone shows as large a difference in {_in_words(main.p)} comparisons"
+    word = _SURE[-1][1] if doubt else next(word for below, word in _SURE if main.p <= below)
+    but = f"; but {doubt}" if doubt else ""
+    return f"{word}: chance alone shows as large a difference in {_in_words(main.p)} comparisons{but}"
 
 
 def _in_words(p: float) -> str:
@@ -119,7 +153,7 @@ def _in_words(p: float) -> str:
 
 
 def _smallest(main: MetricChange) -> str:
-    n = main.difference.n
+    n, units = main.difference.n, f"{main.difference.n} {main.counts}s"
     if main.smallest is None:
-        return f"{n} cases could not have shown any difference" if 0 < n < FEWEST_TO_SHOW else ""
-    return f"a true difference of {percentage(main.smallest):.1f} points would be shown by {n} cases 4 times of 5"
+        return f"{units} could not have shown any difference" if 0 < n < FEWEST_TO_SHOW else ""
+    return f"a true difference of {percentage(main.smallest):.1f} points would be shown by {units} 4 times of 5"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.pieces import Array
+from steelyard.stats.arrays import Array, translated
 from steelyard.suite.case import Case, bare_truth, digest
 
 _PAGE = 500
@@ -72,6 +72,46 @@ def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
                     codes.append(code)
     lists = (np.array(codes, dtype=int) for codes in (regrouped, questions, truths, edited))
     return CommonCases(of_b, np.flatnonzero(~in_both), np.flatnonzero(of_b < 0), state, known, *lists)
+
+
+def units_of(a: ComparedRun, b: ComparedRun, of_b: Array) -> tuple[Array, Array, int]:
+    """The unit of evidence by case of A and by case of B under one numbering, and how many numbers there are.
+
+    Cases of A have their codes, those that only B has come after them; a cluster has a number after all cases. Cases
+    that either run has in one cluster are one unit.
+    """
+    n_a = len(a.columns.case_ids)
+    numbers = [np.arange(n_a), np.where(of_b >= 0, of_b, n_a + np.arange(len(of_b)))]
+    clusters = sorted({*a.columns.clusters, *b.columns.clusters})
+    place = {name: n_a + len(of_b) + i for i, name in enumerate(clusters)}
+    unit = np.arange(n_a + len(of_b) + len(clusters))
+    case, cluster = np.concatenate([_links(run, of, place) for run, of in zip((a, b), numbers, strict=True)], axis=1)
+    while (unit[case] != unit[cluster]).any():
+        highest = np.maximum(unit[case], unit[cluster])
+        np.maximum.at(unit, case, highest)
+        np.maximum.at(unit, cluster, highest)
+    return unit[numbers[0]], unit[numbers[1]], len(unit)
+
+
+def _links(run: ComparedRun, number: Array, place: dict[str, int]) -> Array:
+    """The numbers of a run's cases that are in a cluster, and below them those of their clusters."""
+    columns = run.columns
+    if not columns.clusters:
+        return np.empty((2, 0), dtype=np.int64)
+    cluster = translated(columns.cluster, [place[name] for name in columns.clusters]).astype(np.int64)
+    return np.unique(np.stack((number[columns.case], cluster))[:, cluster >= 0], axis=1)
+
+
+def unit_counts(a: ComparedRun, b: ComparedRun, of_b: Array) -> tuple[int, int, int] | None:
+    """How many units of evidence the cases of both runs are by A, by B and by both together; None when they are the
+    same units."""
+    in_b = np.flatnonzero(of_b >= 0)
+    by_a, by_b = (units_of(run, run, np.arange(len(run.columns.case_ids)))[0] for run in (a, b))
+    by_a, by_b = by_a[of_b[in_b]], by_b[in_b]
+    n_a, n_b = (len(np.unique(each)) for each in (by_a, by_b))
+    if n_a == n_b == len(np.unique(np.stack((by_a, by_b)), axis=1).T):
+        return None
+    return n_a, n_b, len(np.unique(units_of(a, b, of_b)[1][in_b]))
 
 
 def names(ids: Sequence[str], codes: Iterable[int], most: int) -> tuple[str, ...]:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from steelyard.analysis.cell_groups import CellGroups
-from steelyard.analysis.check_counts import BROKEN, HELD, Counted, counted
-from steelyard.analysis.checks import cells_hold
 from steelyard.analysis.compare_model import MOST_LISTED, MetricChange, Moved
-from steelyard.analysis.compared_cases import CommonCases
+from steelyard.analysis.compared_cases import CommonCases, units_of
 from steelyard.analysis.compared_checks_model import CellMoves, CheckMove, CheckMoves, ChecksChange
 from steelyard.analysis.compared_figures import Cut, Figure, judged, share
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.estimates import SHARES
-from steelyard.analysis.groups import Groups
 from steelyard.analysis.not_compared import NotCompared
-from steelyard.analysis.paired_tests import case_starts
-from steelyard.analysis.pieces import Array
-from steelyard.analysis.stability import PRESENCE, field_name, rules_of, shares_of_cells
-from steelyard.suite.model import Hold
+from steelyard.metrics.cells import BROKEN, HELD, CellGroups, Counted, cells_hold, counted
+from steelyard.metrics.stability import PRESENCE, rules_of, seen_in
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import SHARES
+from steelyard.stats.paired import case_starts
+from steelyard.suite.models import Hold
 
 EXPECTATIONS, STABILITY = "expectations", "stability"
 """The groups of these figures."""
@@ -47,20 +46,22 @@ class ComparedCells:
         known = np.flatnonzero(keys_b >= 0)
         keys, self._in_a, in_b = np.intersect1d(keys_a, keys_b[known], assume_unique=True, return_indices=True)
         self._in_b: Array = known[in_b]
-        self._case: Array = keys // max(1, len(variants))
+        unit = units_of(a, b, cases.of_b)[0][keys // max(1, len(variants))]
+        in_order = np.argsort(unit, kind="stable")
+        self._in_a, self._in_b, self._unit = self._in_a[in_order], self._in_b[in_order], unit[in_order]
         self.not_compared: list[NotCompared] = []
 
-    def changes(self, *, hindered: bool) -> tuple[list[MetricChange], ChecksChange | None]:
+    def changes(self, *, hindered: bool, bounds: bool = False) -> tuple[list[MetricChange], ChecksChange | None]:
         """Every figure that stands on cells, and what became of each check; None where a run has no expectations."""
         moved = self._checks()
-        figures = judged([*(self._held() if moved else ()), *self._stability()], hindered=hindered)
+        figures = judged([*(self._held(bounds) if moved else ()), *self._stability(bounds)], hindered=hindered)
         if moved and moved.hindered:
             figures = [replace(each, verdict=_doubted(each)) for each in figures]
         return figures, moved
 
     def _checks(self) -> ChecksChange | None:
         sides = (self._a, self._b)
-        if any(side.count is None for side in sides) or not len(self._case):
+        if any(side.count is None for side in sides) or not len(self._unit):
             return None
         before, after = self._states()
         cells = _Moves(before, after)
@@ -126,28 +127,71 @@ class ComparedCells:
         name = count.names[int(count.name[one])]
         return CheckMove(case, variant, name, *self._a.passed_of(one), *self._b.passed_of(other))
 
-    def _held(self) -> list[MetricChange]:
+    def _held(self, bounds: bool) -> list[MetricChange]:
         cells = share("cases.held", EXPECTATIONS, "higher", *_known(*self._states()))
         checks = share("checks.held", EXPECTATIONS, "higher", *_known(*self._holds()))
-        case_of_check = self._case[self._shared[0] // max(1, len(self._names))]
-        return [*_cut(self._case).of_all([cells]), *_cut(case_of_check).of_all([checks])]
+        case_of_check = self._unit[self._shared[0] // max(1, len(self._names))]
+        return [
+            *_cut(self._unit).of_all([cells], bounds=bounds),
+            *_cut(case_of_check).of_all([checks], bounds=bounds),
+        ]
 
-    def _stability(self) -> list[MetricChange]:
+    def columns(self, name: str) -> tuple[Array, Array, Callable[[int], tuple[str, str, int | None, str]]]:
+        """A figure in A and in B, by cell or check of a cell that both have; NaN where nobody can tell. And what every
+        row is: case, variant, no repeat, and the check."""
+        if name == "checks.held":
+            return (*_known(*self._holds()), lambda row: _check_key(self._line(row)))
+
+        def cell(row: int) -> tuple[str, str, int | None, str]:
+            return (*self._a.cells.name(int(self._in_a[row])), None, "")
+
+        if name == "cases.held":
+            return (*_known(*self._states()), cell)
+        figure = next(each for each in self._stability_figures() if each.name == name)
+        places = np.flatnonzero(self._listing())
+        return figure.a, figure.b, lambda row: cell(int(places[row]))
+
+    def not_shared(self) -> dict[str, int]:
+        """How many cells of either run are not compared."""
+        return {
+            f"only in {name}, or of another question or truth": side.cells.n - len(self._unit)
+            for name, side in (("A", self._a), ("B", self._b))
+        }
+
+    def _listing(self) -> Array:
+        """The shared cells whose answers are to have items."""
+        (_, listing_a), (_, listing_b) = (side.alike for side in (self._a, self._b))
+        return np.asarray(listing_a[self._in_a] | listing_b[self._in_b])
+
+    def _stability_figures(self) -> list[Figure]:
+        (before, _), (after, _) = (side.alike for side in (self._a, self._b))
+        # Cells whose answers are to have no items are in no figure.
+        listing = self._listing()
+        return [
+            Figure(
+                name if name == PRESENCE else f"stability.{name}",
+                STABILITY,
+                "share",
+                "higher",
+                before[name][self._in_a][listing],
+                after[name][self._in_b][listing],
+                SHARES,
+            )
+            for name in before
+        ]
+
+    def _stability(self, bounds: bool) -> list[MetricChange]:
         rules = [rules_of(side.run.suite) for side in (self._a, self._b)]
-        if None in rules or any(side.run.items is None for side in (self._a, self._b)) or not len(self._case):
+        if None in rules or any(side.run.items is None for side in (self._a, self._b)) or not len(self._unit):
             return []
         if rules[0] != rules[1]:
             self.not_compared.append(NotCompared("stability", "", "A and B pair or compare items differently"))
             return []
-        (before, listing_a), (after, listing_b) = (side.alike() for side in (self._a, self._b))
-        # Cells whose answers are to have no items are in no figure.
-        listing = listing_a[self._in_a] | listing_b[self._in_b]
-        figures = [
-            Figure(name if name == PRESENCE else field_name(name), STABILITY, "share", "higher", one, other, SHARES)
-            for name in before
-            for one, other in [(before[name][self._in_a][listing], after[name][self._in_b][listing])]
-        ]
-        return _cut(self._case[listing]).of_all(figures)
+        return _cut(self._unit[self._listing()]).of_all(self._stability_figures(), bounds=bounds)
+
+
+def _check_key(line: CheckMove) -> tuple[str, str, int | None, str]:
+    return line.case_id, line.variant, None, line.name
 
 
 class _Side:
@@ -205,12 +249,14 @@ class _Side:
         passed = int(count.passed[row])
         return passed, passed + int(count.failed[row]) + int(count.not_run[row])
 
+    @cached_property
     def alike(self) -> tuple[dict[str, Array], Array]:
         """By cell how alike its repeats are (NaN where there is nothing to compare), and which were to list items."""
         items, rules = self.run.items, rules_of(self.run.suite)
         if items is None or rules is None:
             return {}, np.zeros(self.cells.n, dtype=bool)
-        return shares_of_cells(items(), self.run.table, self.cells, rules)
+        seen = seen_in(items(), self.run.table, self.cells, rules)
+        return seen.shares(), ~seen.apart
 
 
 @dataclass(frozen=True)

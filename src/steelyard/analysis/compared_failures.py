@@ -13,25 +13,26 @@ import numpy as np
 from steelyard.analysis.compare_model import MetricChange
 from steelyard.analysis.compared_figures import FORMAT, Cut, Figure, share
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.groups import Groups
-from steelyard.analysis.paired_tests import case_starts
 from steelyard.analysis.pairing import Pairing
-from steelyard.analysis.pieces import Array
 from steelyard.records import Outcome
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import Groups
+from steelyard.stats.paired import case_starts
 
 _INCONCLUSIVE = (Outcome.TARGET_FAILED, Outcome.JUDGE_FAILED)
 
 
-def failure_changes(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> list[MetricChange]:
+def failure_changes(a: ComparedRun, b: ComparedRun, pairing: Pairing, *, bounds: bool = False) -> list[MetricChange]:
     """Every rate of failure in A and in B, not yet judged."""
-    first, second = pairing.asked
-    case = a.columns.case[first].astype(np.int64)
-    repeated = len(case_starts(case)) < len(case)
-    everything = Cut(Groups([""], np.zeros(len(case), dtype=np.int8), case if repeated else None), case)
-    return everything.of_all(_figures(a, b, first, second))
+    first, second, unit = pairing.asked
+    repeated = len(case_starts(unit)) < len(unit)
+    everything = Cut(Groups([""], np.zeros(len(unit), dtype=np.int8), unit if repeated else None), unit)
+    return everything.of_all(failure_figures(a, b, first, second), bounds=bounds)
 
 
-def _figures(a: ComparedRun, b: ComparedRun, first: Array, second: Array) -> Iterator[Figure]:
+def failure_figures(a: ComparedRun, b: ComparedRun, first: Array, second: Array) -> Iterator[Figure]:
+    """Every rate of failure, as columns of the pairs that were asked the same."""
+
     def sides(*outcomes: Outcome) -> tuple[Array, Array]:
         return _is(a, outcomes)[first], _is(b, outcomes)[second]
 

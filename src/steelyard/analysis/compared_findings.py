@@ -11,7 +11,7 @@ from steelyard.analysis.compare_model import CodeChange, Confusion, Confusions, 
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.analysis.pairing import Pairing
-from steelyard.analysis.pieces import Array, distinct, translated
+from steelyard.stats.arrays import Array, distinct, translated
 from steelyard.store.contents import Confused
 
 MOST_CONFUSIONS = 300

@@ -8,10 +8,12 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from steelyard.analysis.pieces import Array
 from steelyard.analysis.sound_runs import answers_from, is_reading, same_system
-from steelyard.analysis.table import Table
+from steelyard.metrics.own import load_metrics
+from steelyard.metrics.run_data import RunData
+from steelyard.metrics.table import Table
 from steelyard.records import Item, Mode, RunHeader, Sample
+from steelyard.stats.arrays import Array
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.case import Case
@@ -32,7 +34,9 @@ class Rescored:
     side: str = ""
     """Whose answers they are."""
     truths: frozenset[str] = frozenset()
-    """Cases whose truth changed, and no score of A or B with it."""
+    """Cases whose truth changed, and by B's truth A's answers were scored again."""
+    moved: int = 0
+    """How many of these cases have another result by the other run's truth, in A or in B."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,15 @@ class ComparedRun:
     """Of run A: what is the same in B."""
     store: Store | None = None
     """Where other runs of the same system may be."""
+    by_truth_of_b: ComparedRun | None = None
+    """Of run A: the same answers scored by B's truth; None where that is A's own, or cannot be done."""
+    b_by_truth_of_a: ComparedRun | None = None
+    """Of run A: B's answers scored by A's truth; None where no result turns on that."""
+
+    @property
+    def paired(self) -> ComparedRun:
+        """The run as its samples are paired with those of B: by B's truth."""
+        return self.by_truth_of_b or self
 
     @property
     def suite(self) -> dict[str, Any]:
@@ -61,9 +74,14 @@ class ComparedRun:
         return self.header.suite
 
     @cached_property
+    def data(self) -> RunData:
+        """What metrics take their contributions from."""
+        return RunData(self.columns, self.suite, self.checks, None if self.items is None else self.items())
+
+    @property
     def table(self) -> Table:
         """The run's columns under the rules on what counts as what."""
-        return Table(self.columns, self.suite)
+        return self.data.table
 
     @cached_property
     def same_runs(self) -> list[RunHeader]:
@@ -105,6 +123,7 @@ def read_run(store: Store, name: str) -> ComparedRun:
     """A run of the store, ready to be compared."""
     header = store.run(name)
     name = header.id
+    load_metrics(header)
     items = partial(store.items, name) if header.suite.get("stability") else None
     digests, samples = partial(store.answer_digests, name), partial(store.samples, name)
     parts = (store.columns(name), store.contents(name), store.checks(name))

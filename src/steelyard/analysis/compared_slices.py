@@ -10,12 +10,12 @@ import numpy as np
 from steelyard.analysis.compare_model import MetricChange, SliceChange
 from steelyard.analysis.compared_figures import Cut, Figure, judged
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.paired_tests import case_starts
 from steelyard.analysis.pairing import Pairing
-from steelyard.analysis.pieces import Array, distinct, translated
-from steelyard.analysis.table import cut
+from steelyard.metrics.registry import NONE
+from steelyard.metrics.table import cut
+from steelyard.stats.arrays import Array, distinct, translated
+from steelyard.stats.paired import case_starts
 from steelyard.store.base import Columns
-from steelyard.suite.gates import NONE
 
 DIFFERS = "(differs)"
 """The group of pairs that A and B put into different ones."""
@@ -31,8 +31,9 @@ def cuts(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> dict[str, Cut]:
     paired = replace(
         first,
         n=len(pairing),
-        case=pairing.case,
-        case_ids=[""] * pairing.n_cases,
+        case=pairing.unit,
+        case_ids=[""] * len(case_starts(pairing.unit)),
+        clusters=[],
         variant=variant[0],
         variants=variant[1],
         category=category[0],
@@ -43,7 +44,8 @@ def cuts(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> dict[str, Cut]:
         tag=tag,
         tags=tags,
     )
-    return {factor: Cut(groups, pairing.case) for factor, groups in cut(paired, a.suite, 0).items()}
+    counts = "cluster" if first.clusters or second.clusters else "case"
+    return {factor: Cut(groups, pairing.unit, counts) for factor, groups in cut(paired, a.suite, 0).items()}
 
 
 def slices(
@@ -55,8 +57,8 @@ def slices(
     """
     names = [figure.name for figure in figures]
     by_figure = [cut.changes(figure) for figure in figures]
-    main = judged(by_figure[0], hindered=hindered) if by_figure else []
-    rest = judged([change for changes in by_figure[1:] for change in changes], hindered=hindered)
+    main = judged(by_figure[0], hindered=hindered, every=True) if by_figure else []
+    rest = judged([change for changes in by_figure[1:] for change in changes], hindered=hindered, every=True)
     fixed, broken = moves
     found = []
     for g, rows in enumerate(cut.rows):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.analysis.judge_model import DimensionHealth, JudgeHealth
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.judge_model import LABELS_FOR_INFLATION, DimensionHealth, JudgeHealth
 from steelyard.records import Mode
+from steelyard.stats.intervals import Estimate
 
 _POOR_KAPPA = 0.4
 """Below this, agreement is no more than fair (Landis and Koch 1977)."""
@@ -61,10 +61,7 @@ def _scale(health: JudgeHealth) -> Iterator[str]:
         if each.constant and share.n >= _FEWEST:
             yield f"{name} is the same in all {share.n} texts: it tells none from another"
         if each.inflated:
-            yield (
-                f"gives {top:g} of {top:g} for {name} in {_of(share)} texts:"
-                f" more than 1 in 10 is inflation{_reviewer(each)}"
-            )
+            yield f"gives {top:g} of {top:g} for {name} in {_of(share)} texts: {_than_due(each)}"
         length = each.length
         if length.value is not None and _likes_length(each):
             longer = "higher" if length.value > 0 else "lower"
@@ -118,15 +115,17 @@ def _likes_length(each: DimensionHealth) -> bool:
 
 
 def _beyond_noise(correlation: Estimate) -> bool:
-    """Whether it is not 0 by chance; a correlation of exactly 1 has no interval."""
-    perfect = abs(correlation.value or 0.0) >= 1
-    return correlation.n >= _FEWEST if perfect else not _reaches_zero(correlation)
+    """Whether it is not 0 by chance."""
+    return correlation.n >= _FEWEST and not _reaches_zero(correlation)
 
 
 def _reaches_zero(figure: Estimate) -> bool:
     return figure.low is None or figure.high is None or figure.low <= 0 <= figure.high
 
 
-def _reviewer(each: DimensionHealth) -> str:
-    labelled = each.top_labelled
-    return f"; the reviewer would give it in {_of(labelled)}" if labelled.n else ""
+def _than_due(each: DimensionHealth) -> str:
+    beyond = each.top_beyond
+    if beyond.n < LABELS_FOR_INFLATION:
+        return "more than 1 in 10 is inflation"
+    more = f"{100 * (beyond.value or 0.0):.1f} points more often than the reviewer"
+    return f"{more}, who would give it in {_of(each.top_labelled)}, is inflation"

@@ -8,15 +8,13 @@ import numpy as np
 
 from steelyard.analysis.calibration import calibrate, shares_by
 from steelyard.analysis.confidence_model import BucketFigure, Claims, ConfidenceFigures
-from steelyard.analysis.estimates import SHARES, clustered_mean
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.pieces import Array, tally
-from steelyard.analysis.resampling import LEAST_CLAIMS, RESAMPLES, SEED
-from steelyard.analysis.table import Table
 from steelyard.analysis.thresholds import best, raised
+from steelyard.metrics.registry import NONE
+from steelyard.metrics.table import Table
+from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
+from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
 from steelyard.store.base import Certainties
-from steelyard.suite.confidence import ConfidenceRules
-from steelyard.suite.gates import NONE
+from steelyard.suite.models import ConfidenceRules
 
 MOST_LABELS = 50
 """So many kinds of claims get figures of their own, the most frequent ones."""
@@ -35,8 +33,8 @@ def confidence_figures(claims: Certainties, table: Table, suite: dict[str, Any])
     usable = believed & (wrong < 0)
     counts = tally(wrong[believed], len(UNUSABLE))
     return ConfidenceFigures(
-        overall=_figures(claims, usable, int(counts.sum()), table.case, rules),
-        labels=_by_label(claims, believed, usable, table.case, rules),
+        overall=_figures(claims, usable, int(counts.sum()), table.unit, rules),
+        labels=_by_label(claims, believed, usable, table.unit, rules),
         n_labels=_n_labels(claims, believed),
         unusable={name: int(n) for name, n in zip(UNUSABLE, counts, strict=True) if n},
         n_left_out=int((~believed).sum()),
@@ -137,8 +135,8 @@ def _brier(confidence: Array, right: Array, cluster: Array, missing: int) -> Est
     mean = float(squares.mean())
     size = np.bincount(cluster)
     apart = np.bincount(cluster, squares - mean)
-    spread = (len(size), float((apart * apart).sum()), float((size * size).sum()))
-    return clustered_mean(mean, n, missing, spread, SHARES)
+    spread = Spread(len(size), float((apart * apart).sum()), float((size * size).sum()))
+    return clustered_mean(settled(mean), n, missing, spread, SHARES)
 
 
 _METHOD = (

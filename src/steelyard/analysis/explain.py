@@ -1,152 +1,401 @@
-"""A figure of a run traced to its samples: computed again from them one by one, and held against the report's."""
+"""One figure with everything behind it: formula, what stands in it, what is left out and why, and every row.
+
+It is the same for all: a figure is contributions and the way in which they are put together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from steelyard.analysis.explain_cells import CellFigure
-from steelyard.analysis.explain_model import Behind, Computed, Explanation
-from steelyard.analysis.explain_parts import Parts, Reasons, Traced
-from steelyard.analysis.explain_readings import NEVER_CAME, OF_SAMPLES, Reader, Reading, in_words, reader
-from steelyard.analysis.explain_sums import Combined, combined
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.resampling import RESAMPLES, SEED
-from steelyard.records import Sample
-from steelyard.suite.formulas import FORMULAS, IntervalKind
-from steelyard.suite.gates import METRICS, NONE, Gate
+import numpy as np
 
+from steelyard.analysis.compare_model import MetricChange
+from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Reasons
+from steelyard.metrics.table import NEVER_CAME
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import Estimate, fewest_for
+
+Key = tuple[str, str, int | None]
+"""Case, variant and repeat; no repeat of a cell."""
+Inputs = tuple[tuple[str, float], ...]
+_ROUNDING = 1e-9
+_MOST_CASES = 5
 _CLUSTERED = "samples of one case count as one cluster"
-INTERVALS = {
-    IntervalKind.RATE: f"Wilson's score interval; {_CLUSTERED}",
-    IntervalKind.MEAN: f"Wilson's score interval by the standard error of the mean; {_CLUSTERED}",
-    IntervalKind.OPEN_MEAN: (
-        f"studentised bootstrap over cases ({RESAMPLES:,} resamples, seed {SEED}) and Student t, whichever end is"
-        " farther"
-    ),
-    IntervalKind.QUANTILE: f"order statistics; {_CLUSTERED}",
-    IntervalKind.RATIO: "Wilson's score interval by the residuals of cases (numerator - ratio x denominator)",
-    IntervalKind.CELLS: "Wilson's score interval over cells; those of one case count as one cluster",
-    IntervalKind.NONE: "none: a count, a sum or an extreme has no interval",
+_INTERVALS = {
+    Aggregate.RATE: f"Wilson's score interval; {_CLUSTERED}",
+    Aggregate.MEAN: f"Wilson's score interval by the standard error of the mean; {_CLUSTERED}",
+    Aggregate.QUANTILE: f"order statistics; {_CLUSTERED}",
+    Aggregate.RATIO: "Wilson's score interval by the residuals of cases (numerator - ratio x denominator)",
 }
-"""How the 95 % interval of each kind of figure is made."""
-_ALL_PLANNED = ("scored_rate", "inconclusive_rate")
-"""Rates of everything that was planned: what never came is in them."""
+_OVER_CELLS = "Wilson's score interval over cells; those of one case count as one cluster"
+NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"
+_ORDERS = {"lower": "lowest first", "higher": "highest first", "": "highest first"}
 
 
-class _SampleFigure:
-    """A figure that is made of samples."""
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """One row, a sample, a cell (`repeat` is None), a vote or a claim, and what it brings into a figure."""
 
-    def __init__(self, gate: Gate, suite: Mapping[str, Any], read: Reader) -> None:
-        self._gate, self._suite, self._read = gate, suite, read
-        self._excluded, self._noted = Reasons(), Reasons()
-        self._rows: list[tuple[Behind, Reading]] = []
-
-    def add(self, sample: Sample) -> None:
-        reading = self._read(sample)
-        if reading.value is None:
-            self._excluded.add(reading.why, sample.case_id)
-            return
-        if reading.why:
-            self._noted.add(reading.why, sample.case_id)
-        self._rows.append((Behind(*sample.key, reading.value, in_words(sample)), reading))
-
-    def ended(self, absent: int) -> Parts:
-        everything = self._gate.pattern in _ALL_PLANNED
-        if absent:
-            (self._noted if everything else self._excluded).add(NEVER_CAME, n=absent)
-        left_out = sum(each.count for each in self._excluded.counted())
-        found = combined(self._gate, [reading for _, reading in self._rows], absent if everything else 0)
-        computed = Computed(found.value, found.n, left_out, found.inputs)
-        order, behind = _against(self._gate, self._suite, [each for each, _ in self._rows], found)
-        return Parts(computed, self._excluded.counted(), self._noted.counted(), order, behind)
+    case_id: str
+    variant: str
+    repeat: int | None
+    value: float
+    detail: str = ""
+    """In words, what went wrong in it or how its value came about."""
 
 
-def traced(gate: Gate, suite: Mapping[str, Any], first_repeat: int) -> Traced:
-    """The metric of a gate, ready for samples."""
-    if gate.pattern in OF_SAMPLES:
-        return _SampleFigure(gate, suite, reader(gate, suite))
-    return CellFigure(gate, suite, first_repeat)
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """So many rows for one reason, and the first cases of them in the order of the plan."""
+
+    why: str
+    count: int
+    cases: tuple[str, ...] = ()
 
 
-def _against(
-    gate: Gate, suite: Mapping[str, Any], rows: Sequence[Behind], found: Combined
-) -> tuple[str, tuple[Behind, ...]]:
-    """What counts most against the system first, in the order of the plan where it is the same; and that order."""
-    worse = worse_way(gate, suite)
-    values = [row.value for row in rows]
-    order = {"lower": "lowest first", "higher": "highest first", "": "those in the band first"}[worse]
-    if found.residuals:
-        values = list(found.residuals)
-        order = "what pulls it " + ("up" if worse == "higher" else "down") + " most first"
-        rows = [
-            Behind(row.case_id, row.variant, row.repeat, value, said)
-            for row, value, said in zip(rows, values, found.said, strict=True)
-        ]
-    sign = 1.0 if worse == "lower" else -1.0
-    ranked = sorted(range(len(rows)), key=lambda at: sign * values[at])
-    return order, tuple(rows[at] for at in ranked)
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What the rows of a figure come to."""
+
+    value: float | None
+    n: int
+    n_missing: int
+    inputs: Inputs = ()
+    """What stands in the formula, by name."""
+
+    def equals(self, reported: Estimate) -> bool:
+        """Whether a report's figure is the same; what is missing from no figure is counted differently."""
+        if self.value is None or reported.value is None:
+            return self.value is None and reported.value is None and self.n == reported.n
+        close = math.isclose(self.value, reported.value, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+        return close and (self.n, self.n_missing) == (reported.n, reported.n_missing)
 
 
-def worse_way(gate: Gate, suite: Mapping[str, Any]) -> str:
-    """Which values count against the system: `lower`, `higher`, or "" when nobody has said."""
-    worse = FORMULAS[gate.pattern].worse
-    if gate.pattern == "band.<band>":
-        names = [band["name"] for band in suite.get("bands") or ()]
-        return "lower" if names[:1] == [gate.subject] else "higher" if names[-1:] == [gate.subject] else ""
-    if gate.measure:
-        declared = {each["name"]: each for each in suite.get("components") or ()}.get(gate.subject, {})
-        if declared.get("kind") == "flag":
-            return "higher"
-        measure = {**(declared.get("measures") or {}), **(declared.get("means") or {})}.get(gate.measure, {})
-        return "higher" if measure.get("better") == "lower" else "lower"
-    return worse
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One figure of a run with everything behind it."""
+
+    metric: str
+    """With its slice: `category.chairs.average`."""
+    unit: str
+    about: str
+    formula: str
+    how: str
+    of: str
+    """What `n` counts: samples, cells, checks of cells."""
+    reported: Estimate
+    """As every report prints it."""
+    computed: Computed
+    interval: str
+    """How the interval is made, in words."""
+    excluded: tuple[Counted, ...]
+    """What is not in it, by reason."""
+    noted: tuple[Counted, ...]
+    """What is in it otherwise than as it stands: a malformed answer that counts as 0."""
+    order: str
+    """Which rows come first."""
+    behind: tuple[Behind, ...]
+    """Everything that is in it, what counts most against the system first."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the report's figure is what its rows come to."""
+        return self.computed.equals(self.reported)
 
 
-def explanation(gate: Gate, metric: str, reported: Estimate, parts: Parts) -> Explanation:
-    """The figure with everything behind it; `metric` names it with its slice."""
-    formula = FORMULAS[gate.pattern]
-    interval = INTERVALS[formula.interval]
-    if formula.interval is not IntervalKind.NONE and reported.low is None:
+@dataclass(frozen=True, slots=True)
+class BehindPair:
+    """One sample, cell or check of a cell in A and in B; `repeat` is None for a cell."""
+
+    case_id: str
+    variant: str
+    repeat: int | None
+    a: float
+    b: float
+    check: str = ""
+    """Of a check of a cell, its name."""
+
+    @property
+    def moved(self) -> float:
+        """B minus A."""
+        return self.b - self.a
+
+
+@dataclass(frozen=True, slots=True)
+class PairExplanation:
+    """One figure of a comparison with everything behind it."""
+
+    metric: str
+    formula: str
+    how: str
+    of: str
+    """What `n` counts: pairs, cells or checks of cells that both runs have."""
+    change: MetricChange
+    """As the comparison prints it."""
+    a: Computed
+    b: Computed
+    interval: str
+    excluded: tuple[Counted, ...]
+    order: str
+    behind: tuple[BehindPair, ...]
+    """What moved most against the system first."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both figures, and the difference where it is one of them, are what their pairs come to."""
+        before, after = self.change.own or (self.change.a, self.change.b)
+        if not (self.a.equals(before) and self.b.equals(after)):
+            return False
+        if self.change.own is not None:
+            # The difference is that of several runs, whose samples are not at hand.
+            return True
+        difference = self.change.difference.value
+        if difference is None or self.a.value is None or self.b.value is None:
+            return difference is None
+        return math.isclose(self.b.value - self.a.value, difference, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is computed, and what of each row enters it."""
+
+    formula: str
+    how: str
+    of: str = "samples"
+    unit: str = "count"
+    interval: str = NO_INTERVAL
+    worse: str = "higher"
+    """Which rows come first."""
+    about: str = ""
+
+
+def words_of(metric: Metric, worse: str, reported: Estimate) -> Words:
+    """What a metric says of itself."""
+    interval = _INTERVALS.get(metric.aggregate, NO_INTERVAL)
+    if metric.level is Level.CELL and metric.aggregate is Aggregate.RATE:
+        interval = _OVER_CELLS
+    if metric.aggregate in (Aggregate.MEAN, Aggregate.RATIO) and metric.unit not in ("share", "score", "points"):
+        interval = NO_INTERVAL
+    if interval != NO_INTERVAL and reported.low is None:
         interval = f"undefined for so few; otherwise {interval[0].lower()}{interval[1:]}"
+    return Words(metric.formula, metric.counts, metric.rows, metric.unit, interval, worse, metric.about)
+
+
+def explain(
+    name: str,
+    words: Words,
+    found: Contributions,
+    keys: Callable[[int], Key],
+    reported: Estimate | float,
+    *,
+    how: Aggregate | None = Aggregate.SUM,
+    point: float | None = None,
+    rows: Array | None = None,
+    absent: int = 0,
+) -> Explanation:
+    """A figure with everything behind it; `rows` are those of its slice, `absent` were planned and never came.
+
+    With `how` None the rows are listed and not put together.
+    """
+    at = np.arange(len(found.values)) if rows is None else rows
+    known = ~np.isnan(found.values) if found.below is None else ~np.isnan(found.values + found.below)
+    inside, outside = at[known[at]], at[~known[at]]
+    missing = len(outside) - (0 if found.not_missing is None else int(found.not_missing[outside].sum()))
+    excluded = _counted(found.excluded, outside, keys)
+    noted = _counted(found.noted, inside, keys, found.undecided)
+    if absent:
+        counts = found.absent is None and found.undecided is None
+        missing += absent if counts else 0
+        (excluded if counts else noted).append(Counted(NEVER_CAME, absent))
+    computed = _computed(found, inside, missing, absent, how, point, words.formula)
+    if how is None:
+        value = reported.value if isinstance(reported, Estimate) else float(reported)
+        computed = replace(computed, value=value)
+    if not isinstance(reported, Estimate):
+        reported = Estimate(float(reported), computed.n, computed.n_missing)
+    values, order = _values(found, inside, words.worse)
+    ranked = np.argsort(values if words.worse == "lower" else -values, kind="stable")
+    detail = found.detail or (lambda _: "")
     return Explanation(
-        metric=metric,
-        unit=gate.unit,
-        about=METRICS[gate.pattern].about,
-        formula=formula.formula,
-        how=formula.how,
-        of=formula.of,
+        metric=name,
+        unit=words.unit,
+        about=words.about,
+        formula=words.formula,
+        how=words.how,
+        of=words.of,
         reported=reported,
-        computed=parts.computed,
-        interval=interval,
-        excluded=parts.excluded,
-        noted=parts.noted,
-        order=parts.order,
-        behind=parts.behind,
+        computed=computed,
+        interval=words.interval,
+        excluded=_frequent(excluded),
+        noted=_frequent(noted),
+        order=order,
+        behind=tuple(
+            Behind(*keys(row), float(value), detail(row))
+            for row, value in zip(inside[ranked].tolist(), values[ranked], strict=True)
+            if found.undecided is None or found.below is None or found.below[row]
+        ),
     )
 
 
-def in_slice(sample: Sample, factor: str | None, name: str) -> bool:
-    """Whether a sample is of a slice; of the whole run when there is no factor."""
-    if not factor:
-        return True
-    if factor == "tag":
-        return name in sample.tags
-    value = getattr(sample, factor)
-    return (NONE if value is None else value) == name
+def _counted(reasons: Reasons, rows: Array, keys: Callable[[int], Key], weights: Array | None = None) -> list[Counted]:
+    """How many rows there are for each reason; the first reason that holds for a row counts."""
+    found = []
+    for why, mask in reasons:
+        here = rows if mask is None else rows[mask[rows]]
+        rows = rows[:0] if mask is None else rows[~mask[rows]]
+        count = len(here) if weights is None else int(weights[here].sum())
+        if count:
+            cases = list(dict.fromkeys(keys(row)[0] for row in here[: 100 * _MOST_CASES].tolist()))
+            found.append(Counted(why, count, tuple(cases[:_MOST_CASES])))
+    if len(rows) and weights is None and reasons and reasons[-1][1] is None:
+        found.append(Counted("not known", len(rows)))
+    return found
 
 
-def first_repeat(lowest: int, highest: int, suite: Mapping[str, Any]) -> int:
-    """The number of the first repeat: 0, unless a run of another tool counts them from elsewhere."""
-    return 0 if highest < int(suite.get("repeats") or 1) else lowest
+def _frequent(counted: Sequence[Counted]) -> tuple[Counted, ...]:
+    return tuple(sorted(counted, key=lambda each: -each.count))
 
 
-def spread_out(samples: Iterable[Sample], figures: Sequence[tuple[str | None, str, Traced]]) -> int:
-    """Add every sample to the figures of its slices; how many samples there are."""
-    n = 0
-    for sample in samples:
-        n += 1
-        for factor, name, figure in figures:
-            if in_slice(sample, factor, name):
-                figure.add(sample)
-    return n
+def _computed(
+    found: Contributions,
+    rows: Array,
+    missing: int,
+    absent: int,
+    how: Aggregate | None,
+    point: float | None,
+    formula: str,
+) -> Computed:
+    values, n = found.values[rows], len(rows)
+    if found.undecided is not None and found.below is not None:
+        hits, of, open_ = (math.fsum(each[rows]) for each in (found.values, found.below, found.undecided))
+        of, open_ = of + absent, open_ + absent
+        inputs = (("held", hits), ("of all", of), ("of these undecided", open_))
+        return Computed(hits / of if of > open_ else None, round(of - open_), round(open_), inputs)
+    if found.ratios:
+        sums = [tuple(math.fsum(each[~np.isnan(each)]) for each in _of(pair, rows)) for pair in found.ratios]
+        parts = [above / below for above, below in sums if below]
+        value = math.fsum(parts) / len(parts) if parts else None
+        return Computed(value, n, missing, tuple((f"ratio {i + 1}", part) for i, part in enumerate(parts)))
+    if how is Aggregate.RATIO and found.below is not None:
+        above, below = math.fsum(values), math.fsum(found.below[rows])
+        value = above / below if below > 0 else None
+        return Computed(value, n, missing, (("numerator", above), ("denominator", below)))
+    if how in (Aggregate.QUANTILE, Aggregate.MIN, Aggregate.MAX):
+        return _quantile(values, missing, {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}.get(how, point or 0.0))
+    more = absent if found.absent is not None else 0
+    total = math.fsum(values) + more * (found.absent or 0.0)
+    if how in (Aggregate.SUM, None):
+        return Computed(
+            total if n or how is None or not missing else None, n, missing, (("sum", total), ("n", float(n)))
+        )
+    name = formula.partition(" / ")[0] if how is Aggregate.RATE else "sum"
+    n += more
+    return Computed(total / n if n else None, n, missing, ((name, total), ("n", float(n))))
+
+
+def _of(pair: tuple[Array, Array], rows: Array) -> tuple[Array, Array]:
+    return pair[0][rows], pair[1][rows]
+
+
+def _quantile(values: Array, missing: int, point: float) -> Computed:
+    """On the straight line between the two nearest; none of too few."""
+    if len(values) < fewest_for(point):
+        return Computed(None, len(values), missing)
+    ranked = np.sort(values)
+    place = point * (len(ranked) - 1)
+    below = math.floor(place)
+    low, high = float(ranked[below]), float(ranked[min(below + 1, len(ranked) - 1)])
+    inputs = (("rank", place + 1), ("value below", low), ("value above", high))
+    return Computed(low + (high - low) * (place - below), len(ranked), missing, inputs)
+
+
+def _values(found: Contributions, rows: Array, worse: str) -> tuple[Array, str]:
+    """What every row brings, and which come first; of a ratio, how far it pulls it up or down."""
+    order = _ORDERS[worse]
+    if found.undecided is not None and found.below is not None:
+        return found.values[rows] / np.maximum(found.below[rows], 1), order
+    pairs = found.ratios or (() if found.below is None else ((found.values, found.below),))
+    if not pairs:
+        return found.values[rows], order
+    pulls = np.zeros(len(rows))
+    for ratio in pairs:
+        above, below = (np.nan_to_num(each) for each in _of(ratio, rows))
+        total = math.fsum(below)
+        pulls += (above - math.fsum(above) / total * below) / total if total else 0.0
+    return pulls / len(pairs), f"what pulls it {'up' if worse == 'higher' else 'down'} most first"
+
+
+def explain_pairs(
+    change: MetricChange,
+    words: Words,
+    sides: tuple[Contributions, Contributions],
+    keys: Callable[[int], tuple[str, str, int | None, str]],
+    *,
+    how: Aggregate,
+    point: float | None = None,
+    rows: Array | None = None,
+    name: str = "",
+    not_comparable: Sequence[Counted] = (),
+) -> PairExplanation:
+    """A figure of a comparison; the rows of both sides are pairs, and it is of those that both sides know."""
+    known = [~np.isnan(each.values) if each.below is None else ~np.isnan(each.values + each.below) for each in sides]
+    at = np.arange(len(known[0])) if rows is None else rows
+    both = known[0] & known[1]
+    inside, outside = at[both[at]], at[~both[at]]
+    missing = len(outside)
+    computed = [_computed(each, inside, missing, 0, how, point, words.formula) for each in sides]
+    excluded = _unknown(sides, (known[0], known[1]), outside, keys)
+    values = [_brought(each, inside, computed[0].value) for each in sides]
+    moved = values[1] - values[0]
+    order, ranked = {
+        "higher": ("what fell most first", np.argsort(moved, kind="stable")),
+        "lower": ("what rose most first", np.argsort(-moved, kind="stable")),
+    }.get(change.better_when, ("what moved most first", np.argsort(-np.abs(moved), kind="stable")))
+    return PairExplanation(
+        metric=name or change.name,
+        formula=f"{words.formula}, of A and of B; B - A",
+        how=words.how,
+        of=words.of,
+        change=change,
+        a=computed[0],
+        b=computed[1],
+        interval=words.interval,
+        excluded=(*not_comparable, *_frequent(excluded)),
+        order=order,
+        behind=tuple(
+            BehindPair(*keys(row)[:3], float(values[0][i]), float(values[1][i]), keys(row)[3])
+            for i, row in zip(ranked.tolist(), inside[ranked].tolist(), strict=True)
+        ),
+    )
+
+
+def _brought(found: Contributions, rows: Array, ratio: float | None) -> Array:
+    """A pair of a ratio brings numerator - A's ratio x denominator: the sum of what moved is what the ratio moved."""
+    if found.below is None:
+        return found.values[rows]
+    brought: Array = found.values[rows] - (ratio or 0.0) * found.below[rows]
+    return brought
+
+
+def _unknown(
+    sides: tuple[Contributions, Contributions],
+    known: tuple[Array, Array],
+    rows: Array,
+    keys: Callable[[int], tuple[str, str, int | None, str]],
+) -> list[Counted]:
+    def key(row: int) -> Key:
+        return keys(row)[:3]
+
+    found: list[Counted] = []
+    neither = ~known[0][rows] & ~known[1][rows]
+    for where, mask, side in (
+        ("on either side", neither, 0),
+        ("in A", ~known[0][rows] & ~neither, 0),
+        ("in B", ~known[1][rows] & ~neither, 1),
+    ):
+        for each in _counted(sides[side].excluded or (("", None),), rows[mask], key):
+            reason = f": {each.why}" if each.why else ""
+            found.append(replace(each, why=f"not known {where}{reason}"))
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.analysis.model import CodeFigure, FailingCodes
 from steelyard.analysis.severity import GRAVE, rank, severities
-from steelyard.analysis.table import Table, code_of
+from steelyard.metrics.table import Table, code_of
 
 
 def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: Mapping[str, Any]) -> FailingCodes | None:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from steelyard.analysis.pieces import Array, distinct
-from steelyard.analysis.table import FORMAT, Table, code_of
+from steelyard.metrics.table import FORMAT, Table, code_of
+from steelyard.stats.arrays import Array, distinct
 from steelyard.store.base import Columns
 from steelyard.store.contents import Contents
 

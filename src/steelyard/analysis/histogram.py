@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from steelyard.analysis.latency_model import Bar
-from steelyard.analysis.pieces import Array
+from steelyard.stats.arrays import Array
 
 MOST_BARS = 20
 _WIDE = 100.0

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.analysis.compare_model import MOST_LISTED, InstrumentChange, Instruments, Part
-from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases, names
+from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases, names, unit_counts
 from steelyard.analysis.compared_run import ComparedRun
+from steelyard.metrics.registry import NONE
 from steelyard.records import Mode, RunState
-from steelyard.suite.gates import NONE
-from steelyard.suite.rate import load_in_words
+from steelyard.suite.values import load_in_words
 
 _SCALES = {
     "judge": "the judge is another: readings of A and B are not on one scale",
@@ -84,7 +84,8 @@ def _rescored(a: ComparedRun) -> Iterator[InstrumentChange]:
         yield InstrumentChange("code", Part.NOTED, told)
     if found.truths:
         ids = tuple(sorted(found.truths))
-        told = f"the truth of {_n_cases(len(ids))} changed, and no score of A or B with it: {_listed(ids, len(ids))}"
+        told = f"the truth of {_n_cases(len(ids))} changed, and A's answers are scored by B's: {found.moved:,} moved;"
+        told += f" {_listed(ids, len(ids))}"
         yield InstrumentChange("truth", Part.NOTED, told, cases=ids[:MOST_LISTED], n_cases=len(ids))
 
 
@@ -167,6 +168,11 @@ def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[Instr
         )
     if not cases.known:
         yield from _unknown_cases(a, b)
+    if counts := unit_counts(a, b, cases.of_b):
+        before, after, together = (f"{n:,} unit{'' if n == 1 else 's'}" for n in counts)
+        told = f"cases are in other clusters: the cases of both are {before} of evidence in A and {after} in B;"
+        told += f" what either run has in one cluster counts as one here, which makes {together}"
+        yield InstrumentChange("clusters", Part.NOTED, told, before, after)
 
 
 def _changed_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool) -> Iterator[InstrumentChange]:

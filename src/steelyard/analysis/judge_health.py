@@ -8,26 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.agreement import agreement, allowed_agreement, flag_agreement
 from steelyard.analysis.ballots import Ballots
-from steelyard.analysis.clusters import share
 from steelyard.analysis.complaints import complaints_about
-from steelyard.analysis.correction import corrected_pass_rate
-from steelyard.analysis.correlation import spearman
+from steelyard.analysis.judge_check import as_number, corrected_by_labels
 from steelyard.analysis.judge_model import (
-    INFLATION,
     MOST_LISTED,
     DimensionHealth,
     Disagreement,
     FlagHealth,
     JudgedText,
     JudgeHealth,
+    is_inflated,
 )
 from steelyard.analysis.judge_rubric import against_itself, pairs_of, reliability, repeated, share_between, spread
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.pieces import Array
+from steelyard.analysis.people import people_beside
 from steelyard.analysis.rubric import DescribedRubric, Labels, described_rubric
-from steelyard.records import Mode
+from steelyard.stats.agreement import agreement, allowed_agreement, flag_agreement, spearman
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import mean, share
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 
@@ -52,6 +51,7 @@ def judge_health(
         scale=rubric.scale,
         n_texts=ballots.n_texts,
         n_labelled=int(labels.any.sum()),
+        n_labelled_otherwise=int(labels.otherwise.sum()),
         n_ballots=ballots.n,
         modes=dict(ballots.modes.most_common()),
         n_aside=ballots.n_aside,
@@ -60,20 +60,10 @@ def judge_health(
         flags={name: _flag(name, ballots, labels) for name in rubric.flags},
         pairs=pairs_of(ballots),
         itself=against_itself(ballots),
-        corrected=corrected_pass_rate(ballots.passed, labels.passes, ballots.case),
+        corrected=corrected_by_labels(ballots.passed, labels.passes, ballots.unit, rubric),
         spending=spending,
     )
-    if told := _why_labels_do_not_tell(rubric):
-        health = replace(health, corrected=replace(health.corrected, told=told))
     return replace(health, complaints=complaints_about(health))
-
-
-def _why_labels_do_not_tell(rubric: DescribedRubric) -> str:
-    if rubric.passing is None:
-        return "the suite does not say when a text passes"
-    if rubric.others_weigh:
-        return "other components count in the score beside the judge, so labels do not tell which texts pass"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +81,27 @@ class _Labelled:
     def __init__(self, ballots: Ballots, labels_of: LabelsOf) -> None:
         find = labels_of.get if isinstance(labels_of, Mapping) else labels_of
         by_case = [find(case_id) or {} for case_id in ballots.case_ids]
-        self._case = ballots.case
+        self._case, self._by_case, self._labelled = ballots.case, by_case, ballots.labelled
         self._ranges = {name: _range(name, by_case) for name in ballots.rubric.dimensions}
         self._flags = {name: _flags(name, by_case) for name in ballots.rubric.flags}
         self.any = self._by_text([bool(each) for each in by_case]) > 0
-        self.passes = self._by_text([_number(ballots.rubric.passes(each)) for each in by_case])
+        self.otherwise = np.array([bool(each) for each in by_case], dtype=bool)[self._case] & ~self._labelled
+        self.passes = self._by_text([as_number(ballots.rubric.passes(each)) for each in by_case])
 
     def _by_text(self, values: list[Any]) -> Array:
         column: Array = np.array(values, dtype=float)[self._case] if values else np.empty(0)
-        return column
+        return np.where(self._labelled, column, np.nan)
 
     def of(self, dimension: str) -> _Range:
         best, low, high = (self._by_text(each) for each in self._ranges[dimension])
         return _Range(best, low, high)
+
+    def people(self, dimension: str) -> tuple[Array, list[str]]:
+        """A row of scores for each person who labelled the dimension, and their names."""
+        found = [label.by if isinstance(label := each.get(dimension), Label) else {} for each in self._by_case]
+        names = sorted(set().union(*found))
+        rows = [self._by_text([by.get(name, np.nan) for by in found]) for name in names]
+        return np.array(rows).reshape(len(names), len(self._case)), names
 
     def flag(self, name: str) -> Array:
         return self._by_text(self._flags[name])
@@ -119,20 +117,17 @@ def _range(name: str, by_case: list[Labels]) -> tuple[list[float], list[float], 
 
 
 def _flags(name: str, by_case: list[Labels]) -> list[float]:
-    return [_number(label if isinstance(label := each.get(name), bool) else None) for each in by_case]
-
-
-def _number(value: bool | None) -> float:
-    return np.nan if value is None else float(value)
+    return [as_number(label if isinstance(label := each.get(name), bool) else None) for each in by_case]
 
 
 def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealth:
-    rubric, case = ballots.rubric, ballots.case
+    rubric, case = ballots.rubric, ballots.unit
     raw, label = ballots.raw(name), labels.of(name)
     bound_exact, bound_within_one = allowed_agreement(ballots.bound(name), label.low, label.high, case)
     top, due = share_between(raw, rubric.high, rubric.high, case), _top_labelled(label.best, rubric, case)
+    beyond = _top_beyond(raw, label.best, rubric.high, case)
     same, moved = repeated(ballots, name)
-    width = spread(raw)
+    width = spread(raw, case)
     outside = _outside(raw, label)
     return DimensionHealth(
         agreement=agreement(raw, label.best, label.low, label.high, case, rubric.scale),
@@ -140,7 +135,8 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
         bound_within_one=bound_within_one,
         top_share=top,
         top_labelled=due,
-        inflated=_inflated(top, due, rubric),
+        top_beyond=beyond,
+        inflated=is_inflated(top, beyond, rubric.mode),
         middle_share=share_between(raw, rubric.neutral, min(rubric.neutral + 1, rubric.high), case),
         spread=width,
         constant=width.value == 0,
@@ -149,17 +145,10 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
         repeatability=same,
         moved=moved,
         reliability=reliability(ballots, name),
+        people=people_beside(raw, *labels.people(name), case, rubric.epsilon),
         disagreements=_farthest(outside, raw, label, ballots),
         n_disagreements=int((outside != 0).sum()),
     )
-
-
-def _inflated(top: Estimate, due: Estimate, rubric: DescribedRubric) -> bool | None:
-    """Whether, beyond noise, more have the highest score than may and than the reviewer gives it; None for code without
-    labels: flattery is a habit of models, and what is computed from a truth gives as many as are due."""
-    if top.value is None or (rubric.mode == Mode.RULES and not due.n):
-        return None
-    return (top.low or 0.0) > max(INFLATION, due.value or 0.0)
 
 
 def _outside(scores: Array, label: _Range) -> Array:
@@ -194,12 +183,18 @@ def _top_labelled(best: Array, rubric: DescribedRubric, case: Array) -> Estimate
     return share(best[labelled] == rubric.high, np.ones(int(labelled.sum()), dtype=bool), case[labelled])
 
 
+def _top_beyond(scores: Array, best: Array, highest: float, case: Array) -> Estimate:
+    both = ~(np.isnan(scores) | np.isnan(best))
+    apart = (scores[both] == highest).astype(float) - (best[both] == highest)
+    return mean(apart, case[both], (-1.0, 1.0))
+
+
 def _flag(name: str, ballots: Ballots, labels: _Labelled) -> FlagHealth:
     raw, label = ballots.raw(name), labels.flag(name)
     return FlagHealth(
-        agreement=flag_agreement(raw, label, ballots.case),
-        bound=flag_agreement(ballots.bound(name), label, ballots.case),
-        share=share(raw == 1, ~np.isnan(raw), ballots.case),
+        agreement=flag_agreement(raw, label, ballots.unit),
+        bound=flag_agreement(ballots.bound(name), label, ballots.unit),
+        share=share(raw == 1, ~np.isnan(raw), ballots.unit),
         missed=_cases(ballots, (raw == 0) & (label == 1)),
         false_alarms=_cases(ballots, (raw == 1) & (label == 0)),
     )

@@ -5,19 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from steelyard.analysis.agreement import Agreement, FlagAgreement
 from steelyard.analysis.correction import CorrectedRate
-from steelyard.analysis.model import Estimate
-from steelyard.records import Judgement, Verdict
+from steelyard.analysis.people import People
+from steelyard.records import Judgement, Mode, Verdict
+from steelyard.stats.agreement import Agreement, FlagAgreement
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 
 ALWAYS_TOGETHER = 0.95
 """Two dimensions with at least this correlation always move together."""
 INFLATION = 0.10
-"""More top scores than this are inflation."""
-
+"""More top scores than this are inflation, where no labels say how many are due."""
+LABELS_FOR_INFLATION = 10
+"""Fewer labels than this do not say how many are due: one label must not silence a complaint."""
 MOST_LISTED = 10
 """So many texts on which judge and reviewer differ are named."""
+
+
+def is_inflated(top: Estimate, beyond: Estimate, mode: str) -> bool | None:
+    """Whether, beyond noise, more have the highest score than are due: by the labels where there are
+    enough, by the rubric's own share only where there are not. `beyond` is the judge's share minus that of the labels.
+
+    None without scores, and for code without labels: flattery is a habit of models, and what is computed from a truth
+    gives as many as are due.
+    """
+    if beyond.n >= LABELS_FOR_INFLATION:
+        return (beyond.low or 0.0) > 0
+    if top.value is None or mode == Mode.RULES:
+        return None
+    return (top.low or 0.0) > INFLATION
 
 
 class Judged(Protocol):
@@ -25,8 +41,15 @@ class Judged(Protocol):
 
     @property
     def case_id(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
     @property
     def judgement(self) -> Judgement: ...
+
+    @property
+    def labelled(self) -> bool: ...
 
 
 class JudgedText(Judged, Protocol):
@@ -64,9 +87,10 @@ class DimensionHealth:
     """Share of texts with the highest score of the scale."""
     top_labelled: Estimate
     """Share of the labelled texts for which the highest score is the reviewer's best."""
+    top_beyond: Estimate
+    """Of the labelled texts, the share with the highest score by the judge minus that by the reviewer."""
     inflated: bool | None
-    """True when, beyond noise, more than 1 in 10 texts got the highest score, and more than the reviewer gives it;
-    None when there are none, and for a judge that is code where no label says how many are due."""
+    """See `is_inflated`."""
     middle_share: Estimate
     """Share of texts from the neutral score to the next above it."""
     spread: Estimate
@@ -83,6 +107,8 @@ class DimensionHealth:
     """The mean difference between two readings of one text by one judge, in points."""
     reliability: Estimate
     """Krippendorff's alpha, ordinal, between all ballots on a text, be they of repeats or of members."""
+    people: People | None = None
+    """What several people say beside the judge; None where labels do not name at least two."""
     disagreements: tuple[Disagreement, ...] = ()
     """The texts farthest outside the reviewer's range, at most `MOST_LISTED`."""
     n_disagreements: int = 0
@@ -157,6 +183,8 @@ class JudgeHealth:
     """Texts that came before the judge."""
     n_labelled: int
     """Of those, how many a reviewer has labelled."""
+    n_labelled_otherwise: int
+    """Of those, how many have labels that were given for another text, or do not say for which."""
     n_ballots: int
     modes: dict[str, int]
     """Ballots of each mode; those without a reading are in none."""
@@ -183,7 +211,7 @@ class HealthResult:
     text: str
     """As the suite writes it."""
     verdict: Verdict
-    """PASS, FAIL, or AMBIGUOUS when the figure is not available: nobody can tell, which is not a pass."""
+    """PASS or FAIL with the whole interval; AMBIGUOUS when the figure is not available or not shown: no pass."""
     value: float | None
     n: int
     reason: str

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
 
 from steelyard.analysis.ballots import Ballots
-from steelyard.analysis.chance import krippendorff_alpha
-from steelyard.analysis.clusters import mean, share
-from steelyard.analysis.correlation import FEWEST, pearson
-from steelyard.analysis.estimates import settled
 from steelyard.analysis.judge_model import SelfHealth, Together
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.pieces import Array
+from steelyard.stats.agreement import FEWEST, krippendorff_alpha, score_correlation
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import mean, share
+from steelyard.stats.intervals import ANYWHERE, Estimate, settled
 
 
 def share_between(scores: Array, low: float, high: float, case: Array) -> Estimate:
@@ -21,22 +20,32 @@ def share_between(scores: Array, low: float, high: float, case: Array) -> Estima
     return share((scores >= low) & (scores <= high), ~np.isnan(scores), case)
 
 
-def spread(scores: Array) -> Estimate:
-    """The standard deviation of the scores that are given; n/a below two."""
-    known = scores[~np.isnan(scores)]
-    n, missing = len(known), len(scores) - len(known)
-    return Estimate(settled(round(float(known.std(ddof=1)), 12)) if n > 1 else None, n, missing)
+def spread(scores: Array, case: Array) -> Estimate:
+    """The standard deviation of the scores that are given; n/a below two.
+
+    The interval is Student's of its logarithm (delta method, over cases), which keeps it above 0.
+    """
+    given = ~np.isnan(scores)
+    known, n, missing = scores[given], int(given.sum()), int((~given).sum())
+    if n < 2:
+        return Estimate(None, n, missing)
+    value = settled(round(float(known.std(ddof=1)), 12))
+    squares = mean((known - known.mean()) ** 2, case[given], ANYWHERE)
+    if value == 0 or squares.low is None or not squares.value:
+        return Estimate(value, n, missing)
+    half = math.exp((squares.value - squares.low) / squares.value / 2)
+    return Estimate(value, n, missing, value / half, value * half)
 
 
 def pairs_of(ballots: Ballots) -> tuple[Together, ...]:
     """Every two dimensions compared ballot by ballot, those that move together most first."""
-    case = ballots.case[ballots.text]
+    case = ballots.unit[ballots.text]
     found = []
     for first, second in combinations(ballots.rubric.dimensions, 2):
         one, other = ballots.said(first), ballots.said(second)
         known = ~(np.isnan(one) | np.isnan(other))
         identical = int(known.sum()) >= FEWEST and bool((one[known] == other[known]).all())
-        found.append(Together(first, second, pearson(one, other, case), identical))
+        found.append(Together(first, second, score_correlation(one, other, "pearson", case), identical))
     return tuple(sorted(found, key=lambda pair: (not pair.identical, -abs(pair.correlation.value or 0.0))))
 
 
@@ -52,7 +61,7 @@ def repeated(ballots: Ballots, name: str) -> tuple[Estimate, Estimate]:
     np.minimum.at(lowest, row[known], scores[known])
     np.maximum.at(highest, row[known], scores[known])
     several = times > 1
-    case = ballots.case[group // n_members]
+    case = ballots.unit[group // n_members]
     low, high = ballots.rubric.scale
     apart = np.where(several, _mean_distance(scores[known], row[known], times), np.nan)
     return share(lowest == highest, several, case), mean(apart, case, (0.0, high - low))
@@ -75,7 +84,7 @@ def reliability(ballots: Ballots, name: str) -> Estimate:
     place = np.arange(len(text)) - np.searchsorted(text, text)
     ratings = np.full((int(place.max()) + 1 if len(place) else 1, ballots.n_texts), np.nan)
     ratings[place, text] = ballots.said(name)[order]
-    return krippendorff_alpha(ratings, case=ballots.case)
+    return krippendorff_alpha(ratings, case=ballots.unit)
 
 
 def _remarked(code: str, ballots: Ballots, case: Array) -> Estimate:
@@ -87,7 +96,7 @@ def _remarked(code: str, ballots: Ballots, case: Array) -> Estimate:
 
 def against_itself(ballots: Ballots) -> SelfHealth:
     """What the judge did against its own instructions, and how its answers could be read."""
-    case = ballots.case[ballots.text]
+    case = ballots.unit[ballots.text]
     everything = np.ones(ballots.n, dtype=bool)
     rungs = {name: share(ballots.rung == code, everything, case) for name, code in ballots.rung_names.items()}
     readings = np.bincount(ballots.text[ballots.main], minlength=ballots.n_texts)
@@ -106,5 +115,5 @@ def against_itself(ballots: Ballots) -> SelfHealth:
         unanswered=share(ballots.unanswered, everything, case),
         cut_off=share(ballots.cut_off, ~ballots.unanswered, case),
         rungs=dict(sorted(rungs.items(), key=lambda pair: (-(pair[1].value or 0.0), pair[0]))),
-        disagreement=share(ballots.disagreed, readings > 1, ballots.case),
+        disagreement=share(ballots.disagreed, readings > 1, ballots.unit),
     )

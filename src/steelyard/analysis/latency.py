@@ -5,21 +5,22 @@ Percentiles lie on the straight line between the two nearest values, as `Slice.l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.cells import Cells
 from steelyard.analysis.checks_model import MOST_CELLS
-from steelyard.analysis.estimates import settled
 from steelyard.analysis.histogram import histogram
 from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Slice
-from steelyard.analysis.pieces import Array
-from steelyard.analysis.table import Table
-from steelyard.suite.latency import time_in_words
+from steelyard.metrics.cells import Cells
+from steelyard.metrics.table import Table
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import fewest_for, settled
+from steelyard.suite.values import time_in_words
 
 _LATE, _LATE_SHARE = 0.005, 0.1
 """An event loop that is later than this, and than this share of the median, makes the client the bottleneck."""
@@ -60,12 +61,23 @@ def latency_figures(table: Table, overall: Slice, suite: dict[str, Any], load: s
 
 def _whole(overall: Slice) -> Spread:
     found = overall.latency
-    values = {name: found[name].value for name in ("mean", "min", "max", "p50", "p95", "p99")}
-    return Spread(found["p50"].n, **values)
+    points = [field.name for field in fields(Spread) if field.name != "n"]
+    return Spread(found["p50"].n, **{name: found[name].value for name in points})
 
 
-def bottleneck(median: float | None, loop_lag: float | None) -> str:
-    """That the client was the slow one, when its event loop was late by much of the median; "" otherwise."""
+_SLOW_SCORING, _MOST_OF_THE_TIME = 0.005, 0.5
+"""Scoring that takes so many seconds an answer, and so large a part of the time, sets the pace of a run."""
+
+
+def bottleneck(median: float | None, load: Mapping[str, Any]) -> str:
+    """That the client was the slow one: that scoring set the pace, or that the event loop was late by much of the
+    median; "" otherwise. `load` is what a run's header has of it."""
+    scoring, loop_lag = load.get("scoring"), load.get("loop_lag")
+    if scoring and scoring["mean"] >= _SLOW_SCORING and scoring["share"] >= _MOST_OF_THE_TIME:
+        return (
+            f"scoring was the bottleneck: it took {time_in_words(scoring['mean'], 2)} an answer and"
+            f" {100 * scoring['share']:.0f} % of the time, so the target was asked no faster; make the scorers quicker"
+        )
     if loop_lag is None or median is None or loop_lag < max(_LATE, _LATE_SHARE * median):
         return ""
     return (
@@ -79,7 +91,9 @@ def spread_of(values: Array) -> Spread:
     if not len(values):
         return Spread(0)
     ranked = np.sort(values)
-    p50, p95, p99 = np.quantile(ranked, (0.5, 0.95, 0.99), method="linear").tolist()
+    p50, p95, p99 = (
+        float(np.quantile(ranked, point)) if len(ranked) >= fewest_for(point) else None for point in (0.5, 0.95, 0.99)
+    )
     low, high = float(ranked[0]), float(ranked[-1])
     return Spread(len(ranked), settled(float(ranked.mean())), low, high, p50, p95, p99)
 

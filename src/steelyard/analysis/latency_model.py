@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Times in seconds over `n` answered calls; all None when n is 0."""
+    """Times in seconds over `n` answered calls; all None when n is 0, and percentiles that take more calls."""
 
     n: int
     mean: float | None = None
@@ -16,6 +16,11 @@ class Spread:
     p50: float | None = None
     p95: float | None = None
     p99: float | None = None
+
+    @property
+    def tail(self) -> tuple[str, float | None]:
+        """The 95th percentile, or of too few calls the longest, by its name."""
+        return ("p95", self.p95) if self.p95 is not None else ("max", self.max)
 
 
 @dataclass(frozen=True, slots=True)

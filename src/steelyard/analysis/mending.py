@@ -11,11 +11,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from steelyard.analysis.groups import Groups
-from steelyard.analysis.model import CodeFigure, Estimate, Slice
-from steelyard.analysis.pieces import Array, add_at, pieces
+from steelyard.analysis.model import CodeFigure, Slice
 from steelyard.analysis.severity import rank
-from steelyard.analysis.table import Table
+from steelyard.metrics.table import Table
+from steelyard.stats.arrays import Array, add_at, pieces
+from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import Estimate
 
 
 def code_figures(
@@ -52,6 +53,12 @@ def _figure(code: str, mending: _Mending, table: Table, run: Groups, overall: Sl
         mended = mended if gain else average
     weighs = mending.weighs(table.codes.index(code))
     return CodeFigure(code, overall.findings[code], overall.finding_rates[code], mended, gain, at_most, weighs)
+
+
+def mended_scores(table: Table, code: str) -> Array:
+    """The scores as they would be without the findings of a code, whose worth is known."""
+    scores, _ = _Mending(table).mended(table.codes.index(code))
+    return table.score() if scores is None else scores
 
 
 class _Mending:

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from steelyard.metrics.aggregate import Proportion as Proportion
+from steelyard.metrics.registry import READABLE, Metric, Names
+from steelyard.stats.intervals import Estimate as Estimate
 
 if TYPE_CHECKING:
     from steelyard.analysis.checks_model import ChecksFigures
     from steelyard.analysis.confidence_model import ConfidenceFigures
     from steelyard.analysis.finding_places import ConfusionFigure, SectionFigure
+    from steelyard.analysis.judge_check import JudgeCheck
     from steelyard.analysis.latency_model import LatencyFigures
-    from steelyard.analysis.stability_model import StabilityFigures
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure with what it stands on; `value` is None ("n/a") when it stands on nothing.
-
-    `low` and `high` bound the 95 % interval; both None when it is undefined (n < 2, or a plain count).
-    """
-
-    value: float | None
-    n: int
-    n_missing: int = 0
-    low: float | None = None
-    high: float | None = None
-    constant: bool = False
-    """True when all values are the same and at no end of their scale: n bounds the interval, not their spread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proportion:
-    """A ratio of two counts, each summed over samples; `estimate.n` is the number of samples it stands on."""
-
-    estimate: Estimate
-    numerator: int
-    denominator: int
-    mean_of: int = 0
-    """Above 0 it is no ratio of two counts but the mean of so many of them: both are 0 then."""
+    from steelyard.analysis.stability import StabilityFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +67,7 @@ class Difference:
 
     first: str
     other: str
-    estimate: Estimate
+    estimate: Estimate = field(metadata={"name": "difference"})
     """Mean of the differences by case, with an interval that allows for all the comparisons made; `n` is cases."""
     p: float | None
     """Adjusted for all the comparisons made; None when undefined."""
@@ -143,6 +122,44 @@ class Slice:
     set_aside: int = 0
     """Scored samples that another kind of judge has read than the run's own: `outcomes` counts them as scored, every
     figure counts them as missing, and they are inconclusive."""
+    metrics: dict[str, Estimate] = field(default_factory=dict)
+    """Metrics without a field of their own, such as those that a suite adds, by name."""
+
+    def estimate(self, metric: Metric, names: Names, scale: Sequence[float] = (0.0, 1.0)) -> Estimate:
+        """A metric in this group; n/a when the run does not have it. `scale` is that of its component."""
+        path = metric.place_of(names)
+        if path[0] in ("findings", "finding_samples"):
+            return self._found(path)
+        at: Any = getattr(self, path[0])
+        if path[0] == "measures" and path[-1].endswith(READABLE) and not self.outcomes.get("malformed"):
+            # In a run without malformed answers both are one.
+            path = (*path[:-1], path[-1].removesuffix(READABLE))
+        for name in path[1:]:
+            at = (at or {}).get(name)
+        if at is None:
+            return Estimate(None, 0, self.n_planned)
+        found: Estimate = at.estimate if isinstance(at, Proportion) else at
+        return _share_of_scale(found, scale) if metric.unit == "score" and path[0] == "components" else found
+
+    def _found(self, path: tuple[str, ...]) -> Estimate:
+        """A number of findings, or of samples with some; none of a code that the run does not know."""
+        n = self.outcomes.get("scored", 0) + self.outcomes.get("malformed", 0) - self.set_aside
+        counts: dict[str, int] = getattr(self, path[0])
+        if not n or (path[1:] and path[1] not in self.finding_rates):
+            return Estimate(None, 0, self.n_planned)
+        count = counts.get(path[1], 0) if path[1:] else sum(counts.values())
+        return Estimate(float(count), n, self.n_planned - n)
+
+
+def _share_of_scale(average: Estimate, scale: Sequence[float]) -> Estimate:
+    low, high = scale
+    if (low, high) == (0.0, 1.0):
+        return average
+    value, bottom, top = (
+        None if number is None else (number - low) / (high - low)
+        for number in (average.value, average.low, average.high)
+    )
+    return replace(average, value=value, low=bottom, high=top)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +213,22 @@ class ModeFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class UsualScore:
+    """The score that a judge gives most often, and what labels make of it."""
+
+    score: float
+    n: int
+    """Texts with this score."""
+    n_texts: int
+    n_labelled: int
+    """Units of evidence with labels."""
+    n_refused: int
+    """Of those, how many have labels that do not allow this score."""
+    labels_differ: bool
+    """Whether the best scores of the labels differ among each other."""
+
+
+@dataclass(frozen=True, slots=True)
 class BoundFigure:
     """One dimension before and after rules and checks."""
 
@@ -205,8 +238,12 @@ class BoundFigure:
     bound_mean: Estimate
     top_share: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of the texts with the highest score of the scale, as the judge said."""
+    top_beyond: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Of the labelled texts, the share with the highest score by the judge minus that by the labels."""
     constant: bool = False
     """True when at least two texts were judged and the judge gave all of them the same."""
+    usual: UsualScore | None = field(default=None, metadata={"hidden": True})
+    """What tells whether the judge is constant; None when no text was judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +310,8 @@ class Summary:
     """By kind of judge, each on its own; empty for a run without a judge."""
     judge: JudgeFigures | None = None
     """None for a run without a judge."""
+    judge_check: JudgeCheck | None = None
+    """What the labels of the run's cases say of its judge; None for a run without a judge or without labels."""
     confidence: ConfidenceFigures | None = None
     """None for a run whose answers claim nothing with a confidence."""
     checks: ChecksFigures | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.table import FORMAT, Table, code_of
+from steelyard.metrics.table import FORMAT, Table, code_of
 from steelyard.store.base import Store
 from steelyard.store.contents import Contents
 

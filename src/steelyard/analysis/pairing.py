@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.analysis.compare_model import MOST_LISTED, PairLine, PairList, Pairs, Why
-from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases
+from steelyard.analysis.compared_cases import QUESTION, TRUTH, CommonCases, units_of
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.paired_tests import NO_CHANGE, case_starts
-from steelyard.analysis.pieces import Array, distinct, translated
 from steelyard.records import Mode
+from steelyard.stats.arrays import Array, distinct, translated
+from steelyard.stats.paired import NO_CHANGE, case_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,15 @@ class Pairing:
 
     first: Array
     second: Array
+    unit: Array
+    """The unit of evidence of each pair, in order: its case, or the cluster that the case is in."""
     case: Array
-    """Codes of A's cases, in order."""
+    """Codes of A's cases, those of one unit side by side."""
     aside: dict[Why, tuple[Array, Array]]
     """By reason, positions in A and in B; -1 where that run has no such sample."""
-    asked: tuple[Array, Array]
-    """Positions in A and in B of all pairs that were asked the same question, with a reading or without."""
+    asked: tuple[Array, Array, Array]
+    """Positions in A and in B, and the units, of all pairs that were asked the same question, with a reading or
+    without."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -48,6 +51,9 @@ def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = F
     at = np.searchsorted(keys_b, keys_a)
     met = (at < len(keys_b)) & (keys_b[np.minimum(at, max(0, len(keys_b) - 1))] == keys_a) if len(keys_b) else at < 0
     first, second = order_a[met], order_b[at[met]]
+    unit = units_of(a, b, cases.of_b)[0][a.columns.case[first]] if len(first) else np.empty(0, dtype=np.int64)
+    in_order = np.argsort(unit, kind="stable")
+    first, second, unit = first[in_order], second[in_order], unit[in_order]
     alone = np.ones(len(keys_b), dtype=bool)
     alone[at[met]] = False
     reason = _reasons(a, b, first, second, cases, anyway=anyway)
@@ -63,8 +69,20 @@ def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = F
     kept = reason < 0
     aside = {why: aside[why] for why in Why if why in aside}
     same_question = reason != list(Why).index(Why.CHANGED_QUESTION)
-    asked = first[same_question], second[same_question]
-    return Pairing(first[kept], second[kept], a.columns.case[first[kept]].astype(np.int64), aside, asked)
+    asked = first[same_question], second[same_question], unit[same_question]
+    return Pairing(first[kept], second[kept], unit[kept], a.columns.case[first[kept]].astype(np.int64), aside, asked)
+
+
+def answered_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, rows: tuple[Array, Array] | None = None) -> int:
+    """How many cases at least one of the runs has a reading of; `rows` looks at some samples of A and of B alone."""
+    n_a = len(a.columns.case_ids)
+    of_b = np.where(cases.of_b >= 0, cases.of_b, n_a + np.arange(len(cases.of_b)))
+    seen = np.zeros(n_a + len(of_b), dtype=bool)
+    for i, (run, codes) in enumerate(((a, np.arange(n_a)), (b, of_b))):
+        ended = np.flatnonzero(_ended(run))
+        ended = ended if rows is None else np.intersect1d(ended, rows[i])
+        seen[codes[run.columns.case[ended]]] = True
+    return int(seen.sum())
 
 
 def _keys(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> tuple[Array, Array]:
@@ -121,8 +139,8 @@ def _ended(run: ComparedRun) -> Array:
 class Lists:
     """What became of every sample, as lists."""
 
-    def __init__(self, a: ComparedRun, b: ComparedRun, pairing: Pairing) -> None:
-        self._a, self._b, self._pairing = a, b, pairing
+    def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases, pairing: Pairing) -> None:
+        self._a, self._b, self._cases, self._pairing = a, b, cases, pairing
         self._score_a, self._score_b = a.table.score(), b.table.score()
 
     def all(self) -> Pairs:
@@ -141,6 +159,7 @@ class Lists:
             n_b=b.columns.n,
             comparable=len(pairing),
             n_cases=pairing.n_cases,
+            n_answered=answered_cases(a, b, self._cases),
             by_pass=by_pass,
             fixed=self._some(up),
             broken=self._some(down),

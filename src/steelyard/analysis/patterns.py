@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.groups import Groups
 from steelyard.analysis.mending import codes_by_component
-from steelyard.analysis.model import CodeFigure, Estimate, Pattern, Priority, Slice
+from steelyard.analysis.model import CodeFigure, Pattern, Priority, Slice
 from steelyard.analysis.number_text import percent, points
-from steelyard.analysis.pieces import Array, distinct, pieces
-from steelyard.analysis.table import FORMAT, Table, code_of
+from steelyard.metrics.table import FORMAT, Table, code_of
+from steelyard.stats.arrays import Array, distinct, pieces
+from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import Estimate
 
 MOST_PATTERNS = 20
 MOST_CASES = 50
@@ -37,6 +38,8 @@ class _Trouble:
     group: int
     wrong: Array
     """A bit for each sample."""
+    known: Array
+    """The same of the samples in which it could be seen."""
 
     @property
     def rank(self) -> tuple[int, float, str]:
@@ -57,9 +60,24 @@ class _Cut:
 
 def find_patterns(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> tuple[list[Pattern], int]:
     """The most frequent patterns that at least two cases share, and how many patterns there are in all."""
-    troubles = [*_components(table, groups, suite), *_codes(table, groups, suite), *_not_passing(table, groups)]
-    troubles.sort(key=lambda trouble: trouble.rank)
+    troubles = _all_troubles(table, groups, suite)
     return [_pattern(trouble, table) for trouble in troubles[:MOST_PATTERNS]], len(troubles)
+
+
+def _all_troubles(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> list[_Trouble]:
+    """The most frequent first."""
+    troubles = [*_components(table, groups, suite), *_codes(table, groups, suite), *_not_passing(table, groups)]
+    return sorted(troubles, key=lambda trouble: trouble.rank)
+
+
+def pattern_samples(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> list[tuple[Array, Array]]:
+    """Of every pattern, in the order of `find_patterns`, the samples in which it could be seen and those in which it
+    was."""
+    found = []
+    for trouble in _all_troubles(table, groups, suite):
+        wrong, known = (np.unpackbits(bits, count=table.n).view(bool) for bits in (trouble.wrong, trouble.known))
+        found.append((trouble.groups.samples_where(trouble.group, known), wrong))
+    return found
 
 
 def _components(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
@@ -112,19 +130,19 @@ def _not_passing(table: Table, groups: dict[str, Groups]) -> Iterator[_Trouble]:
 def _troubles(table: Table, cut: _Cut, wrong: Array, known: Array) -> Iterator[_Trouble]:
     groups = cut.groups
     n, count, cases = groups.count(known), groups.count(wrong), groups.count_cases(wrong)
-    bits = np.packbits(wrong)
+    bits, seen = np.packbits(wrong), np.packbits(known)
     for g in np.flatnonzero(cases >= 2):
         if not (cut.parts_only and groups.planned[g] == table.n):
             words = cut.before + groups.names[g] + cut.between
-            yield _Trouble(int(count[g]), int(n[g]), int(cases[g]), words, cut.after, groups, int(g), bits)
+            yield _Trouble(int(count[g]), int(n[g]), int(cases[g]), words, cut.after, groups, int(g), bits, seen)
 
 
 def _pattern(trouble: _Trouble, table: Table) -> Pattern:
     wrong = np.unpackbits(trouble.wrong, count=table.n).view(bool)
     cases, _ = distinct(table.case[trouble.groups.samples_where(trouble.group, wrong)])
     numbers = f"{trouble.count} of {trouble.n}"
-    if trouble.n_cases < trouble.count:
-        numbers += f" samples, {trouble.n_cases} cases"
+    if len(cases) < trouble.count:
+        numbers += f" samples, {len(cases)} cases"
     doubt = ", small n" if trouble.n < SMALL_N else ""
     after = trouble.after.removesuffix(")") + doubt + ")" if trouble.after.endswith(")") else trouble.after + doubt
     return Pattern(
@@ -132,7 +150,7 @@ def _pattern(trouble: _Trouble, table: Table) -> Pattern:
         count=trouble.count,
         cases=tuple(table.case_ids[i] for i in cases[:MOST_CASES].tolist()),
         n=trouble.n,
-        n_cases=trouble.n_cases,
+        n_cases=len(cases),
     )
 
 
@@ -196,14 +214,21 @@ def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
 
 def _gains(table: Table) -> dict[str, float]:
     """For each weighed component, the sum over samples of what perfection in it would add to their scores."""
-    gains = dict.fromkeys(table.weights, 0.0)
+    return {name: float(np.nansum(component_gain(table, name))) for name in table.weights}
+
+
+def component_gain(table: Table, name: str) -> Array:
+    """By sample, what perfection in one component would add to its score; 0 where it was not weighed or not read."""
+    (low, high), weight = table.scales[name], table.weights[name]
+    gain = np.full(table.n, np.nan)
     for piece in pieces(table.n):
         scored, total = table.scored[piece], table.total_weight(piece)
-        for name, weight in table.weights.items():
-            low, high = table.scales[name]
-            lacking = (high - np.where(scored, table.component(name, piece), np.nan)) / (high - low)
-            gains[name] += float(np.nansum(weight * lacking / np.maximum(total, weight)))
-    return gains
+        lacking = (high - np.where(scored, table.component(name, piece), np.nan)) / (high - low)
+        gain[piece] = np.where(
+            table.conclusive[piece], np.nan_to_num(weight * lacking / np.maximum(total, weight)), np.nan
+        )
+    gain[np.isnan(table.score())] = np.nan
+    return gain
 
 
 def _priority(what: str, component: str, average: Estimate, scale: tuple[float, float], gain: float) -> Priority:

@@ -9,10 +9,10 @@ from operator import eq
 
 import numpy as np
 
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.paired_tests import Paired, case_starts, paired_mean
-from steelyard.analysis.pieces import Array
-from steelyard.analysis.table import Table
+from steelyard.metrics.table import Table
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import Estimate
+from steelyard.stats.paired import Paired, case_starts, paired_mean
 
 _SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
 
@@ -75,10 +75,10 @@ class Pool:
         if self._answers is not None:
             known &= self._answers[rows] != 0
         used = rows[known]
-        used = used[np.argsort(self.table.case[used], kind="stable")]
+        used = used[np.argsort(self.table.unit[used], kind="stable")]
         place = self._place[used]
         before, now = self._sums[place] / self._counts[place], values[used]
-        starts = case_starts(self.table.case[used])
+        starts = case_starts(self.table.unit[used])
         found = Paired(None, 0)
         if len(used):
             sizes = np.diff(np.append(starts, len(used)))

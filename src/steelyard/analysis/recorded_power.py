@@ -7,21 +7,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.analysis.power import (
+from steelyard.analysis.variance import RunSpread, run_spread, spread_of
+from steelyard.errors import UserMistake
+from steelyard.metrics.table import Table
+from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.stats.power import (
     REPEATS,
     Design,
     Needed,
     PowerFigures,
+    Spread,
     cases_needed,
     designs,
     repeats_needed,
     smallest,
     smallest_of,
 )
-from steelyard.analysis.table import Table
-from steelyard.analysis.variance import RunSpread, Spread, run_spread, spread_of
-from steelyard.errors import UserMistake
-from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.store.base import Store
 
 METRICS = ("pass_rate", "average")
@@ -43,10 +44,9 @@ def recorded_power(
     spread = spread_of(spreads)
     today = Design(spread.n_cases, spread.repeats)
     known = spread.of_difference(spread.repeats) is not None
-    single = spread.repeats * spread.variants == 1
     now = smallest(spread, today, rate=rate)
     if not known:
-        now = smallest_of(spread.widest, today, rate=rate, single=single)
+        now = smallest_of(spread.widest, spread, today, rate=rate)
     shown = designs(spread) if known else []
     return PowerFigures(
         suite=suite,

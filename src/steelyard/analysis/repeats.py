@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.cells import Cells
-from steelyard.analysis.groups import Groups
 from steelyard.analysis.model import Repeated
-from steelyard.analysis.pieces import Array, add_at, distinct, pieces
-from steelyard.analysis.table import FORMAT, Table
-from steelyard.suite.repeats import RepeatsRule, parse_repeats
+from steelyard.metrics.cells import Cells
+from steelyard.metrics.expressions import RepeatsRule, parse_repeats
+from steelyard.metrics.table import FORMAT, Table
+from steelyard.stats.arrays import Array, add_at, distinct, pieces
+from steelyard.stats.groups import Groups
 
 MOST_FAILING = 5
 _UNDECIDED, _HELD, _FAILED = range(3)
+STATES = {"undecided": _UNDECIDED, "held": _HELD, "failed": _FAILED}
 _COMPARE = {
     ">=": np.greater_equal,
     "<=": np.less_equal,
@@ -77,6 +79,18 @@ class Repeats:
                     failing=self._words(counted, cell[failed & (group == g)][:MOST_FAILING]),
                 )
         return found
+
+    def looked_at(self, text: str, samples: Array, factor: str) -> tuple[Array, Array, int, Callable[[int], str]]:
+        """Of one rule: the cells of some samples, the state of every cell (`STATES`), how many cells of a group were
+        planned of which nothing came, and a cell in words."""
+        counted = next(each for each in self._counted if each.rule.text == text)
+        cells = np.unique(self._cells.of_sample[samples]).astype(int)
+        unseen = max(0, self._expected(factor) - len(cells))
+        return cells, counted.states(), unseen, lambda cell: self._words(counted, np.array([cell]))[0]
+
+    def key(self, cell: int) -> tuple[str, str, None]:
+        """Case and variant of a cell."""
+        return (*self._cells.key(cell), None)
 
     def _expected(self, factor: str) -> int:
         """How many cells each group was planned to have, where the plan says it: every variant asks for every case."""

@@ -30,6 +30,10 @@ class DescribedRubric:
     """The share of the full score at which a text passes; None when the suite does not say."""
     others_weigh: bool
     """Whether anything but the rubric's dimensions counts in a score."""
+    labels_chosen: bool
+    """Whether texts were picked to be labelled for what they are; else the labelled are a random part of all."""
+    epsilon: float
+    """How much less often than a person the judge may agree with the others, in the alternative annotator test."""
     checked: frozenset[str]
     """The codes of remarks that this judge can earn: what is not asked of it, it cannot fail."""
 
@@ -44,16 +48,13 @@ class DescribedRubric:
         if self.passing is None or self.others_weigh or not weights:
             return None
         flagged = [labels.get(name) for name, fails in self.flags.items() if fails]
-        if True in flagged:
-            return False
         best = {name: label.best for name, label in labels.items() if isinstance(label, Label)}
-        if not best.keys() >= weights.keys():
+        # Labels with a gap could tell only of texts that fail, which are no random part of all.
+        if None in flagged or not best.keys() >= weights.keys():
             return None
         earned = sum(weight * (best[name] - self.low) for name, weight in weights.items())
         share = earned / (self.high - self.low) / sum(weights.values())
-        if share < self.passing - _ROUNDING:
-            return False
-        return None if None in flagged else True
+        return True not in flagged and share >= self.passing - _ROUNDING
 
 
 def described_rubric(suite: Mapping[str, Any]) -> DescribedRubric | None:
@@ -80,6 +81,8 @@ def described_rubric(suite: Mapping[str, Any]) -> DescribedRubric | None:
         neutral=float(rubric["neutral"]),
         passing=float(passing["at_least"]) if passing else None,
         others_weigh=bool(others),
+        labels_chosen=judge.get("labels_are") == "chosen",
+        epsilon=float(judge.get("epsilon", 0.2)),
         checked=_checked(judge),
     )
 

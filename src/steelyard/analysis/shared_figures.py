@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.compared_figures import Figure, share
+from steelyard.analysis.compared_figures import Figure
 from steelyard.analysis.compared_findings import Findings
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.not_compared import NotCompared, lacking
 from steelyard.analysis.pairing import Pairing
-from steelyard.analysis.pieces import Array
-from steelyard.suite.gates import parse_gate
+from steelyard.metrics.expressions import parse_gate
+from steelyard.metrics.registry import Aggregate, Compared, Level, Metric, Names, metric, metrics
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import fewest_for
 
-_LATENCIES = {"latency.p50": 0.5, "latency.p95": 0.95}
-_SPENDING = {"cost": ("cost", "cost"), "tokens.in": ("tokens_in", "tokens"), "tokens.out": ("tokens_out", "tokens")}
+_UNITS = {"s": "seconds", "score": "share"}
+"""What a comparison calls a unit."""
 
 
 class SharedFigures:
@@ -37,13 +41,32 @@ class SharedFigures:
 
     def headline(self) -> list[Figure]:
         """Average and, where both suites have a pass rule, pass rate; the one that decides first."""
-        average = Figure("average", "headline", "share", "higher", *self._sides("score"), (0.0, 1.0))
+        average = self.of_metric(metric("average"))
         if self.primary == "average":
             if self._a.passes or self._b.passes:
                 self._missing("the pass rate", a_has_it=self._a.passes)
             return [average]
-        passed = [np.where(column < 0, np.nan, column) for column in self._sides("passed")]
-        return [share("pass_rate", "headline", "higher", passed[0], passed[1]), average]
+        return [self.of_metric(metric("pass_rate")), average]
+
+    def of_metric(self, which: Metric, names: Names = ()) -> Figure:
+        """A metric of samples as columns of pairs; sums are compared as means."""
+        a, b = (which.contributions(run.data, names) for run in (self._a, self._b))
+        low, high = which.ends(self._a.data, names)
+        below = (None, None) if a.below is None or b.below is None else self._take(a.below, b.below)
+        values = self._take(a.values, b.values)
+        return Figure(
+            name=which.compared_as or which.filled(names),
+            group=which.group,
+            unit=_UNITS.get(which.unit, which.unit),
+            better_when=which.better_in(self._a.suite, names),
+            a=values[0],
+            b=values[1],
+            scale=(low, high) if math.isfinite(high - low) and which.aggregate is not Aggregate.RATIO else None,
+            below_a=below[0],
+            below_b=below[1],
+            point=which.point if which.aggregate is Aggregate.QUANTILE else None,
+            rate=which.aggregate is Aggregate.RATE,
+        )
 
     def components(self) -> list[Figure]:
         """Every component or dimension that both have on the same scale; the group of those that weigh nothing, and
@@ -54,10 +77,9 @@ class SharedFigures:
             if a.scales[name] != b.scales[name]:
                 self.not_compared.append(NotCompared("component", name, "A and B have it on different scales"))
                 continue
-            columns = self._take(a.component(name), b.component(name))
+            figure = self.of_metric(metric("score.<component>.points"), (name,))
             unit = "share" if a.scales[name] == (0.0, 1.0) else "points"
-            group = "components" if self._weighs(name) else "beside"
-            figures.append(Figure(f"score.{name}.points", group, unit, "higher", *columns, a.scales[name]))
+            figures.append(replace(figure, unit=unit, group="components" if self._weighs(name) else "beside"))
         return figures
 
     def _weighs(self, component: str) -> bool:
@@ -77,8 +99,38 @@ class SharedFigures:
                 yield Figure(f"count.{component}.{count}", "counts", "count", "", *columns)
 
     def others(self) -> Iterator[Figure]:
-        """Everything else, one at a time: measures, flags, bands, findings, latency, cost and tokens."""
-        return chain(self._measures(), self._bands(), self._found(), self._latency(), self._spending())
+        """Everything else, one at a time: measures, flags, what the suite adds, bands, findings, latency, cost and
+        tokens."""
+        of_calls = chain(self._of_group("latency"), self._of_group("spending"))
+        return chain(self._measures(), self._added(), self._bands(), self._found(), of_calls)
+
+    def _of_group(self, group: str) -> Iterator[Figure]:
+        """The metrics of one table that pairs are compared in, as far as both runs have them."""
+        what = group
+        for each in metrics().values():
+            if each.group != group or each.compared is not Compared.PAIRS or each.is_pattern:
+                continue
+            figure = self.of_metric(each)
+            what = group if group == "latency" else figure.name
+            if self._neither(what, "", figure.a, figure.b):
+                if group == "latency":
+                    return
+                continue
+            known = int(figure.known().sum())
+            if figure.point is None or known >= fewest_for(figure.point):
+                yield figure
+
+    def _added(self) -> Iterator[Figure]:
+        """Metrics that are neither the product's own tables nor means of several ratios."""
+        for each in metrics().values():
+            if each.place or each.compared is not Compared.PAIRS or each.level is not Level.SAMPLE:
+                continue
+            sides = [[()] if each.all_names is None else each.all_names(run.data) for run in (self._a, self._b)]
+            for names in (names for names in sides[0] if names in sides[1]):
+                if not any(each.contributions(run.data, names).ratios for run in (self._a, self._b)):
+                    figure = self.of_metric(each, names)
+                    if not self._neither("metric", figure.name, figure.a, figure.b):
+                        yield figure
 
     def sections(self) -> dict[str, Figure]:
         """By section, how many findings a sample has there."""
@@ -146,11 +198,8 @@ class SharedFigures:
         if bands != (self._b.suite.get("bands") or []):
             self.not_compared.append(NotCompared("bands", "", "A and B draw them differently"))
             return
-        a, b = self._take(self._a.table.band(), self._b.table.band())
-        for i, band in enumerate(bands):
-            way = "higher" if i == 0 else "lower" if i == len(bands) - 1 else ""
-            columns = [np.where(each < 0, np.nan, each == i) for each in (a, b)]
-            yield share(f"band.{band['name']}", "bands", way, columns[0], columns[1])
+        for band in bands:
+            yield self.of_metric(metric("band.<band>"), (band["name"],))
 
     def _found(self) -> Iterator[Figure]:
         changes = self._findings.by_code()
@@ -159,23 +208,6 @@ class SharedFigures:
         for change in changes:
             columns = self._findings.of_code(change.code)
             yield Figure(f"findings.{change.code}", "findings", "count", "lower", *columns)
-
-    def _latency(self) -> Iterator[Figure]:
-        a, b = self._sides("latency")
-        if self._neither("latency", "", a, b):
-            return
-        for name, point in _LATENCIES.items():
-            yield Figure(name, "latency", "seconds", "lower", a, b, point=point)
-        yield Figure("latency.mean", "latency", "seconds", "lower", a, b)
-
-    def _spending(self) -> Iterator[Figure]:
-        for name, (column, unit) in _SPENDING.items():
-            a, b = self._take(self._a.table.reported(column), self._b.table.reported(column))
-            if not self._neither(name, "", a, b):
-                yield Figure(name, "spending", unit, "lower", a, b)
-
-    def _sides(self, column: str) -> tuple[Array, Array]:
-        return self._take(getattr(self._a.table, column)(), getattr(self._b.table, column)())
 
     def _take(self, a: Array, b: Array) -> tuple[Array, Array]:
         return a[self._pairing.first].astype(float), b[self._pairing.second].astype(float)

@@ -16,6 +16,8 @@ def is_reading(header: RunHeader) -> bool:
 def is_partial(header: RunHeader) -> bool:
     """Whether a run looked at a part of its suite alone."""
     options, suite = header.options, header.suite
+    if options.get("cases") or missing_repeats(header):
+        return True
     if not options.get("only") and options.get("limit") is None:
         return False
     cells = max(1, len(suite.get("variants") or ())) * max(1, int(suite.get("repeats") or 1))
@@ -23,9 +25,15 @@ def is_partial(header: RunHeader) -> bool:
     return not isinstance(available, int) or header.n_planned // cells < available
 
 
+def missing_repeats(header: RunHeader) -> int:
+    """How many repeats a run made less than its suite declares."""
+    return max(0, int(header.suite.get("usual_repeats") or 0) - int(header.suite.get("repeats") or 1))
+
+
 def answers_from(header: RunHeader) -> str:
-    """The run whose answers were weighed again; "" when they are its own."""
-    return header.rescored_from or header.options.get("answers_of") or ""
+    """The run whose answers were weighed again, or most of them taken over; "" when they are its own."""
+    retried = header.options.get("retried") or {}
+    return header.rescored_from or header.options.get("answers_of") or retried.get("run") or ""
 
 
 def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:

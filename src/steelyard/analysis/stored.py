@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from steelyard.analysis.judge_check import described_labels, labelled_samples, with_labelled
 from steelyard.analysis.latency import bottleneck
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
+from steelyard.metrics.own import load_metrics
 from steelyard.records import RunHeader
 from steelyard.store.base import Columns, Store
-from steelyard.suite.rate import load_in_words
+from steelyard.suite.values import load_in_words
 
 
 def summarise_stored(
@@ -21,23 +23,29 @@ def summarise_stored(
     `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
     cases took and what was taken for what.
     """
-    judged = bool(suite.get("judge")) and not only_for_gates
+    judge = suite.get("judge") or {}
+    judged = bool(judge) and not only_for_gates
+    labelled = judge.get("labels") and (judged or judge.get("require_checked"))
     columns = store.columns(run_id) if columns is None else columns
+    own = labelled_samples(store.samples(run_id), judge) if labelled else frozenset()
     found = len(columns.finding_sample) > 0 and not only_for_gates
     header = store.run(run_id)
+    load_metrics(header)
     summary = summarise(
         columns,
         suite,
-        store.judgements(run_id) if judged else None,
+        with_labelled(store.judgements(run_id), own) if judged else None,
         None if only_for_gates else store.certainties(run_id),
         store.checks(run_id),
         store.items(run_id) if suite.get("stability") else None,
         None if only_for_gates else _load(header),
         store.contents(run_id) if found else None,
+        described_labels(store.cases(run_id), suite) if labelled else None,
+        own,
     )
     if summary.latency is None:
         return summary
-    client = bottleneck(summary.latency.overall.p50, (header.options.get("load") or {}).get("loop_lag"))
+    client = bottleneck(summary.latency.overall.p50, header.options.get("load") or {})
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 

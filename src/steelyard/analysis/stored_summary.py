@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from steelyard.analysis.model import Estimate, Proportion, Slice, Summary
+from steelyard.analysis.model import Proportion, Slice, Summary
+from steelyard.stats.intervals import Estimate
 
 _ESTIMATES = ("average", "median", "pass_rate")
-_BY_NAME = ("bands", "components", "latency", "finding_rates", "outcome_rates", "totals", "over_repeats")
+_BY_NAME = ("bands", "components", "latency", "finding_rates", "outcome_rates", "totals", "over_repeats", "metrics")
 _PLAIN = ("outcomes", "findings", "finding_samples")
+
+
+def summary_data(summary: Summary) -> dict[str, Any]:
+    """All figures as plain data, with nothing that JSON cannot say."""
+    return {name: _plain(value) for name, value in asdict(summary).items()}
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def stored_summary(data: Mapping[str, Any] | None, factors: Collection[str] = ()) -> Summary | None:

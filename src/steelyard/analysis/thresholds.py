@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from steelyard.analysis.confidence_model import BestThreshold, BucketFigure, RaisedThreshold, Split
-from steelyard.analysis.estimates import ANYWHERE, SHARES, bounded, settled
-from steelyard.analysis.model import Estimate
 from steelyard.analysis.number_text import percent
-from steelyard.analysis.pieces import Array
-from steelyard.analysis.resampling import LEAST_CLAIMS, TAILS, blocks, draws, summed
+from steelyard.stats.arrays import LEAST_CLAIMS, TAILS, Array, blocks, draws, summed
+from steelyard.stats.intervals import ANYWHERE, SHARES, Estimate, bounded, settled
 
 _HALF = 0.5
 _MOST_CANDIDATES = 200

@@ -12,17 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.analysis import clusters
 from steelyard.analysis.compare_model import MetricChange, Unpaired
 from steelyard.analysis.compared_run import ComparedRun
-from steelyard.analysis.estimates import SHARES, Scale
 from steelyard.analysis.finding_places import top_confusions
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.pieces import Array
-from steelyard.analysis.table import cut
+from steelyard.metrics.registry import NONE
+from steelyard.metrics.table import cut
 from steelyard.records import Outcome
+from steelyard.stats import groups as clusters
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import SHARES, Estimate, Scale
 from steelyard.store.contents import Confused, confusion_digest
-from steelyard.suite.gates import NONE
 
 SENTENCE = (
     "no sample of A can be compared with one of B, so that each side stands on its own samples: this shows how good"
@@ -71,12 +70,13 @@ class _Side:
     def __init__(self, run: ComparedRun) -> None:
         self._run, self._table, self._columns = run, run.table, run.columns
         columns = run.columns
-        variant, self._case = (
+        variant, case = (
             np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"))[codes] if columns.n else codes
             for names, codes in ((columns.variants, columns.variant), (columns.case_ids, columns.case))
         )
         # In the order of case, variant and repeat, so that the order in which samples were stored changes no figure.
-        self._rows: Array = np.lexsort((columns.repeat, variant, self._case))
+        self._rows: Array = np.lexsort((columns.repeat, variant, case))
+        self._unit = run.table.unit
 
     def figures(self, confused: list[Confused]) -> Iterator[tuple[str, _Figure]]:
         """The figures of a run, one after another, so that no more than one is held as a column."""
@@ -118,11 +118,11 @@ class _Side:
 
     def _mean(self, values: Array, rows: Array, scale: Scale) -> Estimate:
         rows = self._rows[np.isin(self._rows, rows)]
-        return clusters.mean(values[rows], self._case[rows], scale)
+        return clusters.mean(values[rows], self._unit[rows], scale)
 
     def _rate(self, group: str, hits: Array, known: Array, rows: Array | None = None) -> _Figure:
         rows = self._rows if rows is None else rows
-        return _Figure(group, clusters.share(hits[rows], known[rows], self._case[rows]))
+        return _Figure(group, clusters.share(hits[rows], known[rows], self._unit[rows]))
 
 
 def _confused(run: ComparedRun) -> list[Confused]:

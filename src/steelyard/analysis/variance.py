@@ -14,16 +14,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from steelyard.analysis.pieces import Array, distinct
-from steelyard.analysis.table import Table
+from steelyard.metrics.table import Table
+from steelyard.stats.arrays import Array, distinct
+from steelyard.stats.power import Spread
 from steelyard.store.base import Columns
 
 
 @dataclass(frozen=True, slots=True)
 class RunSpread:
-    """One run by case: the mean of each and how many samples are behind it, and how repeats of one case spread."""
+    """One run by unit (case, or cluster of cases): the mean of each and how many samples are behind it, and how repeats
+    of one case spread."""
 
-    case_ids: tuple[str, ...]
+    names: tuple[str, ...]
     means: Array
     sizes: Array
     squares: float
@@ -33,39 +35,7 @@ class RunSpread:
     repeats: int
     """Repeats of most cells."""
     variants: int
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The parts of a metric's variance, on its scale of 0 to 1; None for what the runs do not tell."""
-
-    n_runs: int
-    n_pairs: int
-    """Pairs of runs, one after the other."""
     n_cases: int
-    """Of the newest run."""
-    repeats: int
-    variants: int
-    mean: float
-    between: float
-    """Of the cases' true means."""
-    within: float | None
-    """Of repeats of one case under one variant."""
-    response: float | None
-    """Of how much cases differ in their change from one run to the next, beyond the noise of repeats."""
-    change: float | None
-    """Of the observed change of a case from one run to the next, repeats as they were."""
-
-    def of_difference(self, repeats: int) -> float | None:
-        """The variance of one case's change between two runs of so many repeats each; None when nobody knows."""
-        if self.within is None:
-            return self.change if repeats == self.repeats else None
-        return (self.response or 0.0) + 2 * self.within / (repeats * self.variants)
-
-    @property
-    def widest(self) -> float:
-        """The variance of a change if two runs had nothing in common but their average."""
-        return 2 * (self.between + (self.within or 0.0) / (self.repeats * self.variants))
 
 
 def run_spread(columns: Columns, table: Table, *, rate: bool) -> RunSpread:
@@ -78,17 +48,19 @@ def run_spread(columns: Columns, table: Table, *, rate: bool) -> RunSpread:
     sizes_of_cells = np.bincount(cell) if len(cell) else np.zeros(0, dtype=int)
     centre = np.bincount(cell, values) / sizes_of_cells if len(cell) else np.zeros(0)
     apart = values - centre[cell]
-    codes, sizes = distinct(case)
-    sums = np.bincount(case, values, minlength=len(columns.case_ids))[codes] if len(case) else np.zeros(0)
-    variants = max(1, round(len(sizes_of_cells) / max(1, len(codes))))
+    codes, sizes = distinct(table.unit[known].astype(np.int64))
+    sums = np.bincount(table.unit[known], values, minlength=len(table.unit_names))[codes] if len(case) else np.zeros(0)
+    n_cases = len(distinct(case)[0])
+    variants = max(1, round(len(sizes_of_cells) / max(1, n_cases)))
     return RunSpread(
-        case_ids=tuple(columns.case_ids[int(code)] for code in codes),
+        names=tuple(table.unit_names[int(code)] for code in codes),
         means=sums / sizes,
         sizes=sizes,
         squares=float((apart**2).sum()),
         df=len(values) - len(sizes_of_cells),
         repeats=int(np.median(sizes_of_cells)) if len(sizes_of_cells) else 0,
         variants=variants,
+        n_cases=n_cases,
     )
 
 
@@ -107,7 +79,7 @@ def spread_of(runs: Sequence[RunSpread]) -> Spread:
     return Spread(
         n_runs=len(runs),
         n_pairs=len(changes),
-        n_cases=len(newest.means),
+        n_cases=newest.n_cases,
         repeats=newest.repeats,
         variants=newest.variants,
         mean=mean,
@@ -115,14 +87,16 @@ def spread_of(runs: Sequence[RunSpread]) -> Spread:
         within=within,
         response=response,
         change=change,
+        df=float(weights or df),
+        per_unit=newest.n_cases / len(newest.means),
     )
 
 
 def _change(new: RunSpread, old: RunSpread) -> tuple[int, float, float] | None:
     """Over the cases of both runs: how many, the variance of their changes, and how many times the variance of a
     single sample is in it; None for fewer than two."""
-    place = {case_id: i for i, case_id in enumerate(old.case_ids)}
-    both = [(i, place[case_id]) for i, case_id in enumerate(new.case_ids) if case_id in place]
+    place = {name: i for i, name in enumerate(old.names)}
+    both = [(i, place[name]) for i, name in enumerate(new.names) if name in place]
     if len(both) < 2:
         return None
     mine, theirs = (np.array(each) for each in zip(*both, strict=True))

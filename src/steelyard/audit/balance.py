@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice
 
 from steelyard.analysis.number_text import percent
-from steelyard.audit.gate_check import gate_complaints
+from steelyard.audit.case_checks import case_complaints
+from steelyard.audit.constants import Chance, even
+from steelyard.audit.gate_check import Tried, for_sure_warnings, gate_complaints
 from steelyard.audit.judged import Balance, InjectionResult, try_injections, unguarded, why_malformed
-from steelyard.audit.probes import EVERYTHING, NULL, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
+from steelyard.audit.probes import CONSTANT, EVERYTHING, NULL, PARTLY, STUFFED, TRUTH, WRONG, Probe, ProbeMaker
+from steelyard.audit.shared_inputs import shared_inputs
 from steelyard.errors import UserMistake
 from steelyard.records import Outcome, Verdict
 from steelyard.scoring.weigh import Weighed
 from steelyard.suite.case import Case
 from steelyard.suite.load import strict as with_strict_rules
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.models import SuiteModel
 
 MOST_CASES = 2_000
-"""A larger suite is audited on its first cases; the result says so."""
+"""A larger suite is audited on cases drawn at random, always the same; the result says so."""
+_ROUNDING = 1e-9
 AS_WRITTEN = "as written"
 STRICT = "strict"
 
@@ -64,6 +67,10 @@ class AuditResult:
     complaints: list[str] = field(default_factory=list)
     not_read: list[str] = field(default_factory=list)
     """Probes of which nothing is known, and why."""
+    warnings: list[str] = field(default_factory=list)
+    """What makes figures less sure than they look, and no verdict worse."""
+    chance: float | None = None
+    """What guessing earns where some part is a choice of few, under the suite's own rules; None elsewhere."""
 
     @property
     def verdict(self) -> Verdict:
@@ -75,15 +82,22 @@ class AuditResult:
 
 def audit(suite: SuiteModel) -> AuditResult:
     """Score every probe on every case, by the suite's rules and by the strict ones."""
-    cases = list(islice(iter(suite.cases), MOST_CASES))
-    result = AuditResult(suite.name, suite.survey.n, len(cases))
-    for rule, ruled in _rules(suite):
-        balance = Balance(ruled)
-        for probe in ProbeMaker(ruled, cases).probes():
-            found, complaint = _weigh(ruled, balance, probe, cases, rule)
+    drawn = set(even(suite.survey.n, MOST_CASES))
+    cases = [case for at, case in enumerate(suite.cases) if at in drawn]
+    probed = [(rule, ruled, Balance(ruled), ProbeMaker(ruled, cases)) for rule, ruled in _rules(suite)]
+    chances = [_chance(balance, maker, cases) for _, _, balance, maker in probed]
+    result = AuditResult(suite.name, suite.survey.n, len(cases), chance=chances[0].average or None)
+    tried: list[Tried] = []
+    for (rule, ruled, balance, maker), chance in zip(probed, chances, strict=True):
+        allowed = _Allowed(ruled, rule, chance)
+        for probe in maker.probes():
+            weighed = [_weigh_one(balance, probe.answer(at), case, probe) for at, case in enumerate(cases)]
+            found, complaint = _result(ruled, balance, probe, cases, weighed, allowed)
             result.probes.append(found)
             if complaint:
                 result.complaints.append(complaint)
+            if ruled is suite and not found.only_shown:
+                tried.append((probe, weighed))
     result.not_read.extend(
         dict.fromkeys(f"{probe.probe} was not read: {probe.reason}" for probe in result.probes if probe.not_read)
     )
@@ -95,8 +109,54 @@ def audit(suite: SuiteModel) -> AuditResult:
         result.complaints.extend(f"injection {injection.name}: {told}" for told in injection.broken)
     if suite.judge is not None and (told := unguarded(suite.judge)):
         result.complaints.append(told)
-    result.complaints.extend(gate_complaints(suite, cases))
+    result.complaints.extend(gate_complaints(suite, cases, tried))
+    result.complaints.extend(case_complaints(suite))
+    result.warnings.extend(for_sure_warnings(suite, cases))
+    if warning := shared_inputs(suite):
+        result.warnings.append(warning)
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """What probes may earn and pass under one rule. Where some parts are a choice of few, guessing earns something, and
+    what is the same for every case may come half of the way (`wrong_share`) from there to full marks."""
+
+    suite: SuiteModel
+    rule: str
+    chance: Chance
+
+    def limit(self, probe: Probe) -> float:
+        """The most that a probe may earn; for the truth, the least that it must in each case."""
+        limits, kind = self.suite.audit, probe.kind
+        null = limits.null_share
+        if self.rule == STRICT and limits.null_share_strict is not None:
+            null = limits.null_share_strict
+        if kind == CONSTANT:
+            return max(null, self._half_way(self.chance.average))
+        # A filler can be lucky where there is a choice. What is in no shape that was asked for is no guess.
+        if not probe.may_be_malformed:
+            null = max(null, self._half_way(self.chance.average, self.chance.weight))
+        wrong = dict.fromkeys((WRONG, EVERYTHING), limits.wrong_share)
+        return ({TRUTH: limits.truth_share, PARTLY: 1.0} | wrong).get(kind, null)
+
+    def passes(self, probe: Probe) -> float:
+        """The share of cases that a probe may pass."""
+        is_guess = probe.kind == NULL and not probe.may_be_malformed and self.chance.passes > 0
+        part = self._half_way(self.chance.passes) if is_guess or probe.kind == CONSTANT else 0.0
+        return 1.0 if probe.kind == PARTLY else max(self.suite.audit.null_passes, part)
+
+    def _half_way(self, chance: float, top: float = 1.0) -> float:
+        return chance + self.suite.audit.wrong_share * max(0.0, top - chance)
+
+
+def _chance(balance: Balance, maker: ProbeMaker, cases: list[Case]) -> Chance:
+    """What guesses earn on average; nothing when there are none."""
+    guess = Probe("guess", "a guess among the truths", CONSTANT, lambda _: "")
+    some = [cases[at] for at in even(len(cases))]
+    found = [_weigh_one(balance, text, case, guess) for text in maker.guesses() for case in some]
+    earned, passed = sum(one.score or 0.0 for one in found), sum(bool(one.passed) for one in found)
+    return Chance(earned / len(found), passed / len(found), maker.choice_weight) if found else Chance()
 
 
 def _rules(suite: SuiteModel) -> list[tuple[str, SuiteModel]]:
@@ -108,15 +168,14 @@ def _has_strict(suite: SuiteModel) -> bool:
     return any(component.scorer.has_strict and not component.scorer.strict for component in suite.components)
 
 
-def _weigh(
-    suite: SuiteModel, balance: Balance, probe: Probe, cases: list[Case], rule: str
+def _result(
+    suite: SuiteModel, balance: Balance, probe: Probe, cases: list[Case], weighed: list[Weighed], allowed: _Allowed
 ) -> tuple[ProbeResult, str | None]:
-    weighed = [_weigh_one(balance, probe.answer(at), case, probe) for at, case in enumerate(cases)]
     scores = [one.score or 0.0 for one in weighed]
     malformed = [why_malformed(one) for one in weighed if one.outcome is Outcome.MALFORMED]
     not_read = len(malformed) == len(cases) and not probe.may_be_malformed
     passed = tuple(case.id for case, one in zip(cases, weighed, strict=True) if one.passed)
-    limit = _limit(suite, probe, rule)
+    rule, limit = allowed.rule, allowed.limit(probe)
     average, lowest = sum(scores) / len(scores), min(scores)
     complaint = None
     only_shown = probe.kind in (STUFFED, EVERYTHING) and rule == AS_WRITTEN and _has_strict(suite)
@@ -125,9 +184,9 @@ def _weigh(
         if lowest < limit or (len(passed) < len(cases) and suite.passing is not None):
             complaint = _truth_complaint(cases, weighed, limit)
     elif probe.kind != TRUTH and not only_shown:
-        if average > limit:
-            complaint = f"{percent(average)} of full marks for {probe.about}; at most {limit * 100:g} % is allowed"
-        elif len(passed) > suite.audit.null_passes * len(cases):
+        if average > limit * (1 + _ROUNDING):
+            complaint = f"{percent(average)} of full marks for {probe.about}; at most {limit * 100:.4g} % is allowed"
+        elif len(passed) > allowed.passes(probe) * len(cases) + _ROUNDING:
             complaint = f"{probe.about} passes {len(passed)} of {len(cases)} cases: {', '.join(passed[:5])}"
         if complaint is not None and probe.kind == NULL:
             complaint += _right_for_some(suite, cases)
@@ -184,14 +243,3 @@ def _truth_complaint(cases: list[Case], weighed: list[Weighed], limit: float) ->
 
 def _in_brackets(reason: str) -> str:
     return f" ({reason})" if reason else ""
-
-
-def _limit(suite: SuiteModel, probe: Probe, rule: str) -> float:
-    limits = suite.audit
-    if probe.kind == TRUTH:
-        return limits.truth_share
-    if probe.kind in (WRONG, EVERYTHING):
-        return limits.wrong_share
-    if rule == STRICT and limits.null_share_strict is not None:
-        return limits.null_share_strict
-    return limits.null_share

@@ -1,102 +1,204 @@
-"""Gates and criteria that cannot fail: by their own words, for want of cases, or because empty answers get through."""
+"""Gates and criteria that cannot fail: by their own words, for want of cases, or because probes get through."""
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from steelyard.analysis.model import Summary
+from steelyard.analysis.number_text import in_unit
 from steelyard.analysis.stored import summarise_stored
-from steelyard.audit.probes import ANSWERED, ProbeMaker
+from steelyard.audit.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
+from steelyard.decide.gates import GateResult, Scope, evaluate, evaluate_criteria, named, needed_repeats
 from steelyard.engine.sample import Weighing
+from steelyard.metrics.expression_checks import cannot_fail, settled
+from steelyard.metrics.expressions import EVERY, Expression, Gate, RepeatsRule, parse_expression, parse_gate
+from steelyard.metrics.registry import NONE, READABLE
 from steelyard.records import Attempt, RunHeader, Verdict
-from steelyard.release.criteria import evaluate_criteria
-from steelyard.release.gates import Scope, evaluate, named
-from steelyard.scoring.weigh import Weigher, placed
+from steelyard.scoring.weigh import Weighed, placed
+from steelyard.stats.bounded_mean import BoundedMean
+from steelyard.stats.paired import SIGNIFICANT, least_p
 from steelyard.store.open import open_store
 from steelyard.suite.case import Case
-from steelyard.suite.criteria import Expression, parse_expression
-from steelyard.suite.describe import describe
-from steelyard.suite.gate_checks import cannot_fail, settled
-from steelyard.suite.gates import EVERY, NONE, READABLE, Gate, parse_gate
-from steelyard.suite.model import Criterion, SuiteModel
-from steelyard.suite.repeats import RepeatsRule
+from steelyard.suite.models import Criterion, SuiteModel
+from steelyard.suite.signature import describe
 
-_QUALITY = (
-    "pass_rate",
-    "average",
-    "median",
-    "score.<component>.average",
-    "score.<component>.<measure>",
-    "score.<component>.<measure>.readable",
-    "scored_rate",
-    "cases.held",
-    "checks.held",
-    "check.<check>.held",
-    "pass_all.<k>",
-    "stability.presence",
-    "stability.<field>",
-)
+_OVERALL = ("pass_rate", "average", "median", "cases.held", "checks.held", "passed", "score")
+_OF_SCORES = ("score.<component>.average", "score.<component>.points", "band.<band>")
 _OF_CALLS = ("latency", "cost", "tokens", "inconclusive_rate")
+_OF_FORM = (*_OF_CALLS, "malformed_rate", "scored_rate", "stability", "flaky_rate")
+"""Figures that say nothing of whether an answer is right: the same wrong answer every time has all of them."""
 _OF_CELLS = ("cases.", "pass_all.", "flaky_rate", "stability.")
+_ROUNDING = 1e-9
+
+Tried = tuple[Probe, list[Weighed]]
+"""A probe with what it came to in every case."""
 
 
-def gate_complaints(suite: SuiteModel, cases: list[Case]) -> list[str]:
-    """What is wrong with the suite's gates and criteria, one sentence each."""
+def gate_complaints(suite: SuiteModel, cases: list[Case], tried: list[Tried]) -> list[str]:
+    """What is wrong with the suite's gates and criteria, one sentence each; they are held against all probes tried."""
     complaints = []
     if suite.limits.max_inconclusive >= 1:
         complaints.append("max_inconclusive is 100 %: a run in which every call failed would not be INVALID")
-    # An empty answer is the same in every repeat, so one repeat tells what all would.
-    asked = replace(suite, criteria=tuple(_asked_once(criterion) for criterion in suite.criteria))
-    summary = _summary_of_same_answers(asked, cases, "") if suite.gates or suite.criteria else None
-    for gate in map(parse_gate, suite.gates):
-        complaint = cannot_fail(gate) or _too_few(suite, gate, cases)
-        if complaint is None and summary is not None and not gate.baseline and _lets_empty_through(gate, summary):
-            complaint = f"gate {gate.text!r} lets a system through that answers nothing"
-        if complaint:
-            complaints.append(complaint)
-    for criterion, once in zip(suite.criteria, asked.criteria, strict=True):
-        found = _undecidable(suite, criterion, cases)
-        if not found and summary is not None and _lets_nothing_pass(once, summary):
-            found = [f"criterion {criterion.name} ({criterion.passes}) lets a system through that answers nothing"]
-        complaints.extend(found)
+    few = (cannot_fail(gate) or _too_few(suite, gate, cases) for gate in map(parse_gate, suite.gates))
+    complaints.extend(filter(None, few))
+    for criterion in suite.criteria:
+        complaints.extend(_undecidable(suite, criterion, cases))
     if _only_of_readable(suite):
         complaints.append(
             "no gate or criterion that decides counts malformed answers, since those over .readable leave them out: add"
             " one on malformed_rate"
         )
-    if not complaints and (told := _lets_through(suite, cases)):
-        complaints.append(f"{told}, the same for every case, passes every gate")
+    if _only_of_form(suite):
+        complaints.append("no gate or criterion that decides asks for right answers: add one, as on pass_rate")
+    elif not complaints and (suite.gates or suite.criteria):
+        complaints.extend(_let_through(suite, cases, tried))
     return complaints
+
+
+def _let_through(suite: SuiteModel, cases: list[Case], tried: list[Tried]) -> list[str]:
+    """Gates that a probe passes which they should see, and probes that pass all gates together."""
+    truth: dict[str, list[GateResult]] = {}
+    named: dict[str, str] = {}
+    through = []
+    # What a gate on a baseline comes to depends on that baseline.
+    is_relative = any(parse_gate(gate).baseline for gate in suite.gates)
+    with _Trial(suite, cases) as trial:
+        for probe, weighed in sorted(tried, key=lambda each: each[0].kind != TRUTH):
+            results = trial.results(weighed)
+            truth = results if probe.kind == TRUTH else truth
+            for text, found in results.items():
+                if text not in named and _should_see(probe, found, truth.get(text)):
+                    named[text] = f"{text} lets a system through that gives {probe.about}{_value(found)}"
+            deciding = [each for found in results.values() for each in found if not each.secondary]
+            if probe.kind not in (TRUTH, PARTLY) and not is_relative and _all_pass(deciding):
+                through.append(f"{probe.about} ({probe.name})")
+    if named or not through:
+        return list(named.values())
+    return [f"all gates and criteria together let a system through that gives {', '.join(through)}"]
+
+
+class _Trial:
+    """Holds the gates and criteria of a suite against what probes came to."""
+
+    def __init__(self, suite: SuiteModel, cases: list[Case]) -> None:
+        # An answer that is the same in every repeat: one repeat tells what all would.
+        self._suite = replace(suite, criteria=tuple(map(_asked_once, suite.criteria)))
+        self._written = {criterion.name: criterion.passes for criterion in suite.criteria}
+        self._gates = [each for each in map(parse_gate, suite.gates) if not each.baseline and not _of_calls(each)]
+        self._cases = cases
+        self._description = describe(self._suite).model_copy(update={"repeats": 1})
+        self._known: dict[object, dict[str, list[GateResult]]] = {}
+
+    def __enter__(self) -> _Trial:
+        self._folder = tempfile.TemporaryDirectory()
+        self._store = open_store(str(Path(self._folder.name) / "audit.db"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+        self._folder.cleanup()
+
+    def results(self, weighed: list[Weighed]) -> dict[str, list[GateResult]]:
+        """By gate or criterion in words, what the answers come to; without gates on calls, since there were none."""
+        # Probes that are malformed, or wrong in every case, come to the same.
+        key = repr([(one.score, one.outcome, one.scores, [each.code for each in one.findings]) for one in weighed])
+        if key not in self._known:
+            summary = self._summary(f"probe {len(self._known)}", weighed)
+            found = {f"gate {gate.text!r}": evaluate([gate.text], summary) for gate in self._gates}
+            for criterion in self._suite.criteria:
+                written = f"criterion {criterion.name} ({self._written[criterion.name]})"
+                found[written] = evaluate_criteria([criterion], Scope(summary, summary.overall, 1.0))
+            self._known[key] = found
+        return self._known[key]
+
+    def _summary(self, run: str, weighed: list[Weighed]) -> Summary:
+        """The summary of a run that came to this."""
+        attempt, variant = Attempt(text="", status=ANSWERED), self._suite.variants[0].name
+        pairs = zip(self._cases, weighed, strict=True)
+        samples = [Weighing(_Known(one), case, variant, 0, attempt).sample for case, one in pairs]  # type: ignore[arg-type]
+        header = RunHeader(run, self._suite.name, self._suite.path, time.time(), {}, {}, self._description.data())
+        self._store.create_run(header)
+        self._store.add_samples(run, samples, self._cases)
+        return summarise_stored(self._store, run, self._description.data(), only_for_gates=True)
+
+
+class _Known:
+    """Gives what was weighed before."""
+
+    def __init__(self, weighed: Weighed) -> None:
+        self._weighed = weighed
+
+    def weigh(self, text: str, case: Case, status: int | None, *, cut_off: bool) -> Weighed:  # noqa: ARG002
+        return self._weighed
+
+
+def _should_see(probe: Probe, found: list[GateResult], truth: list[GateResult] | None) -> bool:
+    """Whether a gate passes a probe whose figure is worse than the truth's; one that is as good asks for something
+    that the probe has, such as the right shape."""
+    if probe.kind not in (NULL, CONSTANT, PARTLY) or not _all_pass(found):
+        return False
+    if probe.kind == PARTLY and not any(each.metric in probe.blind for each in found):
+        return False
+    expression = parse_expression(found[0].gate)
+    figure = expression.pattern if isinstance(expression, Gate) else expression.condition
+    if figure in _OVERALL and expression.operator in (">=", ">"):
+        return probe.kind != PARTLY
+    # A measure of what was said alone, or of what was left out alone, is for the gates together.
+    sees = probe.kind == PARTLY or figure in _OF_SCORES
+    return sees and any(_worse(one, best) for one, best in zip(found, truth or (), strict=False))
+
+
+def _worse(one: GateResult, best: GateResult) -> bool:
+    away = (best.value.value or 0.0) - (one.value.value or 0.0)
+    return away > _ROUNDING if one.operator in (">=", ">") else -away > _ROUNDING
+
+
+def _value(found: list[GateResult]) -> str:
+    known = [each for each in found if each.value.value is not None]
+    return f" ({in_unit(known[0].value.value, known[0].unit)})" if len(known) == 1 else ""
+
+
+def _all_pass(found: list[GateResult]) -> bool:
+    return bool(found) and all(each.verdict is Verdict.PASS for each in found)
+
+
+def _is_about(gate: Gate, figures: tuple[str, ...]) -> bool:
+    return gate.pattern.partition(".")[0] in figures
+
+
+def _of_calls(gate: Gate) -> bool:
+    """Whether a gate is on calls or repeats: a probe makes none."""
+    return _is_about(gate, _OF_CALLS) or needed_repeats(gate) > 1
+
+
+def _deciding(suite: SuiteModel) -> list[Expression]:
+    criteria = (parse_expression(one.passes) for one in suite.criteria if not one.secondary)
+    return [*map(parse_gate, suite.gates), *criteria]
+
+
+def _only_of_form(suite: SuiteModel) -> bool:
+    """True when nothing that decides asks whether answers are right."""
+    decide = _deciding(suite)
+    return bool(decide) and all(
+        _is_about(each, _OF_FORM) or each.metric == "findings.FORMAT"
+        if isinstance(each, Gate)
+        else each.condition == "valid"
+        for each in decide
+    )
 
 
 def _only_of_readable(suite: SuiteModel) -> bool:
     """True when a system that answers one case well and the others in no shape would pass."""
-    criteria = (parse_expression(one.passes) for one in suite.criteria if not one.secondary)
-    decide: list[Expression] = [*map(parse_gate, suite.gates), *criteria]
-    patterns = [each.pattern if isinstance(each, Gate) else "" for each in decide]
+    patterns = [each.pattern if isinstance(each, Gate) else "" for each in _deciding(suite)]
     quality = [each for each in patterns if each.partition(".")[0] not in _OF_CALLS]
     return bool(quality) and all(each.endswith(READABLE) for each in quality)
-
-
-def _lets_through(suite: SuiteModel, cases: list[Case]) -> str:
-    """Which constant answer the gates together let through; one gate alone may well hold for it."""
-    # What a gate on a baseline comes to for such a system depends on that baseline.
-    if not suite.gates or suite.judge is not None or any(parse_gate(gate).baseline for gate in suite.gates):
-        return ""
-    maker = ProbeMaker(suite, cases)
-    for told, answer in (
-        ("a well-formed answer without items", maker.without_items()),
-        ("the answer that is right for most cases", maker.commonest()),
-    ):
-        if answer is not None:
-            found = evaluate(list(suite.gates), _summary_of_same_answers(suite, cases, answer))
-            if all(result.verdict is Verdict.PASS for result in found):
-                return told
-    return ""
 
 
 def _undecidable(suite: SuiteModel, criterion: Criterion, cases: list[Case]) -> list[str]:
@@ -109,17 +211,18 @@ def _undecidable(suite: SuiteModel, criterion: Criterion, cases: list[Case]) -> 
         if not text:
             continue
         expression = parse_expression(text)
-        always = settled(expression.operator, expression.threshold, expression.unit)
+        always = settled(expression)
         few = _too_few(suite, expression, cases) if isinstance(expression, Gate) else None
         if always is not None:
             complaints.append(f"criterion {criterion.name}: its {key} {'always holds' if always else 'never holds'}")
         elif few:
-            complaints.append(few.replace("gate ", f"criterion {criterion.name}: its {key} ", 1))
+            complaints.append(f"criterion {criterion.name}: its {key} {few}")
     return complaints
 
 
 def _asked_once(criterion: Criterion) -> Criterion:
-    return replace(criterion, passes=_once(criterion.passes), fails=criterion.fails and _once(criterion.fails))
+    once = {"passes": _once(criterion.passes), "fails": criterion.fails and _once(criterion.fails)}
+    return criterion.model_copy(update=once)
 
 
 def _once(text: str) -> str:
@@ -127,36 +230,102 @@ def _once(text: str) -> str:
     return expression.once if isinstance(expression, RepeatsRule) else text
 
 
-def _lets_nothing_pass(criterion: Criterion, summary: Summary) -> bool:
-    if not _asks_for_quality(parse_expression(criterion.passes)):
-        return False
-    (result,) = evaluate_criteria([criterion], Scope(summary, summary.overall, 1.0))
-    return result.verdict is Verdict.PASS
-
-
-def _asks_for_quality(expression: Expression) -> bool:
-    figure = expression.pattern if isinstance(expression, Gate) else expression.condition
-    return figure in (*_QUALITY, "valid", "passed", "score") and expression.operator in (">=", ">")
-
-
 def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
-    """A minimum n that a slice cannot reach leaves the gate undecided for ever, unless it skips such slices."""
+    """Fewer cases than a gate needs leave it undecided for ever: its minimum n, or what a paired test of it can show.
+
+    One on slices may skip the small ones.
+    """
     # A figure over repeats stands on cases and variants, or on so many checks of each that nobody can tell.
     if gate.pattern.startswith("check"):
         return None
     repeats = 1 if gate.pattern.startswith(_OF_CELLS) else suite.repeats
     grid = repeats if gate.factor == "variant" else repeats * len(suite.variants)
     sizes = {name: n * grid for name, n in _cases_of(suite, gate, cases).items()}
+    if gate.baseline and (told := _too_few_pairs(suite, gate, cases) or _never_for_sure(suite, gate, cases)):
+        return told
     small = {name: n for name, n in sizes.items() if n < gate.min_n}
     if not small or (gate.skip_small and len(small) < len(sizes)):
         return None
     if len(small) == len(sizes):
         most = f"there are at most {max(sizes.values())}"
-        return f"gate {gate.text!r} can never be decided: it asks for n >= {gate.min_n}, and {most}"
+        return f"{gate.label} can never be decided: it asks for n >= {gate.min_n}, and {most}"
     return (
-        f"gate {gate.text!r} can never be decided in {named(small)}: it asks for n >= {gate.min_n};"
+        f"{gate.label} can never be decided in {named(small)}: it asks for n >= {gate.min_n};"
         " skip small behind it leaves such slices out"
     )
+
+
+def _too_few_pairs(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
+    """Why a gate on a baseline can never be decided: the least p of so few cases is above the limit."""
+    n_of = {name: n for name, n in _cases_of(suite, gate, cases).items() if n >= gate.min_n or not gate.skip_small}
+    small = {name or gate.metric: n for name, n in n_of.items() if least_p(n) * len(n_of) >= SIGNIFICANT}
+    if not small or _is_about(gate, _OF_CALLS):
+        return None
+    return (
+        f"{gate.label} can never be decided in {named(small)}: so few cases can show no difference, whatever they are"
+    )
+
+
+def for_sure_warnings(suite: SuiteModel, cases: list[Case]) -> list[str]:
+    """Which gates `for sure` take more cases than there are, unless their baseline is worse than the run."""
+    told = []
+    for gate in map(parse_gate, suite.gates):
+        for name, n in _units_for_sure(suite, gate, cases).items():
+            takes = _after(n, 0.0, 0).fewest(_limit(suite, gate)) if n else 0
+            if n < takes < math.inf and not _never_for_sure(suite, gate, cases):
+                where = f" in {name}" if name else ""
+                told.append(
+                    f"gate {gate.text!r} passes{where} only where {gate.baseline} is worse: where nothing changes it"
+                    f" takes {takes:,.0f} cases or clusters, and there are {n:,}"
+                )
+    return told
+
+
+def _never_for_sure(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
+    """Why a gate `for sure` can never pass: by the gate's own bound not even a run without a fault shows it against a
+    baseline that meets the suite's plain gate on the same figure."""
+    sign = gate.operator[0]
+    plain = [each for each in map(parse_gate, suite.gates) if not each.baseline and each.operator[0] == sign]
+    own = next((each for each in plain if each.stands_on == gate.stands_on), None)
+    if own is None:
+        return None
+    low, high = _scale(suite, gate)
+    gain = (high - own.threshold if sign == ">" else own.threshold - low) / (high - low)
+    for name, n in _units_for_sure(suite, gate, cases).items():
+        several = suite.repeats * len(suite.variants) > 1 or gate.pattern.endswith(("average", "points"))
+        best = [_after(n, 1.0, math.floor(gain * n + _ROUNDING)), *([_after(n, gain, n)] if several else [])]
+        if all(2 * each.p_at_most(_limit(suite, gate)) >= SIGNIFICANT for each in best):
+            where = f" in {name}" if name else ""
+            return (
+                f"gate {gate.text!r} can never pass{where}: {n:,} cases or clusters without a fault do not show it"
+                f" against a baseline that meets {own.text!r}"
+            )
+    return None
+
+
+def _after(n: int, gain: float, gaining: int) -> BoundedMean:
+    """What is for sure of a difference where some of n units gain so much, and the others nothing."""
+    return BoundedMean(np.array([gain, 0.0]), np.ones(2), np.array([gaining, n - gaining]), -1.0, 1.0)
+
+
+def _limit(suite: SuiteModel, gate: Gate) -> float:
+    """What may be lost, below 0, as a share of the figure's scale."""
+    low, high = _scale(suite, gate)
+    return -abs(gate.threshold) / (high - low)
+
+
+def _scale(suite: SuiteModel, gate: Gate) -> tuple[float, float]:
+    scales = (one.scale for one in suite.components if gate.unit == "points" and one.name == gate.subject)
+    return next(scales, (0.0, 1.0))
+
+
+def _units_for_sure(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int]:
+    """By slice, the units that a gate `for sure` stands on at most; none of any other, and of sums."""
+    if not gate.for_sure or gate.unit == "count":
+        return {}
+    units = len({case.unit for case in suite.cases}) if suite.survey.n_clusters else suite.survey.n
+    found = {name: min(n, units) for name, n in _cases_of(suite, gate, cases).items()}
+    return {name: n for name, n in found.items() if n and (n >= gate.min_n or not gate.skip_small)}
 
 
 def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int]:
@@ -177,22 +346,3 @@ def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int
     if gate.slice not in (None, EVERY):
         return {gate.slice: found[gate.slice]}
     return {name: n for name, n in found.items() if n or name != NONE}
-
-
-def _lets_empty_through(gate: Gate, summary: Summary) -> bool:
-    return _asks_for_quality(gate) and all(result.verdict is Verdict.PASS for result in evaluate([gate.text], summary))
-
-
-def _summary_of_same_answers(suite: SuiteModel, cases: list[Case], text: str) -> Summary:
-    weigher = Weigher(suite)
-    attempt = Attempt(text=text, status=ANSWERED)
-    samples = [Weighing(weigher, case, suite.variants[0].name, 0, attempt).sample for case in cases]
-    description = describe(suite) | {"repeats": 1}
-    with tempfile.TemporaryDirectory() as folder:
-        store = open_store(str(Path(folder) / "audit.db"))
-        try:
-            store.create_run(RunHeader("audit", suite.name, suite.path, time.time(), {}, {}, description))
-            store.add_samples("audit", samples, cases)
-            return summarise_stored(store, "audit", description, only_for_gates=True)
-        finally:
-            store.close()

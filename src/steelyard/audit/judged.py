@@ -21,8 +21,8 @@ from steelyard.judging.shorten import shorten
 from steelyard.records import Judgement, Outcome
 from steelyard.scoring.weigh import Weighed, Weigher
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeModel
-from steelyard.suite.model import SuiteModel, Variant
+from steelyard.suite.judge import JudgeModel
+from steelyard.suite.models import SuiteModel, Variant
 from steelyard.targets.base import Ask, Surroundings
 from steelyard.targets.open import open_target
 
@@ -129,7 +129,7 @@ def recorded_answers(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Cas
 async def _replayed(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Case, str]]:
     found = []
     variant = suite.variants[0] if suite.variants else Variant()
-    async with open_target(suite.target, Surroundings(suite.folder, suite.answer.schema)) as target:
+    async with open_target(suite.target, Surroundings(suite.folder, suite.answer.schema_data)) as target:
         for case in cases:
             try:
                 reply = await target.ask(Ask(case.without_truth(), variant))

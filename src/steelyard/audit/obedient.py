@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
 from steelyard.audit.filling import filled
 from steelyard.records import Attempt, JudgeCall
-from steelyard.suite.judge_model import JudgeModel, JudgeSpec
+from steelyard.suite.judge import JudgeModel, JudgeSpec
 
 _NAME = "obedient"
 _FILLER = "Nothing to complain about."
@@ -26,7 +25,8 @@ class Proof(StrEnum):
 
 def obedient(judge: JudgeModel) -> JudgeModel:
     """The suite's judge with this one as its only member; rules and checks stay as they are."""
-    return replace(judge, members=(JudgeSpec(_NAME, "chat", None),), repeats=1, combine="median", ask_again=0)
+    alone = {"members": (JudgeSpec(_NAME, "chat", None),), "repeats": 1, "combine": "median", "ask_again": 0}
+    return judge.model_copy(update=alone)
 
 
 def obey(judge: JudgeModel, proof: Proof, order: str) -> JudgeCall:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from steelyard.audit.constants import even, guessed, is_repeated, mixture, most_frequent
 from steelyard.audit.filling import completed, filled, nulls, resolved, schema_of
 from steelyard.records import Outcome
 from steelyard.scoring.expectations import Expectations
@@ -16,11 +17,12 @@ from steelyard.scoring.place import build_answer, merged
 from steelyard.scoring.unknown import truth_parts
 from steelyard.scoring.weigh import Weighed, Weigher
 from steelyard.suite.case import Case
-from steelyard.suite.expectations import EXPECT
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.models import EXPECT, SuiteModel
 from steelyard.suite.paths import EACH, split_path
 
 NULL = "null"
+CONSTANT = "constant"
+PARTLY = "partly right"
 WRONG = "wrong"
 STUFFED = "stuffed"
 EVERYTHING = "everything"
@@ -38,9 +40,10 @@ _MOST_ECHOED = 20
 class Probe:
     """A way to answer every case without the skill that the suite means to weigh.
 
-    `kind` is "null" (knows nothing), "stuffed" (knows the words of some cases), "everything" (lists the items of all,
-    or lies over the question), "wrong" (right for another case) or "truth". `answer` gives the raw text for the
-    case at a position.
+    `kind` is "null" (knows nothing), "constant" (knows which truths are frequent), "stuffed" (knows the words of some
+    cases), "everything" (lists the items of all, or lies over the question), "partly right" (right but for the
+    measures named by `blind`), "wrong" (right for another case) or "truth". `answer` gives the raw text for the case
+    at a position.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Probe:
     answer: Callable[[int], str]
     may_be_malformed: bool = False
     """True for an answer that need not be in the shape asked for; any other says nothing unless it was read."""
+    blind: frozenset[str] = frozenset()
 
 
 class ProbeMaker:
@@ -57,7 +61,7 @@ class ProbeMaker:
     def __init__(self, suite: SuiteModel, cases: list[Case]) -> None:
         self._suite = suite
         self._cases = cases
-        self._schema = suite.answer.schema
+        self._schema = suite.answer.schema_data
         self._json = suite.answer.format == "json"
         self._weigher = Weigher(suite)
         self._scorers = self._weigher.components
@@ -77,9 +81,10 @@ class ProbeMaker:
         yield Probe("nulls", "every field null", NULL, lambda _: null_fields, may_be_malformed=True)
         constant = self._filled(0, _CONSTANT, self._looked_for)
         yield Probe("constant", "the same filler for every case", NULL, lambda _: constant)
+        yield from self._constants()
         yield from self._echoes()
         yield from self._keywords()
-        if nothing := self.without_items():
+        if nothing := self._of_all([]):
             yield Probe("none", "a well-formed answer without items", NULL, lambda _: nothing)
         if len(self._cases) >= FEWEST_CASES and (everything := self._of_all(self._cases)):
             yield Probe("everything", "every item of every case", EVERYTHING, lambda _: everything)
@@ -87,6 +92,7 @@ class ProbeMaker:
             yield Probe(name, "an answer that lies over everything", EVERYTHING, partial(self._blanket, name))
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
+        yield from self._without_groups()
         if not self._has_truth and self._has_no_one_truth():
             return  # what a judge would like best nobody knows, and many answers pass the same checks
         if len(set(self._truths)) > 1:
@@ -113,14 +119,56 @@ class ProbeMaker:
         expects = any(component.scorer_name == EXPECT for component, _ in self._scorers)
         return self._suite.judge is not None or expects
 
-    def without_items(self) -> str | None:
-        """An answer in the right shape that holds no item; None where the scorers look for none."""
-        return self._of_all([])
+    def _constants(self) -> Iterator[Probe]:
+        """The best answers that are the same for every case; none of few cases, or without truths."""
+        if not self._has_truth or len(self._cases) < FEWEST_CASES:
+            return
+        ((common, n),) = Counter(self._truths).most_common(1)
+        if n > 1:
+            yield Probe("most frequent", "the truth that most cases have", CONSTANT, lambda _: common)
+        best = self._built([self._best_part(name, parts) for name, parts in self._parts_by_component().items()])
+        if best != common or n == 1:
+            yield Probe("best parts", "the best constant of each part", CONSTANT, lambda _: best)
 
-    def commonest(self) -> str | None:
-        """The answer that is right for the most cases; None where it is so for one alone, or of few cases."""
-        ((text, n),) = Counter(self._truths).most_common(1)
-        return text if self._has_truth and n > 1 and len(self._cases) >= FEWEST_CASES else None
+    def guesses(self) -> list[str]:
+        """Answers that guess every part among the different truths; none unless some part is a choice of few."""
+        if not self.choice_weight:
+            return []
+        return [self._built(parts) for parts in guessed(list(self._parts_by_component().values()), _CONSTANT)]
+
+    @property
+    def choice_weight(self) -> float:
+        """The share of the weight of parts that are a choice of few: by the schema, or since their truths repeat."""
+        found = self._parts_by_component()
+        is_enough = len(self._cases) >= FEWEST_CASES
+        choices = {
+            name
+            for name, parts in found.items()
+            if (is_enough and is_repeated(parts)) or any(map(self._is_choice, parts[0]))
+        }
+        weights = {component.name: component.weight for component, _ in self._scorers}
+        return sum(weights[name] for name in choices) / sum(weights.values()) if choices else 0.0
+
+    def _parts_by_component(self) -> dict[str, list[dict[str, Any]]]:
+        """By component, what it looks for in those cases that have a truth for it."""
+        found = {
+            component.name: [parts for case in self._cases if (parts := truth_parts(component, scorer, case))]
+            for component, scorer in self._scorers
+            if component.weight > 0
+        }
+        return {name: parts for name, parts in found.items() if parts}
+
+    def _best_part(self, name: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
+        """The constant by which the component gives most: its most frequent truth, or a mixture of its truths."""
+        places = dict.fromkeys(path for each in parts for path in each)
+        mixed = {path: mixture([each[path] for each in parts if path in each]) for path in places}
+        modal = most_frequent(parts)
+        return modal if mixed == modal else max((modal, mixed), key=lambda each: self._earns(name, each))
+
+    def _earns(self, name: str, part: dict[str, Any]) -> float:
+        text = self._built([part])
+        found = [self._weighed(text, at) for at in even(len(self._cases))]
+        return sum(score.value or 0.0 for one in found if one for score in one.scores if score.name == name)
 
     def poor_answer(self, at: int) -> str:
         """An answer to the case at a position that can be read and deserves little: the truth of another case, or one
@@ -191,14 +239,22 @@ class ProbeMaker:
         parts = {path: text[: self._room(path)] if cut else text for path, text in texts.items()}
         return self._built([parts]) if parts else None
 
+    def _is_choice(self, path: str) -> bool:
+        here = self._schema_at(path)
+        return bool(here.get("enum")) or here.get("type") == "boolean"
+
     def _room(self, path: str) -> int | None:
         """How long the schema lets a text at this place be; None when it does not say."""
+        room = self._schema_at(path).get("maxLength")
+        return room if isinstance(room, int) else None
+
+    def _schema_at(self, path: str) -> dict[str, Any]:
+        """What the schema says of this place; empty when nothing."""
         here: Any = resolved(self._schema)
         for step in split_path(path):
             inner = (here.get("items") if step == EACH else here.get("properties", {}).get(step)) if here else None
             here = inner if isinstance(inner, dict) else {}
-        room = here.get("maxLength") if isinstance(here, dict) else None
-        return room if isinstance(room, int) else None
+        return here if isinstance(here, dict) else {}
 
     def _of_all(self, cases: list[Case]) -> str | None:
         """An answer that holds the items of all these cases."""
@@ -211,6 +267,20 @@ class ProbeMaker:
     def _blanket(self, name: str, at: int) -> str:
         held = ((scorer, scorer.blankets(self._cases[at]).get(name)) for _, scorer in self._scorers)
         return self._built([{scorer.answer or "": value} for scorer, value in held if value is not None], at)
+
+    def _without_groups(self) -> Iterator[Probe]:
+        blind = frozenset(f"score.{each.name}.{name}" for each, it in self._scorers for name in it.blind_measures)
+        made = (it.partly_right(case) for _, it in self._scorers if it.blind_measures for case in self._cases)
+        for name in next(filter(None, made), {}):
+            answer = partial(self._partly_right, name)
+            yield Probe(name, "the right items, and groups that say nothing", PARTLY, answer, blind=blind)
+
+    def _partly_right(self, name: str, at: int) -> str:
+        case, parts = self._cases[at], []
+        for component, scorer in self._scorers:
+            value = scorer.partly_right(case).get(name)
+            parts.append(truth_parts(component, scorer, case) if value is None else {scorer.answer or "": value})
+        return self._built([each for each in parts if each], at)
 
     def _widest(self) -> str | None:
         parts = [parts for _, scorer in self._scorers if (parts := scorer.widest_at())]

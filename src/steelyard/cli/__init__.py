@@ -26,8 +26,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    # Not click's own way of ending: its exit code for Ctrl-C and for a reader that has left is 1, which here means
-    # that a gate failed.
+    # Not click's own way of ending: its exit code for Ctrl-C is 1, which here means that a gate failed.
     try:
         sys.exit(steelyard.main(standalone_mode=False) or 0)
     except click.ClickException as error:
@@ -38,9 +37,6 @@ def _run() -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             _crash(error)

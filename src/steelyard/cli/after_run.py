@@ -11,18 +11,19 @@ import click
 from steelyard.cli.safe_output import workflow_command
 
 if TYPE_CHECKING:
-    from steelyard.alerting.channel import Place
-    from steelyard.alerting.check import Checked
+    from steelyard.alerts.channels import Place
+    from steelyard.alerts.notify import Checked
+    from steelyard.alerts.rules import AlertSettings
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
-    from steelyard.suite.alert_settings import AlertSettings
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.models import SuiteModel
+    # LOST from steelyard.suite.alert_settings import AlertSettings
 
 
 def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
     """What is to be told after the run; None when nothing is. Says which variables of its channels are not set."""
-    from steelyard.suite.alert_settings import AlertSettings
-    from steelyard.suite.project_file import project_alerts
+    from steelyard.alerts.rules import AlertSettings
+    from steelyard.suite.load import project_alerts
 
     settings = (suite.alerts or AlertSettings()).over(project_alerts(Path.cwd()))
     if not settings.rules:
@@ -37,12 +38,12 @@ def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings | N
     """Hold the run against its rules and tell people; what goes wrong is said on standard error, and no more."""
     if settings is None:
         return
-    from steelyard.alerting.check import check_run
+    from steelyard.alerts.notify import check_run
 
     try:
         checked = check_run(store, header, settings, here())
     except Exception as error:  # noqa: BLE001 - a run that ended well must not fail for its alerts
-        from steelyard.report.safe_text import one_line
+        from steelyard.report.format import one_line
 
         told = one_line(f"{type(error).__name__}: {error}", 500)
         click.echo(f"alerts could not be checked ({told}); try: steelyard alerts check {header.id}", err=True)
@@ -55,7 +56,7 @@ def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings | N
 
 def here() -> Place:
     """Where channels work: this process and its folder; lines for people go to standard error."""
-    from steelyard.alerting.channel import Place
+    from steelyard.alerts.channels import Place
 
     return Place(dict(os.environ), Path.cwd(), workflow_command)
 
@@ -100,7 +101,7 @@ def _changes(checked: Checked, *, brief: bool) -> list[str]:
 
 
 def _line(text: str) -> str:
-    from steelyard.report.safe_text import one_line
+    from steelyard.report.format import one_line
 
     return one_line(text, 500)
 

@@ -14,9 +14,9 @@ from steelyard.cli.shared_options import as_json, run_name, store_url
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from steelyard.alerts.rules import AlertSettings
     from steelyard.records import RunHeader
-    from steelyard.store.alerts import AlertRecord, Delivery
-    from steelyard.suite.alert_settings import AlertSettings
+    from steelyard.store.logs import AlertRecord, Delivery
 
 
 @click.group("alerts")
@@ -40,10 +40,10 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
     What the suite does not say comes from steelyard.yaml in the working folder. Ends with 1 when something could not be
     delivered.
     """
-    from steelyard.alerting.check import check_run
+    from steelyard.alerts.notify import check_run
     from steelyard.cli.after_run import checked_data, here, tell_checked
     from steelyard.cli.show import print_json
-    from steelyard.store.alerts import FAILED
+    from steelyard.store.logs import FAILED
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -62,13 +62,14 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
 
 
 def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
+    from steelyard.alerts.rules import AlertSettings, settings_from
     from steelyard.errors import UserMistake
-    from steelyard.suite.alert_settings import AlertSettings, settings_from
-    from steelyard.suite.load import load_suite
-    from steelyard.suite.project_file import PROJECT_FILE, project_alerts
+    from steelyard.suite.load import PROJECT_FILE, load_suite, project_alerts
+    # LOST from steelyard.suite.alert_settings import AlertSettings
+    # LOST from steelyard.suite.alert_settings import settings_from
 
     if suite is None:
-        own = settings_from(header.suite.get("alerts"))
+        own = settings_from(header.description.alerts)
     else:
         loaded = load_suite(suite)
         if loaded.name != header.suite_name:
@@ -150,9 +151,9 @@ def _data(alert: AlertRecord, told: list[Delivery]) -> dict[str, Any]:
 
 
 def _lines(alert: AlertRecord, told: list[Delivery]) -> list[str]:
-    from steelyard.alerting.notices import moment
-    from steelyard.report.safe_text import one_line
-    from steelyard.store.alerts import FAILED
+    from steelyard.alerts.notices import moment
+    from steelyard.report.format import one_line
+    from steelyard.store.logs import FAILED
 
     state = "open" if alert.is_open else (alert.ending or {}).get("kind", "closed")
     lines = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,8 +72,7 @@ class AttributionOptions:
 
         if self.left_out:
             return compare(*_read(a, b), anyway=anyway)
-        comparison, found, _ = self.traced(a, b, store_url, closing, anyway=anyway)
-        return replace(comparison, attribution=found)
+        return self.traced(a, b, store_url, closing, anyway=anyway)[0]
 
     def traced(
         self, a: tuple[Store, str], b: tuple[Store, str], store_url: str | None, closing: ExitStack, *, anyway: bool
@@ -81,6 +80,7 @@ class AttributionOptions:
         """The comparison, why the headline number moved, and what every reading adds to that."""
         from steelyard.analysis.compare import compare
         from steelyard.analysis.compared_cases import common_cases
+        from steelyard.analysis.system_part import with_attribution
         from steelyard.attributing import attribution_of
 
         first, second = _read(a, b, self.suite)
@@ -88,7 +88,7 @@ class AttributionOptions:
         comparison = compare(first, second, anyway=anyway, cases=cases)
         purchase = self._purchase(store_url, closing)
         found, traces = attribution_of(first, second, cases, suite=self.suite, purchase=purchase)
-        return comparison, found, traces
+        return with_attribution(comparison, found), found, traces
 
     def _purchase(self, store_url: str | None, closing: ExitStack) -> Purchase | None:
         from steelyard.attributing import Purchase

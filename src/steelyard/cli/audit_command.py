@@ -25,13 +25,14 @@ def command(suite: str, as_json: bool) -> None:
 
     Scores probes instead of answers, by the suite's rules and by the strict ones. Of a judged suite, texts that talk
     to their judge are tried on a judge that obeys them. Exit code 1 when a probe earns too much, when the truth does
-    not earn full marks, when a rule or check of the judge does not hold, or when a gate cannot fail or never be
-    decided; 4 when a probe could not be read, so that nobody knows what it would earn.
+    not earn full marks, when a rule or check of the judge does not hold, when a gate cannot fail, or can never be
+    decided, when a case is asked twice, has two truths or stands in a prompt, or when the question tells its truth; 4
+    when a probe could not be read, so that nobody knows what it would earn.
     """
     from steelyard.audit.balance import audit
     from steelyard.cli.show import print_json
     from steelyard.records import Verdict
-    from steelyard.release.verdict import exit_code
+    from steelyard.report.verdicts import exit_code
     from steelyard.suite.load import load_suite
 
     result = audit(load_suite(suite))
@@ -49,11 +50,11 @@ def _print(result: AuditResult) -> None:
 
     from steelyard.audit.probes import TRUTH
     from steelyard.cli.show import console
-    from steelyard.report.figures import percent
+    from steelyard.report.format import percent
 
     out = console()
     if result.n_audited < result.n_cases:
-        out.print(f"Audited on the first {result.n_audited} of {result.n_cases} cases.")
+        out.print(f"Audited on {result.n_audited} of {result.n_cases} cases, drawn at random.")
     for rule in dict.fromkeys(probe.rule for probe in result.probes):
         title = f"{result.suite}, rules {rule}, n {result.n_audited}: share of full marks"
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -71,7 +72,7 @@ def _print(result: AuditResult) -> None:
                 "n/a" if probe.not_read else percent(probe.average),
                 "n/a" if probe.not_read else percent(probe.highest),
                 "n/a" if probe.not_read else str(len(probe.passed)),
-                f"{'>=' if probe.kind == TRUTH else '<='} {probe.limit * 100:g} %",
+                f"{'>=' if probe.kind == TRUTH else '<='} {probe.limit * 100:.3g} %",
                 _word(probe),
             )
         out.print(table)
@@ -80,6 +81,8 @@ def _print(result: AuditResult) -> None:
         _print_injections(result.injections, out)
     for problem in (*result.complaints, *result.not_read):
         out.print(Text(f"- {problem}"))
+    for warning in result.warnings:
+        out.print(Text(f"Warning: {warning}"))
     if result.complaints:
         out.print("AUDIT FAILED")
     elif result.not_read:
@@ -96,7 +99,7 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from steelyard.report.figures import percent
+    from steelyard.report.format import percent
 
     title = f"texts that talk to their judge, and a judge that obeys, n {injections[0].n}: most that one gets"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
@@ -125,15 +128,21 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
 def _print_passed(result: AuditResult, out: Console) -> None:
     from rich.text import Text
 
-    from steelyard.audit.probes import NULL
-    from steelyard.report.figures import percent
+    from steelyard.audit.probes import CONSTANT, NULL
+    from steelyard.report.format import percent
 
     most = max((probe for probe in result.probes if probe.kind == NULL), key=lambda probe: probe.average)
     if most.average:
         earned = f"{percent(most.average)} ({most.probe}, {most.rule})"
-        out.print(f"Audit passed. What knows nothing earns at most {earned}.")
+        out.print(f"Audit passed. An answer that says nothing earns at most {earned}.")
     else:
-        out.print("Audit passed. What knows nothing earns nothing.")
+        out.print("Audit passed. An answer that says nothing earns nothing.")
+    if constants := [probe for probe in result.probes if probe.kind == CONSTANT]:
+        best = max(constants, key=lambda probe: probe.average)
+        chance = "" if result.chance is None else f"; guessing earns {percent(result.chance)}"
+        out.print(
+            f"One answer for all cases earns at most {percent(best.average)} ({best.probe}, {best.rule}){chance}."
+        )
     if any(probe.only_shown and probe.kind == NULL for probe in result.probes):
         out.print("shown: a model would have to be asked; this is what rules and checks leave of full marks.")
     elif any(probe.only_shown for probe in result.probes):

@@ -10,7 +10,7 @@ import click
 from steelyard.cli.shared_options import as_json, store_url
 
 if TYPE_CHECKING:
-    from steelyard.store.baselines import BaselineEntry
+    from steelyard.store.logs import BaselineEntry
 
 _BY = click.option("--by", metavar="WHO", help="Who locks it. [default: the user of this machine, or of the CI]")
 _OF_SUITE = click.option(
@@ -34,11 +34,11 @@ def command() -> None:
 def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_url: str | None, as_json: bool) -> None:
     """Lock RUN under a name of its suite, in the place of what had the name before.
 
-    A run that is not finished, INVALID, AMBIGUOUS or suspect is refused without --force and a reason.
+    A run that is not finished, INVALID, AMBIGUOUS, suspect or of a part of its suite is refused without --force and a
+    reason.
     """
-    from steelyard.analysis.sound_runs import is_partial
     from steelyard.cli.show import print_json
-    from steelyard.release.baselines import entry_data, set_baseline, whoever
+    from steelyard.decide.baselines import anchors_kept, entry_data, set_baseline, whoever
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -52,8 +52,9 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
     else:
         forced = ", although it is no sound reading" if entry.forced else ""
         click.echo(f"{entry.name} of {entry.suite_name} is now run {entry.run_id}{forced}")
-    if is_partial(header):
-        click.echo("note: it weighed a part of the suite alone; the rest has no baseline", err=True)
+        if n := anchors_kept(header):
+            click.echo(f"its judge is a model: later runs read {n:,} of its answers again, of all")
+            click.echo("scores, to measure a drift of the judge (limits.anchors, run --no-anchors)")
 
 
 @command.command("list")
@@ -63,7 +64,7 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
 def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
     """List the baselines that hold; with SUITE, those of the suite of that name."""
     from steelyard.cli.show import print_json
-    from steelyard.release.baselines import baselines, entry_data
+    from steelyard.decide.baselines import baselines, entry_data
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -87,9 +88,9 @@ def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
 @as_json
 def show(name: str, suite: str | None, store_url: str | None, as_json: bool) -> None:
     """Show what a baseline stands for: its run, verdict, figures and signature, who locked it, when and why."""
-    from steelyard.cli.show import console, print_json
-    from steelyard.release.baselines import entry_data, find_baseline
-    from steelyard.report.baseline_facts import baseline_data, print_baseline
+    from steelyard.cli.show import print_document, print_json
+    from steelyard.decide.baselines import entry_data, find_baseline
+    from steelyard.report.history import baseline_data, baseline_document
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -101,7 +102,7 @@ def show(name: str, suite: str | None, store_url: str | None, as_json: bool) -> 
     if as_json:
         print_json(entry_data(entry) | baseline_data(header))
     else:
-        print_baseline(entry, header, console())
+        print_document(baseline_document(entry, header))
 
 
 @command.command("log")
@@ -112,7 +113,7 @@ def show(name: str, suite: str | None, store_url: str | None, as_json: bool) -> 
 def log(name: str | None, suite: str | None, store_url: str | None, as_json: bool) -> None:
     """Print every lock and removal, newest first; with NAME, those of one name."""
     from steelyard.cli.show import print_json
-    from steelyard.release.baselines import entry_data
+    from steelyard.decide.baselines import entry_data
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -141,7 +142,7 @@ def log(name: str | None, suite: str | None, store_url: str | None, as_json: boo
 def remove(name: str, reason: str, suite: str | None, by: str | None, store_url: str | None, as_json: bool) -> None:
     """Take a name away from its run; the run stays, and so does the log."""
     from steelyard.cli.show import print_json
-    from steelyard.release.baselines import entry_data, find_baseline, remove_baseline, whoever
+    from steelyard.decide.baselines import entry_data, find_baseline, remove_baseline, whoever
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -160,7 +161,7 @@ def _when(moment: float) -> str:
 
 
 def _told(entry: BaselineEntry) -> str:
-    from steelyard.report.safe_text import one_line
+    from steelyard.report.format import one_line
 
     did = "removed" if entry.removed else "FORCED" if entry.forced else "locked"
     reason = f": {one_line(entry.reason)}" if entry.reason else ""
@@ -173,7 +174,7 @@ def _table(found: list[BaselineEntry], titles: tuple[str, ...]) -> None:
     from rich.text import Text
 
     from steelyard.cli.show import console
-    from steelyard.report.safe_text import one_line
+    from steelyard.report.format import one_line
 
     table = Table(box=None, pad_edge=False)
     for title in titles:

@@ -18,12 +18,13 @@ from steelyard.cli.run_command import command as run
 from steelyard.errors import SteelyardError, UserMistake
 
 if TYPE_CHECKING:
+    from steelyard.alerts.rules import AlertSettings
     from steelyard.analysis.compare_model import Comparison
     from steelyard.engine.run import Ending
     from steelyard.report.model import Report
     from steelyard.store.base import Store
-    from steelyard.suite.alert_settings import AlertSettings
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.models import SuiteModel
+    # LOST from steelyard.suite.alert_settings import AlertSettings
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INTERRUPTED = 130
@@ -66,7 +67,7 @@ def command(
     SUITE and all options of `run` are as they are there. With --against the run is compared with a baseline, a run or a
     snapshot file, and the report says why the headline number moved.
     """
-    from steelyard.report.github import in_github
+    from steelyard.report.render.github import in_github
 
     job = GithubJob(os.environ) if (in_github(os.environ) if github is None else github) else None
     files = CiFiles(suite, junit, markdown, html)
@@ -100,7 +101,7 @@ class _Done:
     def exit_code(self, fail_on: str) -> int:
         """That of the verdict, unless it is milder than what the job is to fail on."""
         from steelyard.records import Verdict
-        from steelyard.release.verdict import exit_code
+        from steelyard.report.verdicts import exit_code
 
         if self.ending.interrupted:
             return _INTERRUPTED
@@ -110,21 +111,15 @@ class _Done:
 
     def show(self, code: int, files: CiFiles, *, as_json: bool) -> None:
         """Print the report and how the run compares."""
-        from steelyard.cli.held_against import against_data
-        from steelyard.cli.show import console, print_json
+        from steelyard.cli.held_against import against_blocks, against_data
+        from steelyard.cli.show import print_json, print_on_one_screen
 
         if as_json:
-            from steelyard.report.json import to_json
+            from steelyard.report.run import data
 
-            print_json(to_json(self.report) | against_data(self.comparison) | {"exit_code": code})
+            print_json(data(self.report) | against_data(self.comparison) | {"exit_code": code})
             return
-        from steelyard.report.terminal import print_report
-
-        print_report(self.report, console())
-        if self.comparison is not None:
-            from steelyard.report.compare_terminal import print_answer
-
-            print_answer(self.comparison, f"Against {self.baseline} (A, run {self.comparison.a.id})", console())
+        print_on_one_screen(self.report, against_blocks(self.comparison, self.baseline))
         files.show()
         if self.ending.stopped is not None:
             click.echo(f"Not finished: {self.ending.stopped}", err=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steelyard.cli.github_job import GithubJob
     from steelyard.report.annotations import Place
     from steelyard.report.model import Report
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.models import SuiteModel
 
 _MOST_PLACES = 10
 
@@ -60,16 +60,17 @@ class CiFiles:
         code: int,
     ) -> None:
         """Write every file, and tell the job."""
+        from steelyard.cli.show import write_document
         from steelyard.report.annotations import run_annotations, troubles
-        from steelyard.report.html import to_html
-        from steelyard.report.junit import to_junit
         from steelyard.report.pull_request import to_comment, why_moved
+        from steelyard.report.render.junit import to_junit
+        from steelyard.report.run import document
         from steelyard.report.write import write_text
 
         if self.junit is not None:
             write_text(self.junit, to_junit(report))
         if self.html is not None:
-            write_text(self.html, to_html(report))
+            write_document(document(report), html=self.html)
         if self.markdown is None and job is None:
             return
         found = troubles(report, comparison, baseline)
@@ -105,7 +106,7 @@ class CiFiles:
 
     def _place(self, mistake: Mistake, root: Path) -> Place | None:
         """Where a mistake is; its file is named as seen from the suite's folder."""
-        from steelyard.suite.case_places import place_of
+        from steelyard.suite.cases import place_of
 
         asked = Path(self.asked)
         place = place_of(asked if asked.is_dir() else asked.parent, mistake.file)
@@ -115,14 +116,14 @@ class CiFiles:
 
 def _places(suite: SuiteModel, root: Path, ids: Sequence[str]) -> dict[str, Place]:
     """File and line of cases that are in the repository."""
-    from steelyard.suite.case_places import case_places
+    from steelyard.suite.cases import case_places
 
     found = {case_id: (place.within(root), place.line) for case_id, place in case_places(suite, ids).items()}
     return {case_id: place for case_id, place in found.items() if place[0]}
 
 
 def _within(path: Path, root: Path) -> str:
-    from steelyard.suite.case_places import CasePlace
+    from steelyard.suite.cases import CasePlace
 
     return CasePlace(path).within(root) if path.is_file() else ""
 

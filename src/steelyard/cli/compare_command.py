@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from steelyard.analysis.compare_model import Comparison
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_WORSE, _NO_READING, _CANNOT_TELL = 1, 3, 4
 _FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
 
 
@@ -74,46 +73,17 @@ def command(
         if explaining.metric is not None:
             sys.exit(explaining.compared(runs.find(a), runs.find(b), anyway=anyway, as_json=as_json))
         comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)
-    _write(comparison, markdown, html)
-    _show(comparison, markdown, html, as_json=as_json)
+    from steelyard.cli.show import show_document
+    from steelyard.report.compare import data, document
+
+    show_document(document(comparison), data(comparison), markdown, html, as_json=as_json)
     sys.exit(exit_code(comparison))
 
 
 def exit_code(comparison: Comparison) -> int:
     """What the command ends with; an INVALID run is no reading, whatever was asked for."""
-    from steelyard.analysis.compare_model import Moved
     from steelyard.records import Verdict
+    from steelyard.report import verdicts
 
-    if Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict):
-        return _NO_READING
-    verdict = comparison.headline.verdict
-    if verdict in (Moved.BETTER, Moved.SAME):
-        return 0
-    return _WORSE if verdict is Moved.WORSE else _CANNOT_TELL
-
-
-def _write(comparison: Comparison, markdown: Path | None, html: Path | None) -> None:
-    from steelyard.report.write import write_text
-
-    if markdown is not None:
-        from steelyard.report.compare_markdown import comparison_to_markdown
-
-        write_text(markdown, comparison_to_markdown(comparison))
-    if html is not None:
-        from steelyard.report.compare_html import comparison_to_html
-
-        write_text(html, comparison_to_html(comparison))
-
-
-def _show(comparison: Comparison, *written: Path | None, as_json: bool) -> None:
-    from steelyard.cli.show import console, print_json, tell_written
-
-    if as_json:
-        from steelyard.report.compare_json import comparison_to_json
-
-        print_json(comparison_to_json(comparison))
-        return
-    from steelyard.report.compare_terminal import print_comparison
-
-    print_comparison(comparison, console())
-    tell_written(*written)
+    invalid = Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict)
+    return verdicts.exit_code(Verdict.INVALID if invalid else comparison.headline.verdict)

@@ -1,22 +1,34 @@
-"""The runs of an experiment: found again in the store by the plan they carry, and made by the engine, arm by arm."""
+"""The runs of an experiment: found again by the plan they carry, made by the engine arm by arm, and decided on."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.ab_arms import JUDGE, ArmChoice
+from steelyard.analysis.compared_arms import answering_models, compare_arms
+from steelyard.analysis.compared_run import read_run
+from steelyard.analysis.stored import summarise_stored
+from steelyard.cli.experiments import JUDGE, ArmChoice
+from steelyard.cli.found_run import FoundRuns
 from steelyard.cli.show import progress_of
+from steelyard.decide.arms import changed_factors, held_against
+from steelyard.decide.experiment import Arm, rule
+from steelyard.decide.experiment_file import ARMS, Experiment
 from steelyard.engine.options import RunOptions, Selection, parse_only
+from steelyard.errors import UserMistake
+from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.records import RunHeader, RunState, Verdict
-from steelyard.store.ids import new_run_id
-from steelyard.suite.experiment_file import ARMS, Experiment
+from steelyard.report.experiments import ExperimentReport
+from steelyard.same_instrument import rescored
+from steelyard.store.sql import new_run_id
 from steelyard.suite.load import load_suite
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.models import SuiteModel
+from steelyard.suite.signature import describe
 
 if TYPE_CHECKING:
     from steelyard.store.base import Store
@@ -139,3 +151,94 @@ def _options(experiment: Experiment, arm: str, attempt: str, *, resume: str | No
 def _variant(settings: dict[str, Any]) -> Iterator[str]:
     if "variant" in settings:
         yield f"variant={settings['variant']}"
+
+
+_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
+
+
+def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
+    """SuiteError when a criterion stands on a figure that the candidate's suite does not have, or cannot fail."""
+    survey = suite.survey
+    slices = {
+        "category": list(survey.categories),
+        "difficulty": list(survey.difficulties),
+        "tag": list(survey.tags),
+        "variant": [variant.name for variant in suite.variants if variant.name],
+    }
+    experiment.check_criteria(SuiteNames.of_run(describe(suite).data(), slices if survey.n else None))
+
+
+def on_attempt(
+    experiment: Experiment, store: Store, attempt: Attempt, before: int, *, anyway: bool
+) -> ExperimentReport:
+    """The report on the runs of one attempt; `before` is how often the experiment was run earlier."""
+    places = [(store, header.id) for header in (attempt.baseline, attempt.candidate) if header is not None]
+    notes: tuple[str, ...] = ()
+    if before:
+        times = "once" if before == 1 else f"{before} times"
+        notes = (f"run {times} before: whoever tries until it works finds something that works by chance",)
+    return _decided(experiment, places, notes, anyway=anyway)
+
+
+def on_runs(experiment: Experiment, names: tuple[str, str], store_url: str | None, *, anyway: bool) -> ExperimentReport:
+    """The report on two runs by name, or two snapshot files; nothing is run.
+
+    UserMistake when a run was made under another plan, unless it is asked for `anyway`.
+    """
+    with ExitStack() as closing:
+        runs = FoundRuns(store_url, closing, hint=_FOREIGN)
+        places = [runs.find(name) for name in names]
+        notes = [_beforehand(experiment, store.run(name), anyway=anyway) for store, name in places]
+        return _decided(experiment, places, tuple(note for note in notes if note), anyway=anyway)
+
+
+def _beforehand(experiment: Experiment, header: RunHeader, *, anyway: bool) -> str:
+    """What is to be said when a run does not carry the plan as it is now; "" when it does."""
+    plan, told = experiment.plan(), header.options.get("experiment")
+    if not isinstance(told, dict):
+        return f"nothing shows that the criteria were written before run {header.id}: it carries no plan"
+    if told.get("plan") == plan["plan"]:
+        return ""
+    changed = ", ".join(changed_since(told, plan)) or "its name"
+    sentence = f"since run {header.id} was made, these have changed in the plan: {changed}"
+    if not anyway:
+        raise UserMistake(
+            f"{experiment.file.name}: {sentence}. What was not written beforehand decides nothing: put it back, or"
+            " decide in spite of it with --anyway"
+        )
+    return sentence
+
+
+def _decided(
+    experiment: Experiment, places: Sequence[tuple[Store, str]], notes: tuple[str, ...], *, anyway: bool
+) -> ExperimentReport:
+    part, plan = experiment.part, experiment.plan()["plan"]
+    arms = [_arm(*place) for place in places]
+    candidate = arms[1] if len(arms) == 2 else None
+    comparison = changed = None
+    if candidate is not None:
+        slices = {factor: [one.name for one in found] for factor, found in candidate.summary.slices.items()}
+        experiment.check_criteria(SuiteNames.of_run(candidate.header.suite, slices))
+        before, after = (read_run(*place) for place in places)
+        comparison = compare_arms(rescored(before, after), after, anyway=anyway)
+        answered = [answering_models(*place) for place in places]
+        changed = held_against(part.factor, changed_factors(comparison, (answered[0], answered[1])))
+    ruling = rule(part.criteria.adopt, part.criteria.reject, arms[0], candidate, comparison, changed, anyway=anyway)
+    return ExperimentReport(
+        name=experiment.name,
+        hypothesis=part.hypothesis,
+        factor=part.factor,
+        file=str(experiment.file),
+        plan=plan,
+        beforehand=all((arm.header.options.get("experiment") or {}).get("plan") == plan for arm in arms),
+        baseline=arms[0],
+        candidate=candidate,
+        comparison=comparison,
+        ruling=ruling,
+        notes=notes,
+    )
+
+
+def _arm(store: Store, name: str) -> Arm:
+    header = store.run(name)
+    return Arm(header, summarise_stored(store, header.id, header.suite, only_for_gates=True))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.attribution_model import Attribution
     from steelyard.analysis.attribution_terms import Traces
     from steelyard.analysis.compare_model import Comparison
-    from steelyard.analysis.explain_model import Explanation, PairExplanation
+    from steelyard.analysis.explain import Explanation, PairExplanation
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
 
@@ -66,7 +66,7 @@ class ExplainOptions:
 
     def reported(self, store: Store, header: RunHeader, *, as_json: bool) -> None:
         """Print what stands behind a figure of a report, or the names of all of them."""
-        from steelyard.report.explained_run import LIST, explain_report, named_figures
+        from steelyard.report.explain import LIST, explain_report, list_figures
 
         if self.metric != LIST:
             self.show([header.id], explain_report(store, header, self.metric or ""), as_json=as_json)
@@ -78,7 +78,7 @@ class ExplainOptions:
         from steelyard.cli.show import console, print_json
         from steelyard.report.explain_terminal import print_names
 
-        found = named_figures(store, header)
+        found = list_figures(store, header)
         if as_json:
             print_json({"runs": [header.id], "figures": [{"name": name, "place": place} for name, place in found]})
         else:
@@ -87,15 +87,20 @@ class ExplainOptions:
     def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, anyway: bool, as_json: bool) -> int:
         """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""
         from steelyard.analysis.compare import compare
+        from steelyard.analysis.compared_cases import common_cases
         from steelyard.analysis.compared_run import read_run
+        from steelyard.analysis.explain_compare import explain_comparison
+        from steelyard.analysis.system_part import with_attribution
+        from steelyard.attributing import attribution_of
         from steelyard.cli.compare_command import exit_code
-        from steelyard.report.explained_pairs import explain_comparison
         from steelyard.same_instrument import rescored
 
         second = read_run(*b)
         first = rescored(read_run(*a), second)
-        comparison = compare(first, second, anyway=anyway)
-        found = explain_comparison((a[0], first), (b[0], second), comparison, self.metric or "", anyway=anyway)
+        cases = common_cases(first, second)
+        comparison = compare(first, second, anyway=anyway, cases=cases)
+        comparison = with_attribution(comparison, attribution_of(first, second, cases)[0])
+        found = explain_comparison(first, second, comparison, self.metric or "", anyway=anyway)
         self.show([first.header.id, second.header.id], found, as_json=as_json)
         return exit_code(comparison)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def stored_suite_name(store: Store, suite: str) -> str:
     """The name that runs are stored under: as given where the store has runs of it, else that of the suite there."""
-    from steelyard.suite.discover import holds_suite
+    from steelyard.suite.load import holds_suite
 
     if store.runs(suite, 1) or not holds_suite(suite):
         return suite

@@ -33,13 +33,15 @@ def command(
     baseline are held against what it stands for now.
     """
     from steelyard.analysis.stored import summarise_stored
-    from steelyard.cli.held_against import against_data, compare_with, print_against
+    from steelyard.cli.held_against import against_blocks, against_data, compare_with
     from steelyard.cli.named_reference import reference_of
-    from steelyard.cli.show import console, print_json
+    from steelyard.cli.show import print_document, print_json
+    from steelyard.decide.baselines import held_against
+    from steelyard.decide.verdict import decide
     from steelyard.errors import UserMistake
-    from steelyard.release.baseline_gates import held_against
-    from steelyard.release.verdict import decide, exit_code
     from steelyard.report.model import Report
+    from steelyard.report.run import decision_data, decision_document
+    from steelyard.report.verdicts import exit_code
     from steelyard.same_instrument import rescored
     from steelyard.store.open import open_store
 
@@ -50,14 +52,16 @@ def command(
         reference = reference_of(store, against, header.suite_name, closing)
         summary = summarise_stored(store, header.id, header.suite, only_for_gates=True)
         if gates:
-            from steelyard.release.asked import check_on_run
+            from steelyard.decide.gates import check_on_run
 
             check_on_run(gates, header.suite, summary)
             header = replace(header, suite=header.suite | {"gates": list(gates), "criteria": []})
         relative = held_against(store, header, rescore=rescored, reference=reference, anyway=anyway, strict=True)
         comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)
     gone = header.options.get("broken")
-    decision = decide(summary, header.suite, state=header.state, suspect=header.suspect, gone=gone, relative=relative)
+    decision = decide(
+        summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
+    )
     report = Report(header, summary, decision)
     if all(each.secondary and not each.left_out for each in decision.gates):
         lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
@@ -66,12 +70,8 @@ def command(
             " --against"
         )
     if as_json:
-        from steelyard.report.json import decision_to_json
-
-        print_json(decision_to_json(report) | against_data(comparison))
+        print_json(decision_data(report) | against_data(comparison))
     else:
-        from steelyard.report.terminal import print_decision
-
-        print_decision(report, console())
-        print_against(comparison, reference)
+        more = against_blocks(comparison, reference.label if reference else "")
+        print_document(decision_document(report, more))
     sys.exit(exit_code(decision.verdict))

@@ -26,7 +26,7 @@ class GithubJob:
     @contextlib.contextmanager
     def deaf(self) -> Iterator[None]:
         """Nothing that the system under test prints is a command to the runner."""
-        from steelyard.report.github_log import commands_off
+        from steelyard.report.render.github import commands_off
 
         off, on = commands_off()
         workflow_command(off)
@@ -43,14 +43,14 @@ class GithubJob:
 
     def summarise(self, markdown: str) -> None:
         """Add Markdown to the summary of the step."""
-        from steelyard.report.github import append_summary
+        from steelyard.report.render.github import append_summary
 
         with _told("the step summary"):
             append_summary(markdown, self._env)
 
     def give(self, outputs: dict[str, str]) -> None:
         """Set outputs of the step."""
-        from steelyard.report.github_log import output_lines
+        from steelyard.report.render.github import output_lines
 
         if path := self._env.get("GITHUB_OUTPUT"):
             with _told("the outputs of the step"), Path(path).open("a", encoding="utf-8", errors="replace") as file:

@@ -33,6 +33,10 @@ COMMANDS = {
 }
 
 
+_TOGETHER = {"ab": "experiments", "experiment": "experiments"}
+"""Commands that share a module, in which each has its own name."""
+
+
 class LazyGroup(click.Group):
     """Knows every command's name and one line of help without importing it."""
 
@@ -42,7 +46,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         if name not in COMMANDS:
             return None
-        command = importlib.import_module(f"steelyard.cli.{name}_command").command
+        module = importlib.import_module(f"steelyard.cli.{_TOGETHER.get(name, f'{name}_command')}")
+        command = getattr(module, name if name in _TOGETHER else "command")
         assert isinstance(command, click.Command)  # noqa: S101 - every module named above has one
         return command
 

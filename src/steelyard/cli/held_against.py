@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare_model import Comparison
+    from steelyard.decide.baselines import Reference
     from steelyard.records import RunHeader
-    from steelyard.release.baseline_gates import Reference
+    from steelyard.report.document import Block
     from steelyard.store.base import Store
 
 
 def compare_with(store: Store, header: RunHeader, reference: Reference, *, anyway: bool) -> Comparison:
     """The run compared with the one behind a baseline, which is A, and why the headline number moved."""
     from steelyard.cli.attribution_options import AttributionOptions
-    from steelyard.release.baseline_gates import home_of
+    from steelyard.decide.baselines import home_of
 
     before = (home_of(reference, reference.run_id, store), reference.run_id)
     # Nothing is bought here, so that no other store is opened.
@@ -26,16 +27,16 @@ def against_data(comparison: Comparison | None) -> dict[str, Any]:
     """What JSON output has more: the whole comparison under `against`."""
     if comparison is None:
         return {}
-    from steelyard.report.compare_json import comparison_to_json
+    from steelyard.report.compare import data
 
-    return {"against": comparison_to_json(comparison)}
+    return {"against": data(comparison)}
 
 
-def print_against(comparison: Comparison | None, reference: Reference | None) -> None:
-    """Print the answer of the comparison, how sure it is and what moved."""
-    if comparison is None or reference is None:
-        return
-    from steelyard.cli.show import console
-    from steelyard.report.compare_terminal import print_answer
+def against_blocks(comparison: Comparison | None, label: str) -> list[Block]:
+    """The answer of the comparison, how sure it is and what moved; nothing where nothing was compared."""
+    if comparison is None:
+        return []
+    from steelyard.report.compare import answer
+    from steelyard.report.document import Section
 
-    print_answer(comparison, f"Against {reference.label} (A, run {reference.run_id})", console())
+    return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]

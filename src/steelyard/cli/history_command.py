@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import click
 from steelyard.cli.shared_options import as_json, store_url
 
 if TYPE_CHECKING:
-    from steelyard.release.history_model import History
+    from steelyard.decide.history import History
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -54,8 +53,9 @@ def command(
     history could be made.
     """
     from steelyard.cli.found_run import stored_suite_name
-    from steelyard.cli.show import console, print_json, tell_written
-    from steelyard.release.history import Wanted, read_history
+    from steelyard.cli.show import print_document, print_json, tell_written, write_document
+    from steelyard.decide.history import Wanted, read_history
+    from steelyard.report.history import data, document
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -63,29 +63,14 @@ def command(
         history = read_history(store, stored_suite_name(store, suite), Wanted(last, metrics, by or "", target))
     finally:
         store.close()
-    written = [*_files(history, html, markdown), *(_charts(history, charts) if charts is not None else ())]
+    found = document(history)
+    written = [*write_document(found, markdown, html), *(_charts(history, charts) if charts is not None else ())]
     if as_json:
-        from steelyard.report.history_views import history_to_json
-
-        print_json(history_to_json(history))
+        print_json(data(history))
         return
     if not written and charts is None:
-        from steelyard.report.history_views import print_history
-
-        print_history(history, console())
+        print_document(found)
     tell_written(*written)
-
-
-def _files(history: History, html: Path | None, markdown: Path | None) -> Iterator[Path]:
-    from steelyard.report.history_views import history_to_html, history_to_markdown
-    from steelyard.report.write import write_text
-
-    if html is not None:
-        write_text(html, history_to_html(history))
-        yield html
-    if markdown is not None:
-        write_text(markdown, history_to_markdown(history))
-        yield markdown
 
 
 def _charts(history: History, folder: Path) -> list[Path]:

@@ -44,11 +44,11 @@ def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
     from steelyard.cli.show import print_json
     from steelyard.errors import SnapshotError
     from steelyard.report.build import build_report
-    from steelyard.report.json import to_json
+    from steelyard.report.run import data as report_data
     from steelyard.store.snapshot import read_snapshot
 
     try:
-        run_id = read_snapshot(store, file, lambda header: to_json(build_report(store, header)))
+        run_id = read_snapshot(store, file, lambda header: report_data(build_report(store, header)))
     except SnapshotError as error:
         if "is not a Steelyard snapshot" not in str(error):
             raise

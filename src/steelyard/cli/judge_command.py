@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steelyard.records import RunHeader
     from steelyard.report.judge_card import JudgeCard
     from steelyard.store.base import Store
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.models import SuiteModel
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INTERRUPTED = 130
@@ -90,8 +90,10 @@ def check(
         card = build_card(store, header, loaded.judge)
     finally:
         store.close()
-    _write(card, markdown, html)
-    _show(card, markdown, html, as_json=as_json)
+    from steelyard.cli.show import show_document
+    from steelyard.report.judge import data, document
+
+    show_document(document(card), data(card), markdown, html, as_json=as_json)
     sys.exit(_exit_code(card))
 
 
@@ -127,7 +129,7 @@ def _often_enough(suite: SuiteModel, asked: int | None) -> SuiteModel:
     judge = suite.judge
     if judge is None or asked is not None or judge.mode is Mode.RULES or judge.repeats >= _READINGS_OF_A_MODEL:
         return suite
-    return replace(suite, judge=replace(judge, repeats=_READINGS_OF_A_MODEL))
+    return replace(suite, judge=judge.model_copy(update={"repeats": _READINGS_OF_A_MODEL}))
 
 
 def _weighed(
@@ -178,34 +180,7 @@ def _labelled(suite: SuiteModel, asked: Selection) -> Selection:
     return replace(asked, only=(*others, *(("id", each) for each in islice(labelled, asked.limit))), limit=None)
 
 
-def _write(card: JudgeCard, markdown: Path | None, html: Path | None) -> None:
-    from steelyard.report.write import write_text
-
-    if markdown is not None:
-        from steelyard.report.judge_markdown import card_to_markdown
-
-        write_text(markdown, card_to_markdown(card))
-    if html is not None:
-        from steelyard.report.judge_html import card_to_html
-
-        write_text(html, card_to_html(card))
-
-
-def _show(card: JudgeCard, *written: Path | None, as_json: bool) -> None:
-    from steelyard.cli.show import console, print_json, tell_written
-
-    if as_json:
-        from steelyard.report.judge_json import card_to_json
-
-        print_json(card_to_json(card))
-        return
-    from steelyard.report.judge_terminal import print_card
-
-    print_card(card, console())
-    tell_written(*written)
-
-
 def _exit_code(card: JudgeCard) -> int:
-    from steelyard.release.verdict import exit_code
+    from steelyard.report.verdicts import exit_code
 
     return exit_code(card.verdict)

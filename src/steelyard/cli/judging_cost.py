@@ -13,8 +13,8 @@ from steelyard.errors import SuiteError, UserMistake
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
-    from steelyard.suite.judge_model import JudgeModel
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.judge import JudgeModel
+    from steelyard.suite.models import SuiteModel
 
 
 def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: bool) -> None:

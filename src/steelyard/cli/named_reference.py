@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from steelyard.release.baseline_gates import Reference
+    from steelyard.decide.baselines import Reference
     from steelyard.store.base import Store
 
 _FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
@@ -19,7 +19,7 @@ def reference_of(store: Store, name: str | None, suite: str, closing: ExitStack)
     A file whose name ends with .json is read as it is and not put into the store; `release.json` stands for the
     baseline `release` in the gates of the suite.
     """
-    from steelyard.release.baseline_gates import find_reference
+    from steelyard.decide.baselines import find_reference
 
     if name is None:
         return None
@@ -34,8 +34,8 @@ def names_a_file(name: str) -> bool:
 def file_reference(name: str, suite: str, closing: ExitStack) -> Reference:
     """The run in a snapshot file; UserMistake when it is not of the suite."""
     from steelyard.cli.found_run import FoundRuns
+    from steelyard.decide.baselines import Reference
     from steelyard.errors import UserMistake
-    from steelyard.release.baseline_gates import Reference
 
     own, run_id = FoundRuns(None, closing, hint=_FOREIGN).find(name)
     found = own.run(run_id)

@@ -36,7 +36,8 @@ def command(
     """
     from steelyard.analysis.recorded_power import recorded_power
     from steelyard.cli.found_run import stored_suite_name
-    from steelyard.cli.show import console, print_json
+    from steelyard.cli.show import print_document, print_json
+    from steelyard.report import power
     from steelyard.store.open import open_store
 
     store = open_store(store_url, create=False)
@@ -45,10 +46,6 @@ def command(
     finally:
         store.close()
     if as_json:
-        from steelyard.report.power_json import power_to_json
-
-        print_json(power_to_json(found))
-        return
-    from steelyard.report.power_terminal import print_power
-
-    print_power(found, console())
+        print_json(power.data(found))
+    else:
+        print_document(power.document(found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ _FOREIGN = "name the suite that reads it: --suite SUITE"
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every chart as a PNG picture into this folder.")
 @click.option("--suite", metavar="SUITE", help="RUN is a results file in this suite's own format.")
+@click.option("--full", is_flag=True, help="Print everything, not only what fits one screen.")
 @explain_options
 @store_url
 @as_json
@@ -38,6 +38,7 @@ def command(
     html: Path | None,
     charts: Path | None,
     suite: str | None,
+    full: bool,
     explain: str | None,
     limit: int | None,
     store_url: str | None,
@@ -49,7 +50,8 @@ def command(
     file (.json) or, with --suite, a results file in that suite's own format, which are not put into the store. Always
     ends with exit code 0 when the report could be made: the verdict's exit code is that of `steelyard gate`.
     """
-    from steelyard.cli.show import console, print_json, tell_written
+    from steelyard.cli.show import print_document, print_json, print_on_one_screen, tell_written
+    from steelyard.report import run as views
     from steelyard.report.build import build_report
 
     explaining = ExplainOptions(explain, limit)
@@ -60,38 +62,32 @@ def command(
             explaining.reported(store, store.run(name), as_json=as_json)
             return
         report = build_report(store, store.run(name))
-    written = [*_files(report, markdown, junit, html), *(_charts(report, charts) if charts is not None else ())]
+    written = _files(report, markdown, junit, html)
+    written += _charts(report, charts) if charts is not None else []
     if as_json:
-        from steelyard.report.json import to_json
-
-        print_json(to_json(report))
+        print_json(views.data(report))
         return
-    if not written and charts is None:
-        from steelyard.report.terminal import print_report
-
-        print_report(report, console())
+    if full:
+        print_document(views.document(report))
+    elif not written and charts is None:
+        print_on_one_screen(report)
     tell_written(*written)
 
 
-def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path | None) -> Iterator[Path]:
-    """Write the report in each form that was asked for."""
+def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path | None) -> list[Path]:
+    """Write the report in each form that was asked for; the document is made once."""
+    from steelyard.cli.show import write_document
+    from steelyard.report.run import document
     from steelyard.report.write import write_text
 
-    if markdown is not None:
-        from steelyard.report.markdown import to_markdown
-
-        write_text(markdown, to_markdown(report))
-        yield markdown
+    page = document(report) if markdown is not None or html is not None else None
+    if page is not None:
+        write_document(page, markdown, html)
     if junit is not None:
-        from steelyard.report.junit import to_junit
+        from steelyard.report.render.junit import to_junit
 
         write_text(junit, to_junit(report))
-        yield junit
-    if html is not None:
-        from steelyard.report.html import to_html
-
-        write_text(html, to_html(report))
-        yield html
+    return [path for path in (markdown, junit, html) if path is not None]
 
 
 def _charts(report: Report, folder: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from steelyard.cli.shared_options import JudgeChoice, as_json, judge_options, ma
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.models import SuiteModel
 
 
 @click.command("rescore")
@@ -50,7 +50,7 @@ def command(
     """
     from steelyard.store.open import open_store
     from steelyard.suite.chosen_judge import judged_as_then
-    from steelyard.suite.of_run import suite_of_run
+    from steelyard.suite.load import suite_of_run
 
     choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature)
     _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)
@@ -60,7 +60,8 @@ def command(
         _refuse_imported(header)
         loaded = suite_of_run(header, suite)
         # The run's own judge, unless another is named.
-        loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, header.suite.get("judge"))
+        then = header.description.judge
+        loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
         if judge_again:
             code = _judged_again(
                 store, header, loaded, choice, max_inconclusive, yes=yes, as_json=as_json, store_url=store_url

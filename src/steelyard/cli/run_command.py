@@ -23,17 +23,18 @@ from steelyard.cli.shared_options import (
     max_inconclusive,
     only,
     read_rate,
+    read_time,
     store_url,
     target_options,
 )
 
 if TYPE_CHECKING:
+    from steelyard.decide.baselines import Reference
     from steelyard.engine.options import RunOptions
     from steelyard.engine.run import Ending
     from steelyard.records import RunHeader
-    from steelyard.release.baseline_gates import Reference
     from steelyard.store.sql import SqlStore
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.models import SuiteModel
 
 
 @click.command("run")
@@ -53,6 +54,12 @@ if TYPE_CHECKING:
 @concurrency
 @click.option("--timeout", metavar="SECONDS", type=Finite(min=0, min_open=True), help="Time for one call.")
 @click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
+@click.option(
+    "--outage",
+    metavar="TIME",
+    callback=read_time,
+    help="How long to wait for a system that stopped answering: 5m, 90s; 0: not at all. [default: the suite's, 5m]",
+)
 @click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
 @click.option(
     "--rate",
@@ -73,6 +80,13 @@ if TYPE_CHECKING:
     help="Stop before spending more than this.",
 )
 @max_inconclusive
+@click.option(
+    "--no-anchors",
+    "anchors",
+    is_flag=True,
+    callback=lambda _, __, given: 0 if given else None,
+    help="Do not let the judge read answers of the baseline again: its drift is not measured.",
+)
 @click.option("--cache", is_flag=True, help="Keep answers, and take those already kept for the same request.")
 @click.option(
     "--resume",
@@ -81,6 +95,11 @@ if TYPE_CHECKING:
     flag_value="",
     default=None,
     help="Go on with an unfinished run: its name, or nothing for the suite's newest.",
+)
+@click.option(
+    "--retry-failed",
+    metavar="RUN",
+    help="A new run that asks for the failed samples of RUN alone, and takes over the others.",
 )
 @click.option(
     "--save", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the run as a snapshot, too."
@@ -112,7 +131,7 @@ def command(
     suite, options = asked_for(**asked)
     alerts = None if no_alerts else settings_before_run(suite)
     with ExitStack() as closing:
-        store = open_store(store_url, create=options.resume is None)
+        store = open_store(store_url, create=options.resume is None and options.retry_failed is None)
         closing.callback(store.close)
         # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
         reference = reference_of(store, against, suite.name, closing)

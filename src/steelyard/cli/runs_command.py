@@ -45,8 +45,8 @@ def command(suite: str | None, last: int, store_url: str | None, as_json: bool) 
     from rich.text import Text
 
     from steelyard.engine.owner import state_of
-    from steelyard.report.judged_wording import judge_name
-    from steelyard.report.safe_text import one_line
+    from steelyard.report.format import one_line
+    from steelyard.report.judged import judge_name
 
     table = Table(box=None, pad_edge=False)
     for name in ("run", "state", "verdict"):
@@ -59,17 +59,22 @@ def command(suite: str | None, last: int, store_url: str | None, as_json: bool) 
         by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
         table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
     console().print(table)
+    for run in runs:
+        if told := run.options.get("retried"):
+            click.echo(f"{run.id} retried {told['asked']:,} of {told['run']}")
 
 
 def _verdict(run: RunHeader) -> str:
-    if run.verdict is not None:
-        return run.verdict.value
-    return "no gates" if run.ended_at else "-"
+    from steelyard.analysis.sound_runs import is_partial
+
+    word = run.verdict.value if run.verdict is not None else "no gates" if run.ended_at else "-"
+    return f"{word}, partial" if is_partial(run) else word
 
 
 def _row(run: RunHeader) -> dict[str, Any]:
+    from steelyard.analysis.sound_runs import answers_from, is_partial
     from steelyard.engine.owner import state_of
-    from steelyard.report.judged_wording import judge_name
+    from steelyard.report.judged import judge_name
 
     return {
         "id": run.id,
@@ -77,6 +82,9 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
         "state": state_of(run),
         "verdict": run.verdict.value if run.verdict else None,
+        "partial": is_partial(run),
         "planned": run.n_planned,
         "judge": judge_name(run) or None,
+        "answers_of": answers_from(run) or None,
+        "retried": run.options.get("retried"),
     }

@@ -1,6 +1,7 @@
 """Makes what commands print harmless, in one place: it quotes answers, and a terminal or CI log obeys some of them.
 
 Control and bidirectional characters are spelled out, and nothing is a workflow command to the runner of a CI job.
+When the reader (head, less) leaves, the rest vanishes: the exit code must still be the verdict's.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from steelyard.report.github_log import harmless_log
-from steelyard.report.safe_text import spelled_out
+from steelyard.report.format import spelled_out
+from steelyard.report.render.github import harmless_log
 
 
 class SafeOutput(io.TextIOBase):
@@ -29,13 +30,22 @@ class SafeOutput(io.TextIOBase):
     def write(self, text: str) -> int:
         before = harmless_log(self._line)
         whole = self._line + spelled_out(text, keep=self._keep)
-        self.unguarded.write(harmless_log(whole)[len(before) :])
+        with self._reader_may_leave():
+            self.unguarded.write(harmless_log(whole)[len(before) :])
         line = whole.rpartition("\n")[2]
         self._line = line if line.strip() in ("", ":") else "." + line[-2:]
         return len(text)
 
     def flush(self) -> None:
-        self.unguarded.flush()
+        with self._reader_may_leave():
+            self.unguarded.flush()
+
+    @contextlib.contextmanager
+    def _reader_may_leave(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.unguarded.fileno())
 
     def isatty(self) -> bool:
         return False

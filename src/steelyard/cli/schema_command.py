@@ -16,6 +16,6 @@ def command(as_json: bool) -> None:  # noqa: ARG001 - every command takes --json
     "# yaml-language-server: $schema=suite.schema.json".
     """
     from steelyard.cli.show import print_json
-    from steelyard.suite.schema import suite_schema
+    from steelyard.suite.json_schema import suite_schema
 
     print_json(suite_schema())

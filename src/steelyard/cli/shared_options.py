@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.models import SuiteModel
 
 
 _POINTS = re.compile(r"([0-9]*[.,]?[0-9]+)\s*(points?|pp|%)?", re.IGNORECASE)
@@ -29,12 +29,25 @@ class Finite(click.FloatRange):
 
 def read_rate(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """Calls a second in `20/s`, `90/min` or `20`; None when nothing was given."""
-    from steelyard.suite.rate import parse_rate
+    from steelyard.suite.values import parse_rate
 
+    return _read(parse_rate, context, parameter, value)
+
+
+def read_time(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Seconds in `5m`, `90s` or `90`; None when nothing was given."""
+    from steelyard.suite.values import parse_time
+
+    return _read(parse_time, context, parameter, value)
+
+
+def _read(
+    parse: Callable[[str], float], context: click.Context, parameter: click.Parameter, value: str | None
+) -> float | None:
     if value is None:
         return None
     try:
-        return parse_rate(value)
+        return parse(value)
     except ValueError as error:
         raise click.BadParameter(str(error), context, parameter) from None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import time
 from contextlib import contextmanager
@@ -14,11 +12,14 @@ import click
 from steelyard.engine.progress import Counts, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console
     from rich.progress import Progress as RichProgress
+
+    from steelyard.report.document import Block, Document
+    from steelyard.report.model import Report
 
 _EVERY = 5.0
 """Seconds between two plain lines of progress."""
@@ -26,12 +27,54 @@ _EVERY = 5.0
 
 def print_json(data: Any) -> None:
     """Print plain data as JSON on standard output, what a terminal or a CI log would obey escaped."""
-    from steelyard.report.github_log import harmless_json
-    from steelyard.report.safe_text import escaped_json
+    from steelyard.report.render.json import to_text
 
-    with _reader_may_leave():
-        text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-        click.echo(harmless_json(escaped_json(text)))
+    click.echo(to_text(data))
+
+
+def print_document(document: Document) -> None:
+    """Print a report on standard output."""
+    from steelyard.report.render import terminal
+
+    terminal.print_document(document, console())
+
+
+def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: str = "") -> None:
+    """Print what a person needs at once of a run; `more` stands before the verdict and the next command."""
+    from steelyard.records import Verdict
+    from steelyard.report import run
+    from steelyard.report.render import terminal
+
+    lines = run.LINES_INVALID if report.decision.verdict is Verdict.INVALID else run.LINES
+    shown = console()
+    terminal.print_fitting(run.brief(report, more, next_step), shown, lines + terminal.count_lines(more, shown))
+
+
+def write_document(document: Document, markdown: Path | None = None, html: Path | None = None) -> list[Path]:
+    """Write a report in the forms that were asked for; the files that are there then."""
+    from steelyard.report.write import write_text
+
+    if markdown is not None:
+        from steelyard.report.render.markdown import to_markdown
+
+        write_text(markdown, to_markdown(document))
+    if html is not None:
+        from steelyard.report.render.html import to_html
+
+        write_text(html, to_html(document))
+    return [path for path in (markdown, html) if path is not None]
+
+
+def show_document(
+    document: Document, data: Any, markdown: Path | None = None, html: Path | None = None, *, as_json: bool
+) -> None:
+    """Write a report in the forms that were asked for, and print it, or its data."""
+    written = write_document(document, markdown, html)
+    if as_json:
+        print_json(data)
+    else:
+        print_document(document)
+        tell_written(*written)
 
 
 def tell_written(*files: Path | None) -> None:
@@ -45,28 +88,7 @@ def console() -> Console:
     """The console for reports: standard output."""
     from rich.console import Console
 
-    class Patient(Console):
-        """Goes silent when the reader (head, less) leaves: the exit code must still be the verdict's."""
-
-        def on_broken_pipe(self) -> None:
-            self.quiet = True
-            _to_nowhere()
-
-    return Patient()
-
-
-@contextmanager
-def _reader_may_leave() -> Iterator[None]:
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _to_nowhere()
-
-
-def _to_nowhere() -> None:
-    """Let everything that is still written to standard output vanish, at exit too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Console()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ def command(as_json: bool) -> None:
     Suites of installed plug-ins are listed, too. Run one by its name: steelyard run NAME.
     """
     from steelyard.cli.show import console, print_json
-    from steelyard.suite.discover import list_suites
+    from steelyard.suite.load import list_suites
 
     found = list_suites()
     if as_json:

@@ -12,8 +12,8 @@ import click
 from steelyard.cli.shared_options import as_json, store_url
 
 if TYPE_CHECKING:
-    from steelyard.suite.ledger import LedgerLine
-    from steelyard.suite.model import SuiteModel
+    from steelyard.suite.models import SuiteModel
+    from steelyard.suite.truth import LedgerLine
     from steelyard.truth_changes import Changes, Edit
 
 _SINCE = click.option(
@@ -35,8 +35,8 @@ def command() -> None:
 def log(suite: str, as_json: bool) -> None:
     """List the ledger of SUITE, newest first: who edited what, and why."""
     from steelyard.cli.show import print_json
-    from steelyard.suite.ledger import LEDGER_FILE, newest_first
     from steelyard.suite.load import load_suite
+    from steelyard.suite.truth import LEDGER_FILE, newest_first
 
     lines = newest_first(load_suite(suite).ledger)
     if as_json:
@@ -94,8 +94,8 @@ def note(
     Without --case and --scorers it is the reason of every edit since the run that has none yet.
     """
     from steelyard.cli.show import print_json
-    from steelyard.release.baselines import whoever
-    from steelyard.suite.ledger import LEDGER_FILE
+    from steelyard.decide.baselines import whoever
+    from steelyard.suite.truth import LEDGER_FILE
     from steelyard.truth_changes import note as note_edits
 
     loaded, changes = _changes(suite, since, store_url)
@@ -112,7 +112,7 @@ def note(
 
 def _changes(suite: str, since: str | None, store_url: str | None) -> tuple[SuiteModel, Changes]:
     from steelyard.cli.named_reference import file_reference, names_a_file
-    from steelyard.release.baseline_gates import find_reference
+    from steelyard.decide.baselines import find_reference
     from steelyard.store.open import open_store
     from steelyard.suite.load import load_suite
     from steelyard.truth_changes import changes_since, newest_run
@@ -149,22 +149,22 @@ def _show(changes: Changes, suite: str) -> None:
 
 
 def _why(edit: Edit) -> str:
-    from steelyard.report.safe_text import one_line
+    from steelyard.report.format import one_line
 
     line = edit.line
     return "no reason yet" if line is None else f"{one_line(line.reason)} ({one_line(line.by)}, {line.at[:10]})"
 
 
 def _named(what: str, case: str | None) -> str:
-    from steelyard.report.safe_text import one_line
-    from steelyard.suite.ledger import NAMES
+    from steelyard.report.format import one_line
+    from steelyard.suite.truth import NAMES
 
     return NAMES[what] if case is None else one_line(case)
 
 
 def _told(line: LedgerLine) -> str:
-    from steelyard.report.safe_text import one_line
-    from steelyard.suite.ledger import kind_of
+    from steelyard.report.format import one_line
+    from steelyard.suite.truth import kind_of
 
     what = f"{kind_of(line.before, line.after):<7}  {_named(line.what, line.case)}"
     return f"{line.at}  {what}\n    by {one_line(line.by)}: {one_line(line.reason)}"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from steelyard.engine.judges import Judges
 from steelyard.engine.sample import Weighing
@@ -13,8 +11,9 @@ from steelyard.errors import SteelyardError, UserMistake
 from steelyard.records import Judgement, Outcome, Sample
 from steelyard.scoring.weigh import Weigher
 from steelyard.suite.case import Case
-from steelyard.suite.describe_judge import as_recorded
-from steelyard.suite.model import SuiteModel
+from steelyard.suite.chosen_judge import as_recorded
+from steelyard.suite.judge import JudgeDescription
+from steelyard.suite.models import SuiteModel
 
 NOT_KEPT = "the words of A's judge cannot be read by B's rules: "
 
@@ -26,7 +25,7 @@ class OtherBalance:
     judgement stands.
     """
 
-    def __init__(self, suite: SuiteModel, judge_then: Mapping[str, Any] | None, *, same_judge: bool) -> None:
+    def __init__(self, suite: SuiteModel, judge_then: JudgeDescription | None, *, same_judge: bool) -> None:
         self._suite = suite
         self._weigher = Weigher(suite)
         self._as_judged_then: Judges | None = None
@@ -36,9 +35,9 @@ class OtherBalance:
             self.why_no_words = "" if judge_then is None else "A has a judge, and B has none"
         elif judge_then is None:
             self.why_no_words = "A has no judge, and B has one"
-        elif same_judge or any(member["kind"] != "python" for member in judge_then["members"]):
+        elif same_judge or any(member.kind != "python" for member in judge_then.members):
             try:
-                self._as_judged_then = Judges(as_recorded(suite.judge, dict(judge_then)), suite.folder)
+                self._as_judged_then = Judges(as_recorded(suite.judge, judge_then), suite.folder)
             except UserMistake:
                 told = "they were given on another scale or for other dimensions"
                 self.why_no_words = NOT_KEPT + told

@@ -4,6 +4,7 @@ redacted."""
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -11,13 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from steelyard.engine.breaker import Breaker, FailedCall, Ruling, is_transient
+from steelyard.engine.one_try import try_once
 from steelyard.engine.pace import Pace
 from steelyard.errors import TargetFailure
 from steelyard.records import Attempt, Failure
 from steelyard.redact import SecretRedactor, learn_secrets
-from steelyard.suite.attachments import unsendable
 from steelyard.suite.case import digest
-from steelyard.suite.model import Limits
+from steelyard.suite.files import unsendable
+from steelyard.suite.models import Limits
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Ask, Reply, Target, checked_reply, failure_of
 from steelyard.user_code import number
@@ -51,7 +54,14 @@ class Patience:
         known = list(secrets)
         learn_secrets(known)
         self._redact_secrets = SecretRedactor(known)
+        self._breaker: Breaker | None = None
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
+
+    def watched_by(self, breaker: Breaker | None) -> None:
+        """Let the breaker say what becomes of calls that fail for good, and pause all calls in an outage."""
+        self._breaker = breaker
+        if breaker is not None:
+            breaker.redact = self._redact_secrets
 
     async def attempt(
         self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None, due: float | None = None
@@ -62,31 +72,54 @@ class Patience:
         """
         most = self._limits.timeout if seconds is None else seconds
         watch = _Stopwatch(due)
-        tries = throttles = 0
+        tries = throttles = outages = calls = 0
+        once_more, first_failed_at = self._limits.retries > 0, math.inf
         while True:
             held_up = await self._pace.enter()
+            answered_between = self._breaker is not None and self._breaker.there_at > first_failed_at
             if watch.send() and held_up:
                 self._pace.held_up += 1
+            calls += 1
             try:
-                async with asyncio.timeout(most):
-                    reply = await send()
-            except TimeoutError:
-                failure = TargetFailure("timeout", f"no answer within {most:g} s")
-            except TargetFailure as raised:
-                failure = raised
-            else:
-                self._pace.good()
-                return self._answered(reply, watch, tries + throttles + 1)
+                result = await try_once(send, most)
             finally:
                 self._pace.leave()
-            if failure.throttled:
+            if not isinstance(result, TargetFailure):
+                self._pace.good()
+                if self._breaker is not None:
+                    self._breaker.answered(send, most, watch.sent)
+                return self._answered(result, watch, calls)
+            first_failed_at = min(first_failed_at, time.perf_counter())
+            if result.throttled:
                 throttles += 1
-                self._pace.throttled(failure.retry_after)
+                self._pace.throttled(result.retry_after)
             else:
                 tries += 1
-            if not self._worth_asking_again(failure, tries, throttles):
-                return self._failed(failure, watch, tries + throttles)
-            await self._before_next(failure, tries + throttles)
+            if self._worth_asking_again(result, tries, throttles):
+                await self._before_next(result, tries + throttles)
+                continue
+            failed = FailedCall(send, most, watch.send, answered_between, outages, once_more)
+            ruling = await self._ruling(failed, result, watch)
+            calls += failed.probes
+            if isinstance(ruling, Reply):
+                return self._answered(ruling, watch, calls)
+            if ruling is Ruling.STANDS:
+                return self._failed(result, watch, calls)
+            if ruling is Ruling.ONCE_MORE:
+                once_more, tries, throttles = False, self._limits.retries, _MOST_THROTTLES
+            else:
+                # Nobody was there to answer: what was tried then does not count.
+                tries, throttles, outages = 0, 0, outages + 1
+            first_failed_at = math.inf
+
+    async def _ruling(self, call: FailedCall, failure: TargetFailure, watch: _Stopwatch) -> Ruling | Reply:
+        if self._breaker is None:
+            return Ruling.STANDS
+        if is_transient(failure):
+            return await self._breaker.settle(call, failure)
+        if failure.status is not None:
+            self._breaker.is_there(watch.sent)
+        return Ruling.STANDS
 
     def _worth_asking_again(self, failure: TargetFailure, tries: int, throttles: int) -> bool:
         if not failure.retry or (failure.retry_after or 0.0) > _LONGEST_WISH:
@@ -133,29 +166,29 @@ class Patience:
 class _Stopwatch:
     """Times one call over all its tries. `due` is when it should have been sent, under an open load."""
 
-    __slots__ = ("_due", "_sent", "queued", "started_at")
+    __slots__ = ("_due", "queued", "sent", "started_at")
 
     def __init__(self, due: float | None = None) -> None:
         self._due = due
-        self._sent = 0.0
+        self.sent = 0.0
         self.started_at = 0.0
         self.queued: float | None = None
 
     def send(self) -> bool:
         """A try begins now; True for the first try of a call that was due at a certain moment."""
-        self.started_at, self._sent = time.time(), time.perf_counter()
+        self.started_at, self.sent = time.time(), time.perf_counter()
         if self._due is None or self.queued is not None:
             return False
-        self.queued = max(0.0, self._sent - self._due)
+        self.queued = max(0.0, self.sent - self._due)
         return True
 
     def seconds(self, told: float | None = None) -> float:
         """How long the last try took, or was told to take; from when the call was due, if it was: then waiting inside
         this process counts."""
-        took = time.perf_counter() - self._sent
+        took = time.perf_counter() - self.sent
         if self._due is None:
             return took if told is None else told
-        return max(took, told or 0.0) + max(0.0, self._sent - self._due)
+        return max(took, told or 0.0) + max(0.0, self.sent - self._due)
 
 
 class Caller(Patience):

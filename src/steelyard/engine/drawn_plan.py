@@ -14,7 +14,7 @@ from itertools import islice, product, zip_longest
 from steelyard.engine.plan import Done, Plan, Planned
 from steelyard.errors import UserMistake
 from steelyard.suite.case import Case
-from steelyard.suite.drawn_order import drawn_first, drawn_place
+from steelyard.suite.cases import drawn_first, drawn_place
 from steelyard.targets.base import Ask
 
 Key = tuple[str, str, int]
@@ -75,7 +75,7 @@ class DrawnPlan:
 
     def _pieces(self) -> Iterator[list[tuple[int, Case]]]:
         """Pieces of the drawn order: cases with their places in the files."""
-        drawn = array("Q", (drawn_place(self._seed, case.id) for case in self._arms[0].cases()))
+        drawn = array("Q", (drawn_place(self._seed, case.unit) for case in self._arms[0].cases()))
         order = sorted(range(len(drawn)), key=lambda place: (drawn[place], place))[: self.n_cases]
         for start in range(0, len(order), _AT_ONCE):
             wanted = order[start : start + _AT_ONCE]

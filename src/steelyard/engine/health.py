@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
+from typing import Any
 
+from steelyard.engine.same_answers import SameAnswers, Wordings
 from steelyard.records import Sample
+from steelyard.suite.case import Case
 
 _FEWEST = 5
 """Below this many answers, sameness says nothing."""
@@ -24,6 +27,7 @@ _ERROR_MARKS = re.compile(
 _HINTS = ("error", "model", "traceback", "rate limit", "upstream", "<html")
 """Every error mark holds one of these: looking for them first takes a tenth of the time."""
 _LOOKED_AT = 20_000
+_EXAMPLE = 60
 _ERRORS = 400
 """HTTP statuses from here on are errors."""
 
@@ -44,6 +48,8 @@ class Health:
         self._without_output = 0
         self._with_list = 0
         self._nothing_listed = 0
+        self._same, self._wordings = SameAnswers(), Wordings()
+        self._scored, self._earned = 0, 0.0
         self._texts: set[int] = set()
         self._cases: set[str] = set()
 
@@ -63,9 +69,13 @@ class Health:
             self._nothing_listed += not sample.items
         self._cut_off += attempt.cut_off
         self._objects += text.startswith("{") and text.endswith("}")
-        if len(self._texts) < 2:
+        self._same.watch(text)
+        self._wordings.watch(text)
+        if sample.score is not None:
+            self._scored, self._earned = self._scored + 1, self._earned + sample.score
+        if len(self._texts) < _FEWEST:
             self._texts.add(hash(text))
-        if len(self._cases) < 2:
+        if len(self._cases) < _FEWEST:
             self._cases.add(sample.case_id)
         if attempt.tokens_out is not None:
             self._with_tokens += 1
@@ -76,17 +86,34 @@ class Health:
             self._mark = self._mark or mark.group(0)[:40]
 
     @property
+    def answers_differ(self) -> bool:
+        """True when enough answers to different cases are different ones."""
+        return len(self._texts) == len(self._cases) == _FEWEST
+
+    @property
+    def _average(self) -> float | None:
+        return self._earned / self._scored if self._scored else None
+
+    @property
     def all_objects(self) -> bool:
         """True when every answer looks like a JSON object."""
         return self._answers > 0 and self._objects == self._answers
 
-    def complaints(self, typical_latency: float | None, usual: list[float]) -> tuple[str, ...]:
+    def complaints(
+        self,
+        typical_latency: float | None,
+        usual: list[float],
+        suite: Mapping[str, Any] | None = None,
+        cases: Callable[[], Iterable[Case]] = tuple,
+    ) -> tuple[str, ...]:
         """Why the run is suspect, in words; empty when nothing looks wrong.
 
-        `typical_latency` is this run's median in seconds, `usual` the medians of earlier runs of the same target.
+        `typical_latency` is this run's median in seconds, `usual` the medians of earlier runs of the same target,
+        `suite` the description of the suite, which names what its scorers look at, `cases` what gives its cases.
         """
         found = [
-            self._same_or_empty(),
+            self._same_or_empty(suite or {})
+            or self._wordings.complaint(self._answers, self._average, suite or {}, cases),
             self._marks(),
             self._broken_off(),
             self._tokens(),
@@ -95,16 +122,22 @@ class Health:
         ]
         return tuple(text for text in found if text)
 
-    def _same_or_empty(self) -> str | None:
+    def _same_or_empty(self, suite: Mapping[str, Any]) -> str | None:
         if self._answers and self._empty == self._answers:
             return f"all {self._answers} answers are empty"
         if self._empty >= _FEWEST and self._empty > self._answers / 2:
             return f"{self._empty} of {self._answers} answers are empty"
-        if self._answers >= _FEWEST and len(self._texts) == 1 and len(self._cases) > 1:
+        if len(self._cases) < 2:
+            return None
+        example = self._same.example(suite, self._average) if self._answers >= _FEWEST else None
+        if example == "":
             return f"all {self._answers} answers are identical although the cases differ"
-        if self._with_list >= _FEWEST and self._nothing_listed == self._with_list and len(self._cases) > 1:
+        if self._with_list >= _FEWEST and self._nothing_listed == self._with_list:
             return f"all {self._with_list} answers list nothing although the cases differ"
-        return None
+        if example is None:
+            return None
+        but = f"but for what changes with every call, such as {example[:_EXAMPLE]!r}"
+        return f"all {self._answers} answers are identical {but}, although the cases differ"
 
     def _marks(self) -> str | None:
         if self._marked and self._marked >= _MARKED_SHARE * self._answers:

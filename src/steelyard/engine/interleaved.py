@@ -52,6 +52,10 @@ class Arm(Engine):
         """How fast calls may be made."""
         return self._pace
 
+    async def scored_in_time(self) -> float:
+        """Wait while too many answers wait to be scored; gives the seconds."""
+        return await self._scored_in_time()
+
     async def first_price(self) -> float:
         """Wait while nobody knows what a call costs; gives the seconds."""
         return await self._first_price()
@@ -88,11 +92,16 @@ class Arm(Engine):
 
     async def close(self) -> None:
         """Keep what is left."""
+        self._scoring.close()
         await asyncio.to_thread(self._writer.close)
 
     def ending(self) -> Ending:
         """How it went."""
         return self._ending()
+
+    def ask_more_by(self, begin: Callable[[], bool]) -> None:
+        """How one more sample is begun while calls wait for the breaker; False when none is left."""
+        self._breakers.ask_more = begin
 
     def set_to_work(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, None]) -> None:
         """Start a worker that an impatient Ctrl-C drops."""
@@ -101,9 +110,11 @@ class Arm(Engine):
 
 @dataclass(slots=True)
 class _Pair:
-    """One case on its way: what is still to come, and sums and numbers of the readings of both arms."""
+    """One case, or cluster of cases, on its way: what is still to come, and the readings of both arms so far."""
 
     outstanding: int
+    complete: bool = True
+    """False while more cases of its cluster may come."""
     sums: list[float] = field(default_factory=lambda: [0.0, 0.0])
     counts: list[int] = field(default_factory=lambda: [0, 0])
 
@@ -120,7 +131,7 @@ class _Pair:
 
 
 class Pairs:
-    """Hands the difference of each case to `look` in the order drawn, once both arms have answered all of it.
+    """Hands the difference of each case, or cluster, to `look` in the order drawn, once both arms have answered all.
 
     Not in the order in which answers come: slow cases may be of another kind. `look` says when enough was seen.
     """
@@ -135,31 +146,36 @@ class Pairs:
 
     def earlier(self, arm: int, sample: Sample) -> None:
         """A sample that was kept before this process began."""
-        self._earlier.setdefault(sample.case_id, _Pair(0)).add(arm, self._reading(sample))
+        self._earlier.setdefault(sample.unit, _Pair(0)).add(arm, self._reading(sample))
 
     def begin(self, turn: Turn) -> bool:
         """True when this case is to be asked: it was begun before, or more must be seen."""
-        if self.enough and not turn.begun:
+        unit = turn.case.unit
+        if self.enough and not turn.begun and unit not in self._open:
             return False
-        pair = self._earlier.pop(turn.case.id, None) or _Pair(0)
-        pair.outstanding = len(turn.asks)
-        self._open[turn.case.id] = pair
+        if unit not in self._open:
+            # The cases of a cluster come one after another: with the next one it is complete.
+            for other in self._open.values():
+                other.complete = True
+            self._open[unit] = self._earlier.pop(unit, _Pair(0))
+            self._open[unit].complete = turn.case.cluster is None
+        self._open[unit].outstanding += len(turn.asks)
         self._hand_over()
         return True
 
     def seen(self, arm: int, sample: Sample) -> None:
         """A sample that was weighed now."""
-        pair = self._open[sample.case_id]
+        pair = self._open[sample.unit]
         pair.add(arm, self._reading(sample))
         pair.outstanding -= 1
         self._hand_over()
 
     def _hand_over(self) -> None:
         while self._open:
-            case_id, pair = next(iter(self._open.items()))
-            if pair.outstanding:
+            unit, pair = next(iter(self._open.items()))
+            if pair.outstanding or not pair.complete:
                 return
-            del self._open[case_id]
+            del self._open[unit]
             if (difference := pair.difference) is not None and self._look(difference):
                 self.enough = True
 
@@ -203,17 +219,26 @@ class Interleaved:
                 if self._rate is not None:
                     await self._open_load(self._rate, group)
                 else:
+                    for arm in self._arms:
+                        arm.ask_more_by(lambda: self._ask_more(group))
                     for _ in range(self._width):
                         first.set_to_work(group, self._worker())
         except BaseExceptionGroup as raised:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
 
-    async def _worker(self) -> None:
+    def _ask_more(self, group: asyncio.TaskGroup) -> bool:
+        found = next(self._asks, None) if self._may_go_on() else None
+        if found is not None:
+            self._arms[0].set_to_work(group, self._worker(found))
+        return found is not None
+
+    async def _worker(self, first: tuple[int, Planned] | None = None) -> None:
         while self._may_go_on():
             await self._arms[0].first_price()
-            if not self._may_go_on() or (found := next(self._asks, None)) is None:
+            if not self._may_go_on() or (found := first or next(self._asks, None)) is None:
                 return
+            first = None
             arm, planned = found
             await self._arms[arm].weigh(planned)
             await self._arms[arm].give_way()
@@ -229,7 +254,7 @@ class Interleaved:
             except Closed:
                 return
             self._arms[0].set_to_work(group, self._arms[arm].weigh(planned, due))
-            schedule.put_off(await self._arms[0].first_price())
+            schedule.put_off(await self._arms[0].first_price() + await self._arms[0].scored_in_time())
 
     def _may_go_on(self) -> bool:
         """False once one of the arms has stopped; the other then stops, too."""

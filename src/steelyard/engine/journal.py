@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from steelyard.records import Attempt
-from steelyard.store.judged import attempt_data, attempt_from
+from steelyard.store.codec import decode, encode
 
 TARGET = "target"
 """The part of a sample's journal that holds the answer of the system under test."""
@@ -34,14 +34,14 @@ class Journal:
         if data is None:
             return None
         self.keys.append(key)
-        return attempt_from(data)
+        return decode(Attempt, data)
 
     async def put(self, part: str, attempt: Attempt) -> None:
         """Store an answer before it is used; it is committed when this returns."""
         if attempt.failure is None:
             key = self._key(part)
             self.keys.append(key)
-            await self._store_entry((key, attempt_data(attempt)))
+            await self._store_entry((key, encode(attempt)))
 
     def _key(self, part: str) -> str:
         return f"{self._position}/{part}"

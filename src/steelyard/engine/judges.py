@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from steelyard.engine.breaker import Breakers
 from steelyard.engine.caller import Patience
 from steelyard.engine.journal import Journal
 from steelyard.engine.pace import Closed, Pace, Purse
 from steelyard.engine.sample import Weighing
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.judging.asking import Bench, rules_judges
 from steelyard.judging.complaints import complaint_check
 from steelyard.judging.reading import JudgeReader
 from steelyard.records import Attempt, Ballot, JudgeCall, Judgement, Mode
 from steelyard.scoring.weigh import Weighed
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeModel
-from steelyard.suite.model import Limits
+from steelyard.suite.judge import JudgeModel
+from steelyard.suite.models import Limits
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Reply, Surroundings
 
@@ -53,6 +55,11 @@ class Judges:
                 self._paces.append(pace)
                 self._callers[member.name] = Patience(limits, pace, secrets)
 
+    def watched_by(self, breakers: Breakers) -> None:
+        """Give each judge a circuit breaker of its own."""
+        for (name, caller), pace in zip(self._callers.items(), self._paces, strict=True):
+            caller.watched_by(breakers.of(pace, f"judge {name}"))
+
     async def __aenter__(self) -> Self:
         if self._bench is not None:
             await self._bench.__aenter__()
@@ -62,8 +69,8 @@ class Judges:
         if self._bench is not None:
             await self._bench.__aexit__(*exc_info)
 
-    async def judge(self, weighing: Weighing, journal: Journal, purse: Purse) -> None:
-        """Ask about the text and add what is said; calls that the journal holds are not made again.
+    async def judge(self, weighing: Weighing, journal: Journal, purse: Purse, scoring: ScoringThread) -> None:
+        """Ask about the text and add what is said, read by `scoring`; calls that the journal holds are not made again.
 
         Closed when the purse is empty before the last call: what was said so far is in the journal.
         """
@@ -73,7 +80,7 @@ class Judges:
             case = weighing.case
             callers = {name: _Discreet(caller, self._redact, case, purse) for name, caller in self._callers.items()}
             calls = await self._bench.ask(weighed.to_judge, case, weighed.metrics, callers.__getitem__, journal)
-        self._read(weighing, calls)
+        await scoring.run(lambda: self._read(weighing, calls))
 
     def close(self) -> None:
         """Start no further call."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from steelyard.errors import UserMistake
 from steelyard.suite.case import Case
-from steelyard.suite.model import Limits
-from steelyard.suite.rate import OPEN_CONCURRENCY
+from steelyard.suite.models import Limits
+from steelyard.suite.values import OPEN_CONCURRENCY
 
 _LIMITS = (
     *("concurrency", "timeout", "retries", "requests_per_second"),
-    *("max_cost", "max_inconclusive", "warm_up", "rate"),
+    *("max_cost", "max_inconclusive", "warm_up", "rate", "outage", "anchors"),
 )
 FACTORS = ("category", "difficulty", "tag", "id", "variant")
 
@@ -81,10 +81,16 @@ class RunOptions:
     warm_up: int | None = None
     rate: float | None = None
     """Calls a second that fall due whatever came back: an open load."""
+    outage: float | None = None
+    """Seconds that a system which does not answer any more is waited for; 0: not at all."""
+    anchors: int | None = None
+    """Answers of a baseline that a judge which is a model reads again."""
     cache: bool = False
     strict: bool = False
     resume: str | None = None
     """A run to go on with; "" is the newest unfinished one of the suite."""
+    retry_failed: str | None = None
+    """A run whose failed samples are asked for again, in a new run that takes over the others."""
     answers_of: str | None = None
     """The id of a run whose answers are judged anew; the system under test is not asked."""
     experiment: Mapping[str, Any] | None = None
@@ -106,7 +112,7 @@ class RunOptions:
         elif self.requests_per_second is not None and declared.rate is not None:
             asked["rate"] = None
             asked.setdefault("concurrency", Limits().concurrency)
-        return replace(declared, **asked)
+        return declared.model_copy(update=asked)
 
     def as_data(self) -> dict[str, Any]:
         """What is stored with the run and taken up again by `--resume`."""

@@ -42,7 +42,8 @@ class Pace:
         self._paused_until = float("-inf")
         self._last_cut = float("-inf")
         self._good = 0
-        self._held = False
+        self._held = 0
+        self._regaining = False
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = asyncio.Event()
@@ -102,7 +103,7 @@ class Pace:
         if self.width >= self.concurrency:
             return
         self._good += 1
-        if self._good >= self.width:
+        if self._regaining or self._good >= self.width:
             self._good = 0
             self.width += 1
             self._wake()
@@ -117,17 +118,23 @@ class Pace:
         if now - self._last_cut >= _CUT_QUIET:
             self._last_cut = now
             self._good = 0
+            self._regaining = False
             self.width = max(1, self.width // 2)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Start no further call meanwhile."""
-        self._held = True
+        self._held += 1
         try:
             yield
         finally:
-            self._held = False
+            self._held -= 1
             self._wake()
+
+    def regain(self) -> None:
+        """The system is back after an outage: begin with one call, and allow one more after each good answer."""
+        self._regaining = True
+        self.width = 1
 
     def close(self) -> None:
         """Start no further call, and tell everybody who waits."""

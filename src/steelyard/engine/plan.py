@@ -9,7 +9,7 @@ from itertools import islice, product
 from steelyard.engine.options import Selection
 from steelyard.errors import UserMistake
 from steelyard.suite.case import Case
-from steelyard.suite.model import SuiteModel, Variant
+from steelyard.suite.models import SuiteModel, Variant
 from steelyard.targets.base import Ask
 
 _CHUNK = 500

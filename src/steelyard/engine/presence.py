@@ -20,6 +20,8 @@ class Presence:
 
     def __init__(self, target: Target, pace: Pace) -> None:
         self._ask = getattr(target, "gone", None)
+        self.is_final = not getattr(target, "may_come_back", False)
+        """False when a system that is gone may come back by itself."""
         self._pace = pace
         self._asking = False
 
@@ -35,7 +37,11 @@ class Presence:
 
     async def gone_after(self, attempt: Attempt) -> str | None:
         """The same after a call that found nobody; None after others, and while another call asks already."""
-        if self._ask is None or self._asking or attempt.failure is None or attempt.failure.kind not in _NOBODY_THERE:
+        return None if attempt.failure is None else await self.gone_after_failure(attempt.failure.kind)
+
+    async def gone_after_failure(self, kind: str) -> str | None:
+        """The same after a failure of this kind."""
+        if self._ask is None or self._asking or kind not in _NOBODY_THERE:
             return None
         self._asking = True
         try:

@@ -12,16 +12,17 @@ from steelyard.engine.judges import Judges
 from steelyard.engine.own_loop import in_own_loop
 from steelyard.engine.pace import Closed, Purse
 from steelyard.engine.sample import Weighing
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.errors import UserMistake
 from steelyard.judging.estimate import CostEstimate, estimate_cost, prompt_characters
 from steelyard.records import Attempt, Sample
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
-from steelyard.store.judged import attempt_from
+from steelyard.store.codec import decode
 from steelyard.suite.case import Case, digest
-from steelyard.suite.describe_judge import judge_asked
-from steelyard.suite.judge_model import JudgeModel
-from steelyard.suite.model import Limits, SuiteModel
+from steelyard.suite.judge import JudgeModel
+from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.signature import judge_asked
 from steelyard.targets.base import Surroundings
 
 Answered = tuple[Sample, Case]
@@ -46,7 +47,7 @@ class BoughtCalls(Journal):
     def get(self, part: str) -> Attempt | None:
         """The answer that was bought earlier; None when there is none."""
         data = self._store.cached(self._key(part))
-        return None if data is None else attempt_from(data)
+        return None if data is None else decode(Attempt, data)
 
     @property
     def any_bought(self) -> bool:
@@ -60,14 +61,16 @@ class BoughtCalls(Journal):
 class Rejudging:
     """A suite's judge in front of recorded answers, with what it costs to ask it."""
 
-    def __init__(self, suite: SuiteModel, answered: Sequence[Answered], store: Store) -> None:
-        """UserMistake when nobody could be asked. `store` keeps what is bought."""
+    def __init__(self, suite: SuiteModel, answered: Sequence[Answered], store: Store, for_run: str) -> None:
+        """UserMistake when nobody could be asked. `store` keeps what is bought, for this run alone: what a judge said
+        at the time of another does not show how it judged at the time of this one."""
         if suite.judge is None:
             raise UserMistake(f"--rejudge: the suite {suite.name} has no judge")
         self._suite, self._judge, self._store = suite, suite.judge, store
         self._weigher = Weigher(suite)
         self._under_way = 0
-        self._name = digest(judge_asked(self._judge, suite.folder))
+        self._scoring = ScoringThread()
+        self._name = digest([judge_asked(self._judge, suite.folder), for_run])
         self._weighings = [
             Weighing(self._weigher, case, sample.variant, sample.repeat, sample.attempt) for sample, case in answered
         ]
@@ -93,7 +96,10 @@ class Rejudging:
     async def _ask(self, limits: Limits, env: Mapping[str, str], purse: Purse) -> Rejudged:
         suite, result = self._suite, Rejudged()
         surroundings = Surroundings(
-            folder=suite.folder, answer_schema=suite.answer.schema, env=dict(env), max_connections=limits.concurrency
+            folder=suite.folder,
+            answer_schema=suite.answer.schema_data,
+            env=dict(env),
+            max_connections=limits.concurrency,
         )
         judges = Judges(self._judge, suite.folder, limits=limits, surroundings=surroundings, redact=suite.redactor)
         places = iter(range(len(self._weighings)))
@@ -103,6 +109,8 @@ class Rejudging:
                     group.create_task(self._work(places, judges, purse, result))
         except BaseExceptionGroup as raised:
             raise raised.exceptions[0] from raised
+        finally:
+            self._scoring.close()
         return result
 
     async def _work(self, places: Iterator[int], judges: Judges, purse: Purse, result: Rejudged) -> None:
@@ -124,7 +132,7 @@ class Rejudging:
         self._under_way += 1
         try:
             if weighing.to_judge is not None:
-                await judges.judge(weighing, calls, purse)
+                await judges.judge(weighing, calls, purse, self._scoring)
             # What was bought earlier costs nothing now, and says nothing about the price of the next call.
             known = calls.any_bought and spent(weighing.sample) is not None
             result.samples[place] = weighing.sample

@@ -10,7 +10,7 @@ from steelyard.engine.owner import is_alive
 from steelyard.errors import UserMistake
 from steelyard.records import RunHeader, RunState
 from steelyard.store.base import Store
-from steelyard.suite.model import Limits, SuiteModel
+from steelyard.suite.models import Limits, SuiteModel
 
 
 def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
@@ -65,6 +65,13 @@ def as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
     """A resumed run keeps the part of the grid and the load it was started with."""
     kept = begun.options
     load = kept.get("load") or {}
+    for name, given, then in (
+        ("--only and --limit", options.selection, selection_of(begun)),
+        ("--repeats", options.repeats, kept["repeats"]),
+        ("--strict", options.strict, kept["strict"]),
+    ):
+        if given not in (None, False, Selection(), then):
+            raise UserMistake(f"{name}: that of run {begun.id} holds, which is another; leave it out")
     return replace(
         options,
         selection=selection_of(begun),
@@ -77,7 +84,7 @@ def as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
     )
 
 
-def insist_on_same_instrument(begun: RunHeader, now: RunHeader) -> None:
+def insist_on_same_instrument(begun: RunHeader, now: RunHeader, done: str = "resumed") -> None:
     """UserMistake that names what has changed since the run began."""
     # A run that began before there were judges knows nothing of them: "" stands for none.
     changed = [
@@ -85,7 +92,7 @@ def insist_on_same_instrument(begun: RunHeader, now: RunHeader) -> None:
     ]
     if changed:
         raise UserMistake(
-            f"run {begun.id} cannot be resumed: since it began these have changed: {', '.join(changed)}."
+            f"run {begun.id} cannot be {done}: since it began these have changed: {', '.join(changed)}."
             f" Samples from two instruments do not belong in one run: {_same_again(changed)}start a new one"
         )
 

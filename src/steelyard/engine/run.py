@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
+from steelyard.engine.breaker import Breakers, Ruling
 from steelyard.engine.caller import Called, Caller
 from steelyard.engine.costs import own_cost, spent
 from steelyard.engine.health import Health
@@ -20,6 +22,7 @@ from steelyard.engine.plan import Plan, Planned
 from steelyard.engine.presence import Presence
 from steelyard.engine.progress import Counts, Progress
 from steelyard.engine.sample import Weighing
+from steelyard.engine.scoring_thread import ScoringThread
 from steelyard.engine.signals import caught_signals, release_signals
 from steelyard.engine.undisturbed import undisturbed
 from steelyard.engine.warm_up import WarmUp
@@ -28,7 +31,7 @@ from steelyard.errors import UserMistake
 from steelyard.records import Sample
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
-from steelyard.suite.model import Limits
+from steelyard.suite.models import Limits
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Target
 
@@ -54,8 +57,12 @@ class Ending:
     warm_up_failed: int = 0
     held_up: int = 0
     """Under an open load, calls that were due and had to wait because as many as may be were under way."""
+    spent: float = 0.0
+    """What the calls of this run have cost so far, as far as that is known."""
     loop_lag: float | None = None
     """Seconds that the event loop was late on average while calls were made; None when nobody can tell."""
+    scoring: dict[str, float] = field(default_factory=dict)
+    """What scoring took, as `ScoringThread.load` has it."""
 
 
 def pace_of(limits: Limits) -> Pace:
@@ -80,8 +87,12 @@ class Engine:
         redact: Redactor | None = None,
         pace: Pace | None = None,
         purse: Purse | None = None,
+        scoring: ScoringThread | None = None,
+        since: float = 0.0,
     ) -> None:
-        """`pace` and `purse` are those of another engine that this one shares both with."""
+        """`pace`, `purse` and `scoring` are those of another engine that this one shares them with. Calls before
+        `since` were another run's, and are not paid again."""
+        self._since = since
         self._plan = plan
         self._weigher = weigher
         self._judges = judges
@@ -95,15 +106,22 @@ class Engine:
         self._caller = Caller(target, limits, self._pace, store.cached if cache else None, plan.folder, redact)
         self._warm: WarmUp | None = None
         self._presence = Presence(target, self._pace)
+        self._breakers = Breakers(limits.outage, limits.concurrency, self._purse)
+        # Under an open load calls are made when they are due, also in an outage: it is part of what is measured.
+        watching = None if limits.rate else self._breakers.of(self._pace, "the system under test", self._presence)
+        self._breaker = watching
+        self._caller.watched_by(watching)
+        if judges is not None:
+            judges.watched_by(self._breakers)
         self._broken: str | None = None
+        self._gave_up = False
         self._journalled: dict[str, dict[str, Any]] = {}
         self._counts = Counts(planned=plan.n)
         self._health = Health()
         self._stopped: str | None = None
         self._interrupts = 0
         self._gave_way = 0.0
-        self._scoring = 1.0
-        """Seconds that scoring an answer took of late, on average; taken to be long until it is known."""
+        self._scoring = scoring or ScoringThread()
         self.lag = LoopLag()
         self._workers: set[asyncio.Task[None]] = set()
 
@@ -120,11 +138,13 @@ class Engine:
                 if self._stopped is None:
                     self._broken = await self._presence.gone()
         finally:
+            self._scoring.close()
             await asyncio.to_thread(writer.close)
         return self._ending()
 
     def _begin(self, progress: Progress, *, resumed: bool) -> None:
         self._progress = progress
+        self._breakers.note, self._breakers.give_up = progress.note, self._give_up
         if resumed:
             self._take_up()
             self._journalled = self._store.journalled(self._run_id)
@@ -133,13 +153,19 @@ class Engine:
         return Ending(
             self._counts,
             self._health,
-            self._stopped if self._broken is None else None,
+            self._why_stopped() if self._broken is None else None,
             interrupted=self._interrupts > 0,
             broken=self._broken,
             warm_up_failed=0 if self._warm is None else self._warm.failed,
             held_up=self._pace.held_up,
+            spent=self._purse.spent,
             loop_lag=self.lag.mean,
+            scoring=self._scoring.load,
         )
+
+    def _why_stopped(self) -> str | None:
+        left = f"{self._counts.planned - self._counts.done:,} of {self._counts.planned:,} samples are left"
+        return f"{self._stopped}; {left}" if self._gave_up else self._stopped
 
     async def _warm_up(self) -> None:
         n = self._limits.warm_up
@@ -157,12 +183,20 @@ class Engine:
                 if self._limits.rate is not None:
                     await self._open_load(self._limits.rate, asks, writer, group)
                 else:
+                    self._breakers.ask_more = lambda: self._ask_more(asks, writer, group)
                     # One worker more than there are samples has nothing to do.
                     for _ in range(min(self._limits.concurrency, self._plan.n)):
                         self._set_to_work(group, self._worker(asks, writer))
         except BaseExceptionGroup as raised:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
+
+    def _ask_more(self, asks: Iterator[Planned], writer: Writer, group: asyncio.TaskGroup) -> bool:
+        """Start a worker in the place of one whose call waits for the breaker; False when nothing is left to ask."""
+        planned = next(asks, None) if self._may_go_on() else None
+        if planned is not None:
+            self._set_to_work(group, self._worker(chain([planned], asks), writer))
+        return planned is not None
 
     def _set_to_work(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, None]) -> None:
         task = group.create_task(work)
@@ -180,7 +214,7 @@ class Engine:
             except Closed:
                 return
             self._set_to_work(group, self._weigh(planned, writer, due))
-            schedule.put_off(await self._first_price())
+            schedule.put_off(await self._first_price() + await self._scored_in_time())
 
     async def _worker(self, asks: Iterator[Planned], writer: Writer) -> None:
         while self._stopped is None:
@@ -192,6 +226,13 @@ class Engine:
                 return
             await self._weigh(planned, writer)
             await self._give_way(writer)
+
+    async def _scored_in_time(self) -> float:
+        """Wait while too many answers wait to be scored; gives the seconds, which are not the target's fault."""
+        began = time.perf_counter()
+        while self._scoring.waiting > _MOST_BACKLOG and self._stopped is None:  # noqa: ASYNC110 - set by a thread
+            await asyncio.sleep(0.01)
+        return time.perf_counter() - began
 
     async def _first_price(self) -> float:
         """Wait while nobody knows what a call costs, which is only before the first answer; gives the seconds."""
@@ -210,7 +251,8 @@ class Engine:
     async def _weigh(self, planned: Planned, writer: Writer, due: float | None = None) -> None:
         """One sample, handed to the writer; nothing when the run stops before it is complete."""
         try:
-            completed = await self._sample(planned, writer, due)
+            with self._breakers.sample(planned.position):
+                completed = await self._sample(planned, writer, due)
         except Closed:
             if self._purse.is_empty:
                 self._stop(self._no_room())
@@ -220,6 +262,8 @@ class Engine:
         else:
             await writer.store(completed)
         self._insist_on_price(completed.sample)
+        if self._breaker is not None and self._breaker.waits_for_return:
+            return
         if gone := await self._presence.gone_after(completed.sample.attempt):
             self._break_off(gone)
 
@@ -240,15 +284,18 @@ class Engine:
         try:
             called = await self._answer(planned, journal, due)
             ask = planned.ask
-            began = time.perf_counter()
-            weighing = Weighing(self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
-            self._scoring += 0.1 * (time.perf_counter() - began - self._scoring)
+            to_score = (self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
+            # When nobody is asked, no call can be held up, and a thread would only take time.
+            weighing = (
+                Weighing(*to_score) if self._asks_nobody else await self._scoring.run(lambda: Weighing(*to_score))
+            )
             if self._judges is not None and weighing.to_judge is not None:
-                await self._judges.judge(weighing, journal, self._purse)
+                await self._judges.judge(weighing, journal, self._purse, self._scoring)
         finally:
             # What judges cost has been paid call by call.
             known = weighing is not None and spent(weighing.sample) is not None
-            self._purse.ended((own_cost(called) or 0.0) if known else own_cost(called))
+            cost = own_cost(called, self._since)
+            self._purse.ended((cost or 0.0) if known else cost)
         sample = weighing.sample
         sample.position = planned.position
         self._health.watch(sample)
@@ -263,7 +310,7 @@ class Engine:
         if kept is not None:
             return Called(kept)
         called = await self._caller.call(planned.ask, due)
-        slow = self._scoring > _QUICK_SCORING and not self._asks_nobody
+        slow = self._scoring.mean > _QUICK_SCORING and not self._asks_nobody
         if slow or (self._judges is not None and self._judges.are_asked):
             await journal.put(TARGET, called.attempt)
         return called
@@ -289,7 +336,9 @@ class Engine:
         for sample, _ in self._store.samples(self._run_id):
             self._counts.add(sample.outcome)
             self._health.watch(sample)
-            if (cost := spent(sample)) is not None:
+            if sample.attempt.failure is None:
+                self._breakers.arm()
+            if (cost := spent(sample, self._since)) is not None:
                 self._purse.started()
                 self._purse.ended(cost)
         self._progress.update(self._counts)
@@ -304,10 +353,16 @@ class Engine:
             self._stopped = reason
             self._progress.note(reason)
             self._pace.close()
+            self._breakers.end(Ruling.AGAIN)
             if self._warm is not None:
                 self._warm.close()
             if self._judges is not None:
                 self._judges.close()
+
+    def _give_up(self, why: str) -> None:
+        """An outage lasts too long: what is left is left for `--resume`."""
+        self._gave_up = self._stopped is None
+        self._stop(why)
 
     def _break_off(self, gone: str) -> None:
         """The system under test is gone: there is no point in asking it for the rest. Answers it gave are judged."""
@@ -316,6 +371,7 @@ class Engine:
             self._stopped = f"the rest is not asked: {gone}"
             self._progress.note(self._stopped)
             self._pace.close()
+            self._breakers.end(Ruling.STANDS)
 
     def _interrupt(self) -> None:
         self._interrupts += 1

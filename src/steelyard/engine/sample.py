@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from steelyard.errors import SteelyardError
-from steelyard.records import Attempt, Finding, Judgement, Outcome, Sample
+from steelyard.records import BROKEN_SCALE, Attempt, Finding, Judgement, Outcome, Sample
 from steelyard.scoring.weigh import Weighed, Weigher
 from steelyard.suite.case import Case
 from steelyard.user_code import UserCodeError, raised_in_words
-
-BROKEN_SCALE = "SCALE"
-"""The code of a finding that says that a scorer itself broke."""
 
 
 class Weighing:
@@ -30,6 +27,7 @@ class Weighing:
             outcome=Outcome.TARGET_FAILED,
             category=case.category,
             difficulty=case.difficulty,
+            cluster=case.cluster,
             tags=case.tags,
         )
         if attempt.failure is None:

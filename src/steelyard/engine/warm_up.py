@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import cycle, islice
 
 from steelyard.engine.caller import Caller
 from steelyard.engine.pace import Closed, Pace, Purse
 from steelyard.engine.plan import Plan
-from steelyard.suite.model import Limits
+from steelyard.suite.models import Limits
 from steelyard.targets.base import Ask, Target
 
 _MOST_AT_ONCE = 8
@@ -25,7 +24,7 @@ class WarmUp:
         """How many workers it takes."""
         self.failed = 0
         self._pace = Pace(self.width)
-        self._caller = Caller(target, replace(limits, retries=0), self._pace, folder=plan.folder)
+        self._caller = Caller(target, limits.model_copy(update={"retries": 0}), self._pace, folder=plan.folder)
         self._variant = plan.variants[0]
         self._cases = islice(cycle(list(islice(plan.cases(), limits.warm_up))), limits.warm_up)
         self._purse = purse

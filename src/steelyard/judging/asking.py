@@ -19,7 +19,7 @@ from steelyard.judging.prompt import again, messages
 from steelyard.records import Attempt, Failure, JudgeCall
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeModel, JudgeSpec
+from steelyard.suite.judge import JudgeModel, JudgeSpec
 from steelyard.targets.base import Reply, Surroundings
 from steelyard.targets.chat_connection import ChatConnection
 from steelyard.targets.chat_wire import ChatWire

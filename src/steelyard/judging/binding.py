@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.records import Remark
-from steelyard.suite.judge_model import BindingRule, JudgeModel
+from steelyard.suite.judge import BindingRule, JudgeModel
 
 Said = Mapping[str, float | bool]
 

@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.importing import find_callable, place_of
 from steelyard.records import Certainty, Finding, Remark
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeModel
+from steelyard.suite.judge import JudgeModel
 from steelyard.user_code import checked_call
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.judging.fence import Fence
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import Dimension, Flag, JudgeModel, Rubric
+from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric
 
 
 def default_system(judge: JudgeModel) -> str:
@@ -48,7 +48,7 @@ def answer_shape(judge: JudgeModel) -> str:
     """The answer asked for, as a JSON object with a description in the place of each value; reasons stand first."""
     rubric = judge.rubric
     properties = dict(judge.response.get("properties") or {})
-    named = [judge.reasons, *(() if judge.evidence is None else (judge.evidence.place,))]
+    named = [owed.place for owed in (judge.reasons, judge.evidence) if owed is not None]
     # A path leads to a part of a field: the schema knows the rest.
     fields = [place for place in named if place and place.isidentifier()]
     inside = judge.scores_in
@@ -74,7 +74,7 @@ def _scale(rubric: Rubric) -> str:
 
 def _dimension(dimension: Dimension) -> str:
     rows = [f"Dimension {dimension.name}" + (f": {dimension.about}" if dimension.about else "")]
-    rows += [f"- {score}: {meaning}" for score, meaning in dimension.meanings.items()]
+    rows += [f"- {score}: {meaning}" for score, meaning in dimension.scores.items()]
     rows += [f"- Example of a {score}: {example}" for score, example in dimension.examples.items()]
     return "\n".join(rows)
 
@@ -89,7 +89,8 @@ def _flag(flag: Flag) -> str:
 
 def _demands(judge: JudgeModel) -> Iterator[str]:
     if judge.reasons:
-        yield f"First list the weaknesses of the text in {judge.reasons}: at least {max(1, judge.fewest_reasons)}."
+        fewest = max(1, judge.reasons.at_least)
+        yield f"First list the weaknesses of the text in {judge.reasons.place}: at least {fewest}."
     if judge.evidence is not None:
         neutral, evidence = judge.rubric.neutral, judge.evidence
         unproven = f"; a score without one does not count as more than {neutral}"
@@ -110,7 +111,7 @@ def _place_for(name: str, judge: JudgeModel, properties: Mapping[str, Any]) -> s
     schema = properties.get(name)
     about = schema.get("description") if isinstance(schema, Mapping) else None
     kind = _kind(schema) if isinstance(schema, Mapping) else None
-    if name == judge.reasons:
+    if judge.reasons is not None and name == judge.reasons.place:
         return '["<weakness>", "<weakness>"]' if kind in (None, "array") else '"<weaknesses>"'
     if judge.evidence is not None and name == judge.evidence.place:
         about = about or "name of the dimension: 'quote from the text'; for every score above the neutral one"

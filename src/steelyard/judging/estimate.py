@@ -10,7 +10,7 @@ from steelyard.errors import SuiteError
 from steelyard.judging.fence import new_fence
 from steelyard.judging.prompt import messages
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeModel
+from steelyard.suite.judge import JudgeModel
 
 CHARACTERS_A_TOKEN = 4
 """A rule of thumb for English; other writing takes more tokens."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from steelyard.judging.plain_words import Quote, readings_of
 from steelyard.judging.quotes import QuoteReader, Said
 from steelyard.records import Remark
-from steelyard.suite.judge_model import Evidence, Rubric
+from steelyard.suite.judge import Evidence, Rubric
 from steelyard.suite.paths import compile_path
 
 _LONGEST_TOLD: Final = 200

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from steelyard.judging.score_check import quoted_value as shown
 from steelyard.judging.score_check import score_problems
-from steelyard.judging.score_check import told as shown
-from steelyard.suite.judge_model import Rubric
+from steelyard.suite.judge import Rubric
 
 _NUMBER = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)(?:[ \t]*(?:/|out of)[ \t]*([0-9]{1,9})(?![0-9]))?[*_`]*(.*)")
 _TRUTH = re.compile(r"(true|false)\b[*_`]*(.*)", re.IGNORECASE)

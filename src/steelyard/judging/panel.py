@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from steelyard.records import Ballot, Mode, Remark, nearest
-from steelyard.suite.judge_model import JudgeModel
+from steelyard.suite.judge import JudgeModel
 
 _ORDER: Final = (Mode.MODEL, Mode.BASIC, Mode.RULES)
 _MOST_TOLD: Final = 3

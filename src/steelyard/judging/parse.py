@@ -29,10 +29,10 @@ from typing import Any
 from steelyard.answer import SchemaValidator, climb
 from steelyard.judging.documents import Document, blanked, documents
 from steelyard.judging.lines import ScoreLines
-from steelyard.judging.score_check import score_problems, told, whole_scores
+from steelyard.judging.score_check import quoted_value, score_problems, whole_scores
 from steelyard.judging.thoughts import answer_begins
 from steelyard.records import BROKE_OFF
-from steelyard.suite.judge_model import JudgeModel
+from steelyard.suite.judge import JudgeModel
 
 # A value and what may come after it: a comma, the end of the object, or the next key where a comma was forgotten.
 # `4 5`, `1,000`, `4` before ` or5` on the next line and `4` at the very end of a text that breaks off are not whole.
@@ -117,7 +117,7 @@ class AnswerParser:
         `document` is where it was read from, which knows the keys that stand in it twice.
         """
         if not isinstance(value, dict):
-            return _unusable(f"the answer is not an object with scores: {told(value)}")
+            return _unusable(f"the answer is not an object with scores: {quoted_value(value)}")
         holder = self._holder(value)
         wrong = score_problems(holder, self._rubric, self._repeated(value, holder, document))
         amiss, extra = self._amiss(value)
@@ -125,7 +125,7 @@ class AnswerParser:
             found = self._with(value, whole_scores(holder, self._rubric))
             lacking = list(amiss)
             if self._scores_in and holder is value:
-                lacking = lacking or [f"the scores do not stand in {told(self._scores_in)}"]
+                lacking = lacking or [f"the scores do not stand in {quoted_value(self._scores_in)}"]
             return Parsed(found, "basic", lacking=tuple(lacking)) if lacking else Parsed(found, rung, extra=extra)
         # What is wrong with a score is told in one way; the schema says it again in its own words.
         again = tuple(start for name in wrong for start in self._as_the_schema_begins(name))
@@ -176,9 +176,9 @@ class AnswerParser:
 
     def _wrapped(self, value: dict[str, Any], wrong: dict[str, str]) -> list[str]:
         """A hint when the scores stand in another field than the one they belong in."""
-        belong = f"in {told(self._scores_in)}" if self._scores_in else "at the top of the object"
+        belong = f"in {quoted_value(self._scores_in)}" if self._scores_in else "at the top of the object"
         return [
-            f"the scores stand inside {told(key)}: they belong {belong}"
+            f"the scores stand inside {quoted_value(key)}: they belong {belong}"
             for key, inner in value.items()
             if isinstance(inner, dict) and key != self._scores_in
             if any(name not in value and isinstance(inner.get(name), (int, float)) for name in wrong)
@@ -302,4 +302,4 @@ def _stands(name: str, value: Any, text: str) -> bool:
         bare = rf"[{{,]\s*{re.escape(name)}\s*:\s*(?=[\"']?(?:[-+.0-9]|true\b|false\b))"
     places = [*quoted, *(found.end() for found in re.finditer(bare, text, re.IGNORECASE))]
     there = _VALUE.match(text, places[0]) if len(places) == 1 else None
-    return there is not None and there[1].lower() == told(value).lower()
+    return there is not None and there[1].lower() == quoted_value(value).lower()

@@ -12,7 +12,7 @@ from steelyard.judging.default_prompt import default_system, default_user
 from steelyard.judging.fence import Fence, instruction
 from steelyard.judging.shorten import shorten
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeModel
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import hidden
 from steelyard.suite.templates import FENCE, JUDGE_NAMES, SHOWN_NAMES, Template, compile_template
 

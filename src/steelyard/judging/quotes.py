@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from steelyard.judging.lines import loose_name
-from steelyard.suite.judge_model import Rubric
+from steelyard.suite.judge import Rubric
 
 _CLOSES: Final = {
     '"': '"”“',

@@ -15,7 +15,7 @@ from steelyard.judging.panel import combine
 from steelyard.judging.parse import AnswerParser, Parsed
 from steelyard.records import BROKE_OFF, Ballot, Failure, JudgeCall, Judgement, Mode, Remark
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import BindingRule, JudgeModel, Rubric
+from steelyard.suite.judge import BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 from steelyard.suite.paths import compile_path
 from steelyard.user_code import UserCodeError, checked_call, place_in_words
@@ -58,7 +58,7 @@ class JudgeReader:
         self._rules_judges = rules_judges or {}
         self._parser = AnswerParser(judge)
         self._evidence = None if judge.evidence is None else EvidenceCheck(judge.evidence, judge.rubric)
-        self._reasons = compile_path(judge.reasons) if judge.reasons else None
+        self._reasons = compile_path(judge.reasons.place) if judge.reasons else None
         self._told_to_all = _all_told(judge)
         self._narrower: dict[tuple[str, ...], JudgeReader] = {}
 
@@ -264,15 +264,15 @@ class JudgeReader:
 
     def _reasoned(self, reply: Mapping[str, Any]) -> tuple[Remark, ...]:
         """A remark when the answer holds fewer reasons than are asked for."""
-        fewest = self._judge.fewest_reasons
-        if self._reasons is None or not fewest:
+        asked = self._judge.reasons
+        if self._reasons is None or asked is None or not asked.at_least:
             return ()
         given = self._reasons(reply)
         texts = given.splitlines() if isinstance(given, str) else given if isinstance(given, list) else []
         distinct = {" ".join(one.casefold().split()) for one in texts if isinstance(one, str)} - {""}
-        if len(distinct) >= fewest:
+        if len(distinct) >= asked.at_least:
             return ()
-        return (Remark("TOO_FEW_REASONS", "", f"{len(distinct)} of {fewest} in {self._judge.reasons}"),)
+        return (Remark("TOO_FEW_REASONS", "", f"{len(distinct)} of {asked.at_least} in {asked.place}"),)
 
 
 def _extra(parsed: Parsed) -> list[Remark]:
@@ -310,7 +310,7 @@ def _all_told(judge: JudgeModel) -> str:
 def _rubric_texts(rubric: Rubric) -> Iterator[str]:
     yield from rubric.calibration
     for dimension in rubric.dimensions:
-        yield from (dimension.about, *dimension.meanings.values(), *dimension.examples.values())
+        yield from (dimension.about, *dimension.scores.values(), *dimension.examples.values())
     for flag in rubric.flags:
         yield from (flag.about, *flag.triggers)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from steelyard.suite.judge_model import Rubric
+from steelyard.suite.judge import Rubric
 
 _LONGEST_VALUE: Final = 40
 
@@ -17,10 +17,11 @@ def score_problems(value: Mapping[str, Any], rubric: Rubric, repeated: Collectio
     for dimension in rubric.dimensions:
         name = dimension.name
         if name in value and whole_score(value[name], rubric) is None:
-            problems[name] = f"{name}: {told(value[name])} is not a whole number from {rubric.low} to {rubric.high}"
+            scale = f"{rubric.low} to {rubric.high}"
+            problems[name] = f"{name}: {quoted_value(value[name])} is not a whole number from {scale}"
     for flag in rubric.flags:
         if flag.name in value and not isinstance(value[flag.name], bool):
-            problems[flag.name] = f"{flag.name}: {told(value[flag.name])} is not true or false"
+            problems[flag.name] = f"{flag.name}: {quoted_value(value[flag.name])} is not true or false"
     for name in rubric.names:
         if name not in value:
             problems[name] = f"{name}: it is missing"
@@ -44,7 +45,7 @@ def whole_scores(value: Mapping[str, Any], rubric: Rubric) -> dict[str, int | bo
     return scores | {one.name: bool(value[one.name]) for one in rubric.flags}
 
 
-def told(value: Any) -> str:
+def quoted_value(value: Any) -> str:
     """A value as JSON, shortened: for messages."""
     try:
         text = json.dumps(value, ensure_ascii=False)

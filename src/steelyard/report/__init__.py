@@ -1,1 +1,1 @@
-"""Views of one report object: terminal, JSON, Markdown, JUnit, HTML. Knows analysis and release."""
+"""Reports: documents of blocks, one module a feature, and renderers that know blocks alone. Knows analysis, decide."""

@@ -9,10 +9,11 @@ from enum import StrEnum
 from steelyard.analysis.compare_model import Comparison
 from steelyard.errors import Mistake, SteelyardError, SuiteError
 from steelyard.records import Verdict
-from steelyard.report import figures, wording
-from steelyard.report.github import annotation
+from steelyard.report import format as fmt
+from steelyard.report import wording
+from steelyard.report.format import as_text, clipped, one_line, shortened
 from steelyard.report.model import Report, SampleDetail
-from steelyard.report.safe_text import as_text, clipped, one_line, shortened
+from steelyard.report.render.github import annotation
 
 MOST = 10
 """Of each level a code host shows so many a step, and drops the rest without a word."""
@@ -95,7 +96,7 @@ def run_annotations(
     name = clipped(report.header.suite_name, 60)
     verdict = Annotation(
         _of_verdict(report, holds=holds),
-        f"{name}: {wording.verdict_word(report)}",
+        f"{name}: {wording.verdict_title(report)}",
         "\n".join([*_verdict_lines(report), *([why] if why else []), *_left_off(report, found, len(shown))]),
         file,
     )
@@ -119,7 +120,7 @@ def _left_off(report: Report, found: Sequence[Trouble], shown: int) -> list[str]
     if left_off <= 0:
         return []
     at_least = "at least " if report.n_samples > len(report.details) else ""
-    return [f"{at_least}{figures.counted(len(found), 'case')} did not pass; {left_off:,} of them are not shown here"]
+    return [f"{at_least}{fmt.counted(len(found), 'case')} did not pass; {left_off:,} of them are not shown here"]
 
 
 def _case(report: Report, suite: str, trouble: Trouble, level: Level, place: Place | None) -> Annotation:
@@ -132,7 +133,7 @@ def _case(report: Report, suite: str, trouble: Trouble, level: Level, place: Pla
 
 def _case_lines(report: Report, trouble: Trouble) -> list[str]:
     detail = trouble.worst
-    several = [f"{trouble.n_bad:,} of {figures.counted(trouble.n, 'sample')} of this case; the worst:"]
+    several = [f"{trouble.n_bad:,} of {fmt.counted(trouble.n, 'sample')} of this case; the worst:"]
     told = outcome_sentence(report, detail, with_why=not detail.findings)
     return [*(several if trouble.n > 1 else []), told, *_findings(detail)]
 
@@ -144,7 +145,7 @@ def outcome_sentence(report: Report, detail: SampleDetail, *, with_why: bool = T
         return one_line(f"{wording.outcome_word(line.outcome)}: {line.why}", _LONGEST)
     if wording.is_aside(detail):
         return one_line(wording.aside_words(detail), _LONGEST)
-    reached = f"score {figures.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
+    reached = f"score {fmt.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
     return one_line(f"{reached}: {line.why}" if with_why and line.why else reached, _LONGEST)
 
 

@@ -12,12 +12,11 @@ from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import summarise_stored
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
-from steelyard.records import Outcome, RunHeader, Sample
-from steelyard.release.baseline_gates import kept_results
-from steelyard.release.verdict import decide
-from steelyard.report.details import flagged, sample_detail, sample_line
-from steelyard.report.judged_details import judgement_reader
-from steelyard.report.judged_wording import failing_flags
+from steelyard.decide.baselines import kept_results
+from steelyard.decide.verdict import decide
+from steelyard.records import BROKEN_SCALE, Outcome, RunHeader, Sample
+from steelyard.report.details import flagged, judgement_reader, sample_detail, sample_line
+from steelyard.report.judged import failing_flags
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.wording import badness
 from steelyard.store.base import Store
@@ -46,7 +45,7 @@ def _built(store: Store, header: RunHeader, max_details: int) -> Report:
     summary = summarise_stored(store, header.id, header.suite, columns)
     decision = decide(
         summary,
-        header.suite,
+        header.description,
         state=header.state,
         suspect=header.suspect,
         gone=header.options.get("broken"),
@@ -73,18 +72,26 @@ def _built(store: Store, header: RunHeader, max_details: int) -> Report:
 
 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
-    """The reasons with their counts; where a target's failures are not all at hand, one message stands for its kind."""
+    """The reasons with their counts; where the failures of a kind are not all at hand, one message stands for it."""
     reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
+    # Where no judge is silent, a scorer broke.
+    n_broken = summary.overall.outcomes.get(Outcome.JUDGE_FAILED, 0) - reasons.total()
     words: dict[str, str] = {}
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in summary.failures}
+    broken: Counter[str] = Counter()
     for detail in details:
         kind, _, message = detail.line.why.partition(": ")
         if detail.line.outcome == Outcome.TARGET_FAILED and kind in counts:
             key, said = failure_reason(kind, message)
             counts[kind][words.setdefault(key, f"target: {said}")] += 1
+        elif detail.line.outcome == Outcome.JUDGE_FAILED and kind == BROKEN_SCALE:
+            key, said = failure_reason("", message)
+            broken[words.setdefault(key, said)] += 1
     for kind, count in summary.failures.items():
         known = counts[kind] or Counter({f"target: {kind}": count})
         reasons.update(known if known.total() == count else {next(iter(known)): count})
+    if broken and n_broken > 0:
+        reasons.update(broken if broken.total() == n_broken else {next(iter(broken)): n_broken})
     return dict(reasons.most_common())
 
 

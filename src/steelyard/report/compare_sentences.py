@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from steelyard.analysis.compare_model import (
     CodeChange,
@@ -17,19 +17,14 @@ from steelyard.analysis.compare_model import (
     SliceChange,
     Standing,
 )
+from steelyard.analysis.compared_checks_model import CellMoves, ChecksChange
+from steelyard.analysis.not_compared import NotCompared
 from steelyard.records import RunHeader
-from steelyard.report import attribution_tables, compare_checks, compare_figures, figures, wording
-from steelyard.report.safe_text import clipped
+from steelyard.report import attribution, changes, wording
+from steelyard.report import format as fmt
+from steelyard.report.format import clipped
+from steelyard.report.wording import cell_name
 
-SIGNS = {
-    Moved.BETTER.value: "▲",
-    Moved.WORSE.value: "▼",
-    Moved.CHANGED.value: "◆",
-    Moved.CANNOT_TELL.value: "?",
-    Moved.SAME.value: "=",
-    Moved.NOT_TESTED.value: "–",
-}
-"""So that nothing is told by colour alone."""
 MEANINGS = {Part.SCALE: "hinders a verdict", Part.SUBJECT: "is compared", Part.NOTED: "noted"}
 NO_SECTION = "(no section)"
 _MOST_DIFFERENCES = 6
@@ -37,6 +32,7 @@ _MOST_FIGURES = 3
 _MOST_SLICES = 2
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
+_FEWEST_TOGETHER = 3
 _BEYOND_NOISE = (Moved.WORSE, Moved.BETTER, Moved.CHANGED)
 _LAST_GROUPS = ("sections", "findings", "bands", "beside", "counts", "latency", "spending")
 """Groups of figures that are named after all others: they follow from them, or are no figures of quality."""
@@ -69,10 +65,10 @@ def _run(header: RunHeader, size: int) -> str:
     verdict = header.verdict.value if header.verdict else ""
     names = (
         clipped(header.id, _LONGEST_NAME),
-        wording.when(header.created_at),
+        fmt.when(header.created_at),
         clipped(wording.target_name(header), 60),
     )
-    return ", ".join(part for part in (*names, figures.counted(size, "sample"), verdict) if part)
+    return ", ".join(part for part in (*names, fmt.counted(size, "sample"), verdict) if part)
 
 
 def differences(comparison: Comparison) -> list[tuple[Part, str]]:
@@ -101,12 +97,12 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
     """How sure the answer is, as label and words; without what its sentence has said already."""
     headline = comparison.headline
     rows = [("How sure", "not at all" if headline.hindered_by else headline.how_sure)]
-    rows += attribution_tables.why(comparison)
+    rows += attribution.why(comparison)
     rows += [("Besides", reason) for reason in headline.hindered_by if reason not in headline.sentence]
     if headline.hindered_by and comparison.pairs.comparable:
         rows.append(("To ask", "--anyway gives a verdict in spite of it"))
     rows += [("In spite of", reason) for reason in headline.in_spite_of]
-    if effect := compare_figures.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
+    if effect := changes.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
         rows.append(("Effect", effect))
     if headline.smallest:
         rows.append(("Could show", headline.smallest))
@@ -115,7 +111,7 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
 
 def what_moved(comparison: Comparison) -> list[str]:
     """The counts, then everything that moved beyond noise or is new or resolved, in a few sentences."""
-    found = [counts(comparison), compare_checks.sentence(comparison), *_figures(comparison), *_slices(comparison)]
+    found = [counts(comparison), checks_sentence(comparison), *_figures(comparison), *_slices(comparison)]
     unpaired = "" if comparison.unpaired is None else comparison.unpaired.sentence
     return [told for told in (*found, *_codes(comparison), *_confusions(comparison), unpaired) if told]
 
@@ -125,23 +121,23 @@ def counts(comparison: Comparison) -> str:
     pairs = comparison.pairs
     words = ("fixed", "broken", "unchanged") if pairs.by_pass else ("rose", "fell", "level")
     told = ", ".join(f"{getattr(pairs, word).count:,} {word}" for word in words)
-    base = f"{figures.counted(pairs.comparable, 'comparable pair')} ({figures.counted(pairs.n_cases, 'case')})"
+    base = f"{fmt.counted(pairs.comparable, 'comparable pair')} ({fmt.counted(pairs.n_cases, 'case')})"
     return f"{told} of {base}; {pairs.n_not_comparable:,} not comparable"
 
 
 def _figures(comparison: Comparison) -> Iterator[str]:
     if comparison.headline.hindered_by and comparison.pairs.comparable:
-        yield f"neither better nor worse: {compare_figures.sentence(comparison.metrics[0])}"
+        yield f"neither better nor worse: {changes.sentence(comparison.metrics[0])}"
     others = [change for change in comparison.metrics if not change.primary and change.a.n]
     others += [each.rate for each in comparison.sections if each.rate.a.n]
     told = comparison.headline.sentence
     moved = sorted((each for each in others if each.verdict in _BEYOND_NOISE), key=_worst_first)
-    said = [each for each in moved if each.group == "headline" and compare_figures.change_of(each) in told]
+    said = [each for each in moved if each.group == "headline" and changes.change_of(each) in told]
     moved = [each for each in moved if each not in said]
     for change in moved[:_MOST_FIGURES]:
-        yield f"{change.verdict}: {compare_figures.sentence(change)}"
+        yield f"{change.verdict}: {changes.sentence(change)}"
     if len(moved) > _MOST_FIGURES:
-        yield f"and {figures.counted(len(moved) - _MOST_FIGURES, 'more figure')} beyond noise, below"
+        yield f"and {fmt.counted(len(moved) - _MOST_FIGURES, 'more figure')} beyond noise, below"
     quiet = comparison.headline.hindered_by or comparison.headline.verdict is Moved.SAME
     if not moved and others and not quiet:
         yield f"no other figure moved beyond noise ({len(others) - len(said)} looked at)"
@@ -151,9 +147,9 @@ def _slices(comparison: Comparison) -> Iterator[str]:
     every = [each for found in comparison.slices.values() if len(found) > 1 for each in found]
     moved = [each for each in every if each.metrics and each.metrics[0].verdict in _BEYOND_NOISE]
     for each in sorted(moved, key=lambda one: _worst_first(one.metrics[0]))[:_MOST_SLICES]:
-        yield f"{each.metrics[0].verdict} in {slice_name(each)}: {compare_figures.sentence(each.metrics[0])}"
+        yield f"{each.metrics[0].verdict} in {slice_name(each)}: {changes.sentence(each.metrics[0])}"
     if len(moved) > _MOST_SLICES:
-        yield f"and {figures.counted(len(moved) - _MOST_SLICES, 'more group')} beyond noise, below"
+        yield f"and {fmt.counted(len(moved) - _MOST_SLICES, 'more group')} beyond noise, below"
 
 
 def _worst_first(change: MetricChange) -> tuple[int, int]:
@@ -195,7 +191,7 @@ def confusion_counts(comparison: Comparison) -> str:
     """How many different confusions there are, by what became of them: `12 confusions, 3 new, 2 resolved`."""
     found = comparison.confusions
     parts = [f"{found.counts[standing]:,} {standing}" for standing in Standing if found.counts.get(standing)]
-    return ", ".join([figures.counted(found.n, "confusion"), *parts])
+    return ", ".join([fmt.counted(found.n, "confusion"), *parts])
 
 
 def pair_lists(comparison: Comparison) -> list[tuple[str, str]]:
@@ -239,3 +235,66 @@ def _some(names: list[str], count: int, most: int) -> str:
     shown = ", ".join(names[:most])
     more = count - min(len(names), most)
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def checks_sentence(comparison: Comparison) -> str:
+    """How many cases and checks were fixed and broken; "" when a run has no expectations."""
+    found = comparison.checks
+    if found is None:
+        return ""
+    cells = _became(
+        f"{found.cells_fixed.count:,} fixed{_cells_named(found.cells_fixed)}",
+        f"{found.cells_broken.count:,} broken{_cells_named(found.cells_broken)}",
+        found.cells_unchanged,
+        found.cells_cannot_tell,
+    )
+    checks = _became(
+        f"{found.fixed.count:,} fixed", f"{found.broken.count:,} broken", found.unchanged, found.cannot_tell
+    )
+    beside = _only_in(found) + (f"; {found.hindered}" if found.hindered else "")
+    of = f"expectations of {fmt.counted(found.n_cells, 'case')}"
+    return f"{of}: {cells}; {fmt.counted(found.n, 'check')}: {checks}{beside}"
+
+
+def _became(fixed: str, broken: str, unchanged: int, cannot_tell: int) -> str:
+    told = f"{fixed}, {broken}, {unchanged:,} unchanged"
+    return f"{told}, {cannot_tell:,} cannot tell" if cannot_tell else told
+
+
+def _cells_named(found: CellMoves) -> str:
+    names = [clipped(cell_name(*each), _LONGEST_NAME) for each in found.names[:_MOST_NAMED]]
+    if not names:
+        return ""
+    more = found.count - len(names)
+    return f" ({', '.join(names)}{f' and {more:,} more' if more else ''})"
+
+
+def _only_in(found: ChecksChange) -> str:
+    sides = [f"{n:,} only in {side}" for side, n in (("A", found.only_a), ("B", found.only_b)) if n]
+    return f"; {' and '.join(sides)}" if sides else ""
+
+
+def left_out(found: Iterable[NotCompared]) -> list[str]:
+    """One sentence for each, three and more of one kind as one: `54 measures of spans: only B has them (...)`."""
+    alike: dict[tuple[str, str, str], list[NotCompared]] = {}
+    for each in found:
+        alike.setdefault((each.what, _owner(each), each.why), []).append(each)
+    return [told for some in alike.values() for told in _left_out(some)]
+
+
+def _owner(each: NotCompared) -> str:
+    """The component that a measure or count is of."""
+    return each.name.rpartition(".")[0] if each.what in ("measure", "count") else ""
+
+
+def _left_out(some: list[NotCompared]) -> list[str]:
+    if len(some) < _FEWEST_TOGETHER:
+        return [each.sentence for each in some]
+    first, owner = some[0], _owner(some[0])
+    names = [clipped(each.name.removeprefix(f"{owner}.") if owner else each.name, _LONGEST_NAME) for each in some]
+    more = len(names) - _MOST_NAMED
+    shown = ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    of = f" of {clipped(owner, _LONGEST_NAME)}" if owner else ""
+    why = first.why.replace("has it", "has them").replace("have it", "have them")
+    kind = f"{first.what} ({len(some):,})" if " " in first.what else fmt.counted(len(some), first.what)
+    return [f"{kind}{of}: {why} ({shown})"]

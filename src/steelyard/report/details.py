@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from steelyard.analysis.failure_words import failure_reason
+from steelyard.analysis.judge_check import judged_text
 from steelyard.analysis.model import SampleLine
-from steelyard.records import Finding, Outcome, Sample
-from steelyard.report.figures import counted
-from steelyard.report.model import JudgementDetail, SampleDetail
-from steelyard.report.safe_text import as_text, clipped, shortened
+from steelyard.records import REMARKS, Ballot, Finding, Judgement, Mode, Outcome, Remark, RunHeader, Sample
+from steelyard.report.format import as_text, clipped, counted, laid_out, shortened
+from steelyard.report.model import BallotDetail, JudgementDetail, Marked, SampleDetail
 from steelyard.suite.case import Case
+from steelyard.suite.labels import is_labelled
+from steelyard.suite.paths import compile_path
 
 LONGEST_TEXT = 20_000
 _LONGEST_NOTE = 2_000
@@ -21,6 +22,14 @@ _MOST_FINDINGS = 100
 _MOST_CODES = 4
 _MOST_MARKS = 200
 _LONGEST_MARK = 200
+_LONGEST_SAID = 2_000
+_LONGEST_RULE = 300
+_LONGEST_LABEL = 40
+_MOST_BALLOTS = 20
+_MOST_FIELDS = 20
+_MOST_REMARKS = 30
+
+JudgementReader = Callable[[Sample, Case], JudgementDetail | None]
 
 
 def sample_line(sample: Sample, flags: Collection[str] = ()) -> SampleLine:
@@ -73,16 +82,9 @@ def sample_detail(
     )
 
 
-def failed_alike(reason: str) -> Callable[[Sample], bool]:
-    """Whether a sample's call failed for the reason that a report names: `http_401 Incorrect API key provided`."""
-    kind, _, said = reason.partition(" ")
-    key, _ = failure_reason(kind, said)
-
-    def alike(sample: Sample) -> bool:
-        failed, _, message = _why(sample, ()).partition(": ")
-        return failure_reason(failed, message)[0] == key
-
-    return alike
+def why_wrong(sample: Sample) -> str:
+    """What went wrong in a sample, in a few words."""
+    return _why(sample, ())
 
 
 def _why(sample: Sample, flags: Collection[str]) -> str:
@@ -160,3 +162,153 @@ def _bounded(value: Any, limit: int = LONGEST_TEXT) -> Any:
 
 def _bounded_values(record: dict[str, Any]) -> dict[str, Any]:
     return {key: _bounded(value, _LONGEST_NOTE) for key, value in record.items()}
+
+
+def judgement_reader(header: RunHeader) -> JudgementReader:
+    """A function from a sample of the run and its case to what its judge said; None for samples without a judgement."""
+    described = header.suite.get("judge") or {}
+    names = _names(described)
+    text_of = judged_text(str(described.get("of") or ""))
+    labelled = str(described.get("labelled") or "")
+    labels_of = _labels(str(described.get("labels") or ""))
+    main = str(described.get("mode") or "")
+
+    def read(sample: Sample, case: Case) -> JudgementDetail | None:
+        judgement = sample.judgement
+        if judgement is None:
+            return None
+        text = text_of(sample)
+        own = is_labelled(text or sample.attempt.text or "", case, labelled)
+        found = _judgement(judgement, names, text, labels_of(case) if own else {})
+        if judgement.mode is None or not main or judgement.mode.value == main:
+            return found
+        return replace(found, aside=True, aside_why=_aside_why(judgement, described))
+
+    return read
+
+
+def _labels(place: str) -> Callable[[Case], dict[str, str]]:
+    """From a case to what a reviewer would give, in words, by dimension and flag."""
+    if not place:
+        return lambda _case: {}
+    at = compile_path(place)
+
+    def labels(case: Case) -> dict[str, str]:
+        given = at(case)
+        return {str(name): label_words(label) for name, label in given.items()} if isinstance(given, Mapping) else {}
+
+    return labels
+
+
+def label_words(label: Any) -> str:
+    """A label as the case has it: `3 (2 to 4)`, `ann 3, ben 4`, `yes`."""
+    if isinstance(label, bool):
+        return "yes" if label else "no"
+    if isinstance(label, Mapping):
+        people = label["by"].items() if isinstance(label.get("by"), Mapping) else ()
+        best = [as_text(label.get("best")) + _allowed(label.get("allowed"))] if "best" in label or not people else []
+        return ", ".join([*best, *(f"{name} {as_text(score)}" for name, score in people)])
+    return as_text(label)
+
+
+def _allowed(ends: Any) -> str:
+    if isinstance(ends, list | tuple) and len(ends) > 1 and all(isinstance(each, int) for each in ends):
+        return f" ({ends[0]} to {ends[-1]})"
+    return ""
+
+
+def _aside_why(judgement: Judgement, described: Mapping[str, Any]) -> str:
+    """Why a judgement is of another mode than the run's, with the first thing that was wrong."""
+    if judgement.mode is not Mode.BASIC:
+        return f"judged in mode {judgement.mode}"
+    basic = next((ballot for ballot in judgement.ballots if ballot.mode is Mode.BASIC), None)
+    problem = "" if basic is None else _first_problem(basic, described)
+    return "only bare scores could be read from the judge's answers" + (f": {problem}" if problem else "")
+
+
+def _first_problem(ballot: Ballot, described: Mapping[str, Any]) -> str:
+    asked = [str((described.get(part) or {}).get("in") or "").partition(".")[0] for part in ("reasons", "evidence")]
+    lacking = [name for name in dict.fromkeys(asked) if name and name not in ballot.reply]
+    if lacking:
+        return f"no {' and no '.join(lacking)} in the answer"
+    problems = [ballot.told, *(remark.told for remark in ballot.remarks if remark.code == "VIOLATION")]
+    return clipped(next(filter(None, problems), "").partition(";")[0], _LONGEST_RULE)
+
+
+def _names(described: Mapping[str, Any]) -> tuple[str, ...]:
+    rubric = described.get("rubric") or {}
+    return tuple(str(each["name"]) for kind in ("dimensions", "flags") for each in rubric.get(kind) or ())
+
+
+def _judgement(
+    judgement: Judgement, names: Sequence[str], text: str | None, labels: Mapping[str, str]
+) -> JudgementDetail:
+    return JudgementDetail(
+        mode=judgement.mode.value if judgement.mode else None,
+        marks=_marks(judgement, names, labels),
+        ballots=tuple(_ballot(ballot, names) for ballot in judgement.ballots[:_MOST_BALLOTS]),
+        remarks=_remarks(judgement.remarks),
+        told=clipped(judgement.told, _LONGEST_SAID),
+        text=None if text is None else shortened(text, LONGEST_TEXT),
+        shortened=any(call.shortened for call in judgement.calls),
+        metrics=dict(judgement.metrics) if len(as_text(dict(judgement.metrics))) <= _LONGEST_SAID else None,
+    )
+
+
+def _marks(
+    said: Judgement | Ballot, names: Sequence[str], labels: Mapping[str, str] | None = None
+) -> tuple[Marked, ...]:
+    known = names or tuple(said.bound)
+    return tuple(
+        Marked(
+            name,
+            said.raw.get(name),
+            said.bound.get(name),
+            clipped(said.bound_by.get(name, ""), _LONGEST_RULE),
+            clipped((labels or {}).get(name, ""), _LONGEST_LABEL),
+        )
+        for name in known
+        if name in said.raw or name in said.bound
+    )
+
+
+def _ballot(ballot: Ballot, names: Sequence[str]) -> BallotDetail:
+    others = [
+        (name, value)
+        for name, value in ballot.reply.items()
+        if name not in names and value not in (None, "") and not _holds_the_marks(value, names)
+    ]
+    return BallotDetail(
+        member=ballot.member,
+        repeat=ballot.repeat,
+        mode=ballot.mode.value if ballot.mode else None,
+        rung=ballot.rung,
+        marks=_marks(ballot, names),
+        said=tuple((clipped(name, 100), _said(value)) for name, value in others[:_MOST_FIELDS]),
+        remarks=_remarks(ballot.remarks),
+        told=clipped(ballot.told, _LONGEST_SAID),
+    )
+
+
+def _holds_the_marks(value: Any, names: Sequence[str]) -> bool:
+    """True for the field of an answer that the scores stand in: they are shown as marks already."""
+    return isinstance(value, dict) and bool(value) and set(value) <= set(names)
+
+
+def _said(value: Any) -> str:
+    """What a field of the answer holds; a list of texts as lines."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return shortened("\n".join(f"- {each}" for each in value), _LONGEST_SAID)
+    return shortened(laid_out(value), _LONGEST_SAID)
+
+
+def _remarks(remarks: Sequence[Remark]) -> tuple[str, ...]:
+    told = [remark_words(remark) for remark in remarks[:_MOST_REMARKS]]
+    more = len(remarks) - len(told)
+    return (*told, f"{more} more remarks") if more > 0 else tuple(told)
+
+
+def remark_words(remark: Remark) -> str:
+    """A remark as one sentence: `MADE_UP_QUOTE (tone): "it will end well"`."""
+    of = f" ({remark.dimension})" if remark.dimension else ""
+    return clipped(f"{remark.code}{of}: {remark.told or REMARKS.get(remark.code, '')}", _LONGEST_RULE)

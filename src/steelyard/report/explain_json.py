@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from steelyard.analysis.explain_model import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
+from steelyard.analysis.explain import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
 from steelyard.analysis.model import Estimate
 
 

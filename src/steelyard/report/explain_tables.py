@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from steelyard.analysis.attribution_wording import points
 from steelyard.analysis.compare_model import MetricChange, Moved
-from steelyard.analysis.explain_model import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
+from steelyard.analysis.explain import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.number_text import in_unit
-from steelyard.analysis.paired_tests import SIGNIFICANT
-from steelyard.report import compare_figures
-from steelyard.report.signatures import of_changes
-from steelyard.report.tables import Column, Kind, Table
+from steelyard.report import changes
+from steelyard.report.changes import of_changes
+from steelyard.report.document import Column, Kind, Table
+from steelyard.stats.paired import SIGNIFICANT
 
 Facts = list[tuple[str, str]]
 _DIGITS = 4
@@ -24,7 +24,7 @@ def headline(found: Explanation | PairExplanation) -> str:
     """The figure with its n."""
     if isinstance(found, PairExplanation):
         change = found.change
-        sides = f"{compare_figures.before(change)} -> {compare_figures.after(change)}"
+        sides = f"{changes.before(change)} -> {changes.after(change)}"
         return f"{found.metric}: {sides}, n {change.a.n:,} {found.of}"
     return f"{found.metric} = {_figure(found.reported.value, found.unit)}, n {found.reported.n:,} {found.of}"
 
@@ -46,14 +46,14 @@ def facts(found: Explanation) -> Facts:
 def pair_facts(found: PairExplanation) -> Facts:
     """The same of a comparison."""
     change = found.change
-    over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {compare_figures.base(change)}"
+    over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {changes.base(change)}"
     return [
         ("formula", found.formula),
         ("with A", inputs(found.a)),
         ("with B", inputs(found.b)),
         ("n", f"{change.a.n:,} {found.of} of {over}; {change.a.n_missing:,} missing"),
         ("counts", found.how),
-        ("difference", f"{compare_figures.difference(change)} {compare_figures.interval(change)}"),
+        ("difference", f"{changes.difference(change)} {changes.interval(change)}"),
         ("p", _tested(change)),
         ("method", of_changes([change], "adjusted with the other figures of its table (Holm)")),
         ("check", checked(found.agrees, [("A", change.a, found.a), ("B", change.b, found.b)])),
@@ -63,11 +63,11 @@ def pair_facts(found: PairExplanation) -> Facts:
 def _tested(change: MetricChange) -> str:
     """The p-value before and after it is adjusted, its test, and the verdict with what else keeps it from being one."""
     if change.p is None or change.p_adjusted is None:
-        return f"{compare_figures.chance(change)}, {change.test or 'no test'}: {change.verdict.value}"
-    alone = compare_figures.chance(replace(change, p_adjusted=change.p))
+        return f"{changes.chance(change)}, {change.test or 'no test'}: {change.verdict.value}"
+    alone = changes.chance(replace(change, p_adjusted=change.p))
     hindered = change.verdict is Moved.CANNOT_TELL and change.p_adjusted < SIGNIFICANT
     why = "; `compare` says what hinders a verdict" if hindered else ""
-    return f"{alone}, adjusted {compare_figures.chance(change)}, {change.test}: {change.verdict.value}{why}"
+    return f"{alone}, adjusted {changes.chance(change)}, {change.test}: {change.verdict.value}{why}"
 
 
 def inputs(computed: Computed) -> str:
@@ -80,7 +80,7 @@ def inputs(computed: Computed) -> str:
 def checked(agrees: bool, sides: Sequence[tuple[str, Estimate, Computed]]) -> str:
     """Whether the figure is what its samples come to; if not, both, in capitals."""
     if agrees:
-        return "computed again from the samples one by one: the same"
+        return "what the rows below come to: the same"
     told = "; ".join(
         f"{name} says {_exact(said.value)} (n {said.n}, {said.n_missing} missing), its samples {_exact(again.value)}"
         f" (n {again.n}, {again.n_missing} missing)"
@@ -95,6 +95,7 @@ def reasons(title: str, rows: Sequence[Counted]) -> Table:
         title,
         (Column("n", Kind.FIGURE), Column("why", Kind.TEXT), Column("cases", Kind.TEXT)),
         [(f"{each.count:,}", each.why, ", ".join(each.cases)) for each in rows],
+        most=len(rows),
     )
 
 
@@ -104,8 +105,9 @@ def behind(found: Explanation, limit: int | None) -> Table:
     return Table(
         f"Behind it ({found.order})",
         (Column("case", Kind.TEXT), Column("value", Kind.FIGURE), Column("what", Kind.TEXT)),
-        [(_name(each), _plain(each.value), each.said) for each in rows],
+        [(_name(each), _plain(each.value), each.detail) for each in rows],
         note=left_off(len(found.behind), len(rows)),
+        most=len(rows),
     )
 
 
@@ -118,6 +120,7 @@ def pairs_behind(found: PairExplanation, limit: int | None) -> Table:
         tuple(columns),
         [(_name(each), _plain(each.a), _plain(each.b), _signed(each.moved)) for each in rows],
         note=left_off(len(found.behind), len(rows)),
+        most=len(rows),
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from rich.console import Console, RenderableType
-from rich.text import Text
+from rich.console import Console
+from rich.text import Text as Line
 
-from steelyard.analysis.explain_model import Explanation, PairExplanation
+from steelyard.analysis.explain import Explanation, PairExplanation
 from steelyard.report import explain_tables
-from steelyard.report.safe_text import ascii_only, visible
-from steelyard.report.terminal_layout import Layout, print_parts, speaks_ascii_alone
+from steelyard.report.document import Block, Bullet, Bullets, Document, Facts, Section, Tone, table_section
+from steelyard.report.format import ascii_only, visible
+from steelyard.report.render.terminal import print_document
 
 _WIDE_NAME = 40
 """Longer names push their places to the right."""
@@ -20,32 +21,25 @@ def print_explanations(
     found: Sequence[Explanation | PairExplanation], console: Console, *, limit: int | None, title: str
 ) -> None:
     """Print each figure with its formula, what it leaves out and the samples behind it."""
-    layout = Layout(width=console.width, plain=speaks_ascii_alone(console))
-    print_parts(_parts(found, layout, limit, title), console)
+    print_document(Document(title, [block for each in found for block in _blocks(each, limit)]), console)
 
 
 def print_names(found: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
     """Print the name of every figure on a line of its own, as it is to be asked for, with its place behind it."""
-    plain = speaks_ascii_alone(console)
+    plain = not console.encoding.startswith("utf")
     wide = max((len(name) for name, _ in found if len(name) <= _WIDE_NAME), default=0)
     rows = [f"{name:<{wide}}  {place}" for name, place in found]
     for line in (f"{title}, with their places in report --json (* is any, or all of them)", *rows):
         # Never broken: a name that is cut in two cannot be copied.
-        console.print(Text(ascii_only(visible(line)) if plain else visible(line)), soft_wrap=True)
+        console.print(Line(ascii_only(visible(line)) if plain else visible(line)), soft_wrap=True)
 
 
-def _parts(
-    found: Sequence[Explanation | PairExplanation], layout: Layout, limit: int | None, title: str
-) -> Iterator[RenderableType]:
-    yield layout.text(title, "bold")
-    for each in found:
-        wrong = "" if each.agrees else "bold red"
-        rows = explain_tables.pair_facts(each) if isinstance(each, PairExplanation) else explain_tables.facts(each)
-        yield from layout.facts(explain_tables.headline(each), rows[:-1])
-        yield layout.bullet("check:", rows[-1][1], wrong)
-        yield from layout.table(explain_tables.reasons("Left out", each.excluded))
-        if isinstance(each, PairExplanation):
-            yield from layout.table(explain_tables.pairs_behind(each, limit))
-        else:
-            yield from layout.table(explain_tables.reasons("In it otherwise than as it stands", each.noted))
-            yield from layout.table(explain_tables.behind(each, limit))
+def _blocks(found: Explanation | PairExplanation, limit: int | None) -> list[Block]:
+    rows = explain_tables.pair_facts(found) if isinstance(found, PairExplanation) else explain_tables.facts(found)
+    checked = Bullet(rows[-1][1], Tone.PLAIN if found.agrees else Tone.WARNING, "check:")
+    blocks: list[Block] = [Section(explain_tables.headline(found), [Facts(rows[:-1]), Bullets([checked])])]
+    blocks += table_section(explain_tables.reasons("Left out", found.excluded))
+    if isinstance(found, PairExplanation):
+        return [*blocks, *table_section(explain_tables.pairs_behind(found, limit))]
+    blocks += table_section(explain_tables.reasons("In it otherwise than as it stands", found.noted))
+    return [*blocks, *table_section(explain_tables.behind(found, limit))]

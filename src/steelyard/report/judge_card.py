@@ -7,21 +7,19 @@ from dataclasses import dataclass, field
 
 from steelyard.analysis.ballots import is_unanswered
 from steelyard.analysis.health_checks import check_health
+from steelyard.analysis.judge_check import labelled_samples, labels_by_case, with_labelled
 from steelyard.analysis.judge_health import judge_health
 from steelyard.analysis.judge_model import HealthResult, JudgeHealth
 from steelyard.analysis.judge_silence import Reasons
 from steelyard.analysis.rubric import Labels
 from steelyard.errors import UserMistake
+from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
-from steelyard.report.judged_details import remark_words
+from steelyard.report.details import remark_words
 from steelyard.store.base import JudgedSample, Store
-from steelyard.suite.health import HealthThreshold, parse_health
-from steelyard.suite.judge_model import JudgeModel
-from steelyard.suite.labels import labels_of
+from steelyard.suite.judge import JudgeModel
 
 _MOST_EXAMPLES = 3
-FEWEST_TO_BE_FIT = 20
-"""On fewer texts than this even a judge without any mistake may be wrong one time in seven (rule of three: 3 / n)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class JudgeCard:
 
     header: RunHeader
     health: JudgeHealth
-    checks: tuple[tuple[HealthThreshold, HealthResult], ...]
+    checks: tuple[tuple[Gate, HealthResult], ...]
     """Every threshold of the suite with what came of it."""
     invalid: tuple[str, ...] = ()
     """Why the run says nothing about its judge; empty when it does."""
@@ -56,26 +54,14 @@ class JudgeCard:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What all thresholds come to; None when the suite declares none. On few texts no judge passes."""
+        """What all thresholds come to; None when the suite declares none."""
         found = {result.verdict for _, result in self.checks}
         if self.invalid:
             return Verdict.INVALID
-        if Verdict.PASS in found and not found - {Verdict.PASS} and self.is_too_small:
-            return Verdict.AMBIGUOUS
         for verdict in (Verdict.FAIL, Verdict.AMBIGUOUS, Verdict.PASS):
             if verdict in found:
                 return verdict
         return None
-
-    @property
-    def n(self) -> int:
-        """The texts that fitness stands on: those with labels, or all that were judged where the suite has none."""
-        return self.health.n_labelled if self.labels_at else self.health.n_texts
-
-    @property
-    def is_too_small(self) -> bool:
-        """True when there are too few texts to call a judge fit, however well it did on them."""
-        return self.n < FEWEST_TO_BE_FIT
 
     def count(self, verdict: Verdict) -> int:
         """How many thresholds came to a verdict."""
@@ -89,11 +75,12 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
     """
     _insist_on_same_rubric(header, judge)
     watch = _Watch()
-    judged = watch.passing(store.judgements(header.id))
+    own = labelled_samples(store.samples(header.id), header.suite["judge"] | {"labelled": judge.labelled})
+    judged = watch.passing(with_labelled(store.judgements(header.id), own))
     health = judge_health(judged, header.suite, _labels(store, header, judge), store.judge_spending(header.id))
     outcomes = _outcomes(store, header)
     broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
-    thresholds = [parse_health(text, judge.rubric) for text in judge.health]
+    thresholds = [parse_judge_threshold(text) for text in judge.health]
     return JudgeCard(
         header=header,
         health=health,
@@ -123,16 +110,7 @@ def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> None:
 
 def _labels(store: Store, header: RunHeader, judge: JudgeModel) -> dict[str, Labels]:
     """The labels of the run's cases, by case."""
-    found: dict[str, Labels] = {}
-    if not judge.labels:
-        return found
-    for _, case in store.samples(header.id):
-        if case.id not in found:
-            try:
-                found[case.id] = labels_of(case, judge)
-            except ValueError as error:
-                raise UserMistake(f"case {case.id} of run {header.id}: {error}") from None
-    return found
+    return labels_by_case(store.cases(header.id), judge) if judge.labels else {}
 
 
 def _outcomes(store: Store, header: RunHeader) -> dict[str, int]:

@@ -6,10 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.analysis.model import SampleLine, Summary
+from steelyard.decide.gates import Decision
 from steelyard.records import Mark, RunHeader
-from steelyard.release.model import Decision
+from steelyard.report.render.json import FLAT, encode
 from steelyard.store.base import Found, Spending
 from steelyard.suite.case import Attachment
+
+_OF_RUNS = ("id", "created_at", "state", "verdict", "target", "version", "signature")
+
+
+def header_data(header: RunHeader) -> dict[str, Any]:
+    """What data say of a run that they are about."""
+    return {"suite": encode(header.suite_name)} | {name: encode(getattr(header, name)) for name in _OF_RUNS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ class JudgementDetail:
 class SampleDetail:
     """One sample with everything a person needs to judge it: question, truth, answer, scores, findings."""
 
-    line: SampleLine
+    line: SampleLine = field(metadata=FLAT)
     input: Any
     expected: Any
     answer: str | None

@@ -1,36 +1,33 @@
-"""The pictures of the samples a report shows: shrunk, drawn anew, and only when they are the ones that were weighed."""
+"""The pictures of samples: shrunk, only if they are the ones that were weighed, an outline around each finding."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import io
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from steelyard.records import Box
+from steelyard.report.document import LegendLine, Outline, Picture
+from steelyard.report.findings import in_order, taxonomy
+from steelyard.report.format import as_text, one_line
+from steelyard.report.model import Report, SampleDetail
 from steelyard.suite.case import Attachment
-from steelyard.suite.discover import find_suite
-from steelyard.suite.inside import inside
-from steelyard.suite.pictures import picture_problem
+from steelyard.suite.files import inside, picture_problem
+from steelyard.suite.load import find_suite
 
+RIGHT = "right"
+_COLOURS, _DASHES = 6, 7
+_LONGEST_TITLE = 200
 _SIDES = ((40, 1000), (120, 640), (300, 400))
 """Up to so many pictures, the longest side of each: a page with many pictures stays small enough to open."""
 _QUALITY = 72
 _MOST_PIXELS = 80_000_000
 """Pillow takes more for an attack."""
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """One picture as a page shows it, or why it cannot be shown."""
-
-    name: str
-    width: int = 0
-    height: int = 0
-    data: str = ""
-    """A JPEG in base64; "" when there is a problem."""
-    problem: str = ""
 
 
 def load_pictures(attachments: Iterable[Attachment], suite_path: str) -> dict[str, Picture]:
@@ -80,3 +77,96 @@ def _shrunk(place: str, data: bytes, side: int) -> Picture:
         out = io.BytesIO()
         upright.save(out, "JPEG", quality=_QUALITY)
     return Picture(place, *upright.size, base64.b64encode(out.getvalue()).decode("ascii"))
+
+
+class Palette:
+    """A look for every code, the same all over the page: no two of the first 42 share colour and dashes."""
+
+    def __init__(self, report: Report) -> None:
+        seen = [str(finding.get("code")) for detail in report.details for finding in detail.findings]
+        self._names = {code: known.name for code, known in taxonomy(report.header).items()}
+        # Every declared code has its own look, found or not, so that two reports of one suite look alike.
+        codes = in_order(report.header, [*self._names, *(figure.code for figure in report.summary.codes), *seen])
+        self._styles = {code: _style(index) for index, code in enumerate(codes)}
+
+    def style(self, code: str) -> str:
+        """The classes of the code's outlines."""
+        return self._styles.get(code, _style(0))
+
+    def name(self, code: str) -> str:
+        """What the suite calls the code; "" when it does not say."""
+        return self._names.get(code, "")
+
+    def legend(self, detail: SampleDetail) -> list[LegendLine]:
+        """The kinds of outline of a sample, what is right first."""
+        right = [LegendLine(RIGHT, RIGHT, "", len(detail.marks))] if detail.marks else []
+        listed = detail.findings
+        codes = [code for code in self._styles if any(finding.get("code") == code for finding in listed)]
+        return [*right, *(self._line(code, listed) for code in codes)]
+
+    def _line(self, code: str, findings: Sequence[Mapping[str, Any]]) -> LegendLine:
+        mine = [finding for finding in findings if finding.get("code") == code]
+        elsewhere = sum(box_of(finding) is None for finding in mine)
+        return LegendLine(self.style(code), code, self.name(code), len(mine), elsewhere)
+
+
+def _style(index: int) -> str:
+    return f"c{index % _COLOURS} d{(index % _COLOURS + index // _COLOURS) % _DASHES}"
+
+
+def drawings(detail: SampleDetail, pictures: Mapping[str, Picture], palette: Palette) -> list[Picture]:
+    """Every picture of the sample; the outlines of its findings are on the first, where boxes belong."""
+    found = []
+    for index, attachment in enumerate(detail.pictures):
+        picture = pictures.get(attachment.place) or Picture(attachment.place, problem="not loaded")
+        outlines = _outlines(detail, picture, palette) if index == 0 and not picture.problem else []
+        legend = palette.legend(detail) if index == len(detail.pictures) - 1 else []
+        found.append(replace(picture, outlines=outlines, legend=legend))
+    return found
+
+
+def _outlines(detail: SampleDetail, picture: Picture, palette: Palette) -> list[Outline]:
+    found = []
+    for mark in detail.marks:
+        box = _sound(mark.box)
+        if box is not None:
+            found.append(Outline(_path(box, picture), RIGHT, _title(RIGHT, mark.text)))
+    for number, finding in enumerate(detail.findings, 1):
+        box = box_of(finding)
+        if box is None:
+            continue
+        code = as_text(finding.get("code"))
+        expected, got = (as_text(finding.get(key)) for key in ("expected", "got"))
+        told = f"expected {expected or 'nothing'}, got {got or 'nothing'}"
+        x, y = _rounded(box[0] * picture.width), _rounded(box[1] * picture.height)
+        found.append(Outline(_path(box, picture), palette.style(code), _title(f"{number} {code}", told), number, x, y))
+    return found
+
+
+def box_of(finding: Mapping[str, Any]) -> Box | None:
+    """Where a finding is on the picture; None when it has no place there."""
+    return _sound(finding.get("box"))
+
+
+def _sound(box: Any) -> Box | None:
+    """The box inside the picture; None when it is none at all."""
+    if not isinstance(box, list | tuple) or len(box) != 4:
+        return None
+    if not all(isinstance(side, int | float) and math.isfinite(side) for side in box):
+        return None
+    left, top, right, bottom = (min(max(float(side), 0.0), 1.0) for side in box)
+    return (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
+
+
+def _path(box: Box, picture: Picture) -> str:
+    left, right = (_rounded(box[side] * picture.width) for side in (0, 2))
+    top, bottom = (_rounded(box[side] * picture.height) for side in (1, 3))
+    return f"M{left:g} {top:g}H{right:g}V{bottom:g}H{left:g}Z"
+
+
+def _rounded(value: float) -> float:
+    return round(value, 1)
+
+
+def _title(what: str, text: str) -> str:
+    return one_line(f"{what}: {text}" if text else what, _LONGEST_TITLE)

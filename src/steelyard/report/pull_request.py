@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.analysis.compare_model import Comparison, Moved
 from steelyard.errors import SteelyardError
-from steelyard.report import checks_tables, compare_sentences, criteria_tables, figures, tables, wording
+from steelyard.report import compare, compare_sentences, gates, repeats, run, wording
+from steelyard.report import format as fmt
 from steelyard.report.annotations import Place, Trouble, outcome_sentence
-from steelyard.report.attribution_tables import LEDGER, WHY
-from steelyard.report.compare_markdown import comparison_to_markdown
-from steelyard.report.markdown import ROOM, to_markdown
-from steelyard.report.markdown_layout import MOST_ROWS, SIGNS, folded, safe, table_parts
+from steelyard.report.attribution import LEDGER, WHY
+from steelyard.report.document import Column, Kind, Table
+from steelyard.report.format import clipped
 from steelyard.report.model import Report
-from steelyard.report.safe_text import clipped
-from steelyard.report.signatures import signed
-from steelyard.report.tables import Column, Kind, Table
+from steelyard.report.render.markdown import MOST_ROWS, ROOM, blocks_to_markdown, fold, safe, to_markdown
+from steelyard.report.verdicts import style_of
 
 _MOST_CASES = 10
 _MOST_MISTAKES = 20
@@ -47,10 +46,12 @@ def to_comment(
     parts = [head]
     room = ROOM - len(head)
     if comparison is not None:
-        part = folded(f"Against {safe(baseline, 100)}: everything that changed", [comparison_to_markdown(comparison)])
+        part = fold(
+            f"Against {safe(baseline, 100)}: everything that changed", [to_markdown(compare.document(comparison))]
+        )
         parts.append(part if len(part) < room else "<sub>The comparison is too long for a comment.</sub>")
         room -= len(parts[-1])
-    whole = folded("The whole report", [to_markdown(report, room=room - _AROUND)])
+    whole = fold("The whole report", [to_markdown(run.document(report), room=room - _AROUND)])
     parts.append(whole if len(whole) < room else "<sub>The whole report is too long for a comment.</sub>")
     return "\n\n".join(parts) + "\n"
 
@@ -62,17 +63,15 @@ def _head(
     found: Sequence[Trouble],
     places: Mapping[str, Place],
 ) -> Iterator[str]:
-    sign = SIGNS[report.decision.verdict]
+    sign = style_of(wording.verdict_word(report)).emoji
     word = f"{wording.verdict_word(report)}, {wording.verdict_meaning(report)}"
     yield f"### {sign} {safe(report.header.suite_name, 100)}: {word}"
-    average = safe(figures.with_base(report.summary.overall.average))
+    average = safe(fmt.with_base(report.summary.overall.average))
     yield f"**Pass rate {safe(wording.pass_rate(report))}** &nbsp; average {average}"
-    if held := checks_tables.headline(report):
+    if held := repeats.headline(report):
         yield f"**{safe(held)}**"
     yield "\n".join(f"- {line}" for line in [*_compared(comparison, baseline), *_said(report)])
-    yield from table_parts(signed(tables.gates(report)))
-    yield from table_parts(signed(criteria_tables.criteria(report, with_reasons=True)))
-    yield from table_parts(_cases(report, found, places))
+    yield from blocks_to_markdown([gates.gates(report), gates.criteria(report), _cases(report, found, places)])
 
 
 def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
+from steelyard.analysis.sound_runs import is_partial, missing_repeats
 from steelyard.analysis.sound_runs import target_name as target_name
+from steelyard.decide.gates import GateResult
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
-from steelyard.release.model import GateResult
-from steelyard.report import figures
-from steelyard.report.judged_wording import aside_sentence, mode_sentence
+from steelyard.report import format as fmt
+from steelyard.report.format import clipped
+from steelyard.report.judged import aside_sentence, corrected_rate, mode_sentence
 from steelyard.report.model import Report, SampleDetail
-from steelyard.report.safe_text import clipped
+from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Found
-from steelyard.suite.rate import load_in_words
+from steelyard.suite.values import load_in_words
 
-NO_VERDICT = "NO VERDICT"
 _KINDS = "what failed: "
 _LONGEST_REASON = 240
 _MOST_FAILING = 12
@@ -43,7 +44,21 @@ def verdict_word(report: Report) -> str:
     return report.decision.verdict.value if report.decision.verdict else NO_VERDICT
 
 
+def verdict_title(report: Report) -> str:
+    """The verdict, and whether it is that of a part of the suite."""
+    return _with_part(verdict_word(report), report)
+
+
 def verdict_meaning(report: Report) -> str:
+    """What the verdict says, in a few words, and whether of a part of the suite."""
+    return _with_part(bare_meaning(report), report)
+
+
+def _with_part(text: str, report: Report) -> str:
+    return f"{text}; {part}" if (part := _part(report)) else text
+
+
+def bare_meaning(report: Report) -> str:
     """What the verdict says, in a few words."""
     deciding = [each for each in report.decision.gates if not each.secondary]
     if report.decision.verdict is None and report.decision.gates and not deciding:
@@ -62,7 +77,7 @@ def verdict_meaning(report: Report) -> str:
 
 def reasons(report: Report) -> list[str]:
     """Why the verdict is what it is, without what its meaning and the warnings already say."""
-    said = {verdict_meaning(report), *(f"suspect: {warning}" for warning in report.header.suspect)}
+    said = {bare_meaning(report), *(f"suspect: {warning}" for warning in report.header.suspect)}
     return [reason for reason in all_reasons(report) if reason not in said]
 
 
@@ -102,8 +117,10 @@ def badness(detail: SampleDetail) -> int:
 
 
 def pass_rate(report: Report) -> str:
-    """The headline figure: the pass rate with its threshold, interval and n."""
-    return figures.pass_rate(report.summary.overall.pass_rate, report.summary.passing)
+    """The headline figure: the pass rate with its threshold, interval and n, and beside it the one that labels tell."""
+    corrected = corrected_rate(report)
+    beside = f"; by the labels {corrected}" if corrected else ""
+    return fmt.pass_rate(report.summary.overall.pass_rate, report.summary.passing) + beside
 
 
 def outcome_word(outcome: str) -> str:
@@ -138,11 +155,15 @@ def sample_name(line: SampleLine | Found, *, repeats: int = 1) -> str:
     return name
 
 
-def when(moment: float | None) -> str:
-    """A moment as `2026-01-18 16:00 UTC`; empty when there is none."""
-    if not moment:
-        return ""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+def anchor(line: SampleLine | Found) -> str:
+    """The id of a sample in a page."""
+    name = "\0".join([line.case_id, line.variant, str(line.repeat)])
+    return f"sample-{sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
+
+
+def cell_name(case_id: str, variant: str) -> str:
+    """What a case under a variant is called, over all its repeats."""
+    return f"{case_id} ({variant})" if variant else case_id
 
 
 def signature_line(header: RunHeader) -> str:
@@ -160,7 +181,7 @@ def outcomes_sentence(report: Report) -> str:
     names = [*known, *(name for name in counts if name not in known)]
     parts = [f"{counts[name]:,} {outcome_word(name)}" for name in names if counts.get(name)]
     planned = max(report.summary.overall.n_planned, report.n_samples)
-    total = figures.counted(planned, "sample")
+    total = fmt.counted(planned, "sample")
     if planned > report.n_samples:
         total = f"{report.n_samples:,} of {total}"
         parts.append(f"{planned - report.n_samples:,} never came")
@@ -172,26 +193,37 @@ def outcomes_sentence(report: Report) -> str:
 def notes(report: Report) -> list[str]:
     """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
     header = report.header
-    begun = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header)]
+    begun = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header), _retried(header)]
     found = [*begun, _strict(header), _repeats(report), _load(header), mode_sentence(report), aside_sentence(report)]
     return [note for note in found if note]
 
 
 def _partial(report: Report) -> str:
-    options = report.header.options
+    options, part = report.header.options, _part(report)
     only, limit = options.get("only"), options.get("limit")
-    if not only and limit is None:
-        return ""
     chosen = [f"only {_selected(only)}"] if only else []
     chosen += [f"limit {limit}"] if limit is not None else []
-    weighed, available = _n_cases(report), report.header.suite.get("n_cases")
-    if weighed is None:
-        return f"partial: {', '.join(chosen)}"
-    if not isinstance(available, int):
-        return f"partial: {figures.counted(weighed, 'case')} ({', '.join(chosen)})"
-    if weighed >= available:
+    return f"{part} ({', '.join(chosen)})" if part and chosen else part
+
+
+def _part(report: Report) -> str:
+    """How many cases and repeats a run of a part of the suite has, or whose cases; "" of any other."""
+    header = report.header
+    if not is_partial(header):
         return ""
-    return f"partial: {weighed:,} of {figures.counted(available, 'case')} ({', '.join(chosen)})"
+    weighed, available = _n_cases(report), header.suite.get("n_cases")
+    parts = []
+    if (header.options.get("only") or header.options.get("limit") is not None) and weighed is not None:
+        if not isinstance(available, int):
+            parts.append(fmt.counted(weighed, "case"))
+        elif weighed < available:
+            parts.append(f"{weighed:,} of {fmt.counted(available, 'case')}")
+    if other := header.options.get("cases"):
+        parts.append(f"the cases of {other} instead of the suite's own")
+    if missing := missing_repeats(header):
+        made = int(header.suite["repeats"])
+        parts.append(f"{made:,} of {fmt.counted(made + missing, 'repeat')}")
+    return ": ".join(filter(None, ("partial", ", ".join(parts))))
 
 
 def _selected(only: Any) -> str:
@@ -211,7 +243,7 @@ def _unfinished(report: Report) -> str:
     header = report.header
     if header.state is RunState.ENDED:
         return ""
-    done = f"{report.n_samples:,} of {figures.counted(header.n_planned, 'planned sample')}"
+    done = f"{report.n_samples:,} of {fmt.counted(header.n_planned, 'planned sample')}"
     if header.state is RunState.INTERRUPTED:
         return f"interrupted: {done}; resume it to get the rest"
     return f"still running, or killed: {done} so far; when nothing runs any more, go on with run --resume {header.id}"
@@ -224,6 +256,17 @@ def _rescored(header: RunHeader) -> str:
 def _judged_again(header: RunHeader) -> str:
     earlier = header.options.get("answers_of")
     return f"judged again: the answers of run {earlier}, and its judge asked anew" if earlier else ""
+
+
+def _retried(header: RunHeader) -> str:
+    told = header.options.get("retried")
+    if not told:
+        return ""
+    cost = f"; its own calls cost {told['spent']:.4g}" if told.get("spent") else ""
+    return (
+        f"{fmt.counted(told['asked'], 'failed sample')} of run {told['run']} asked again; the other"
+        f" {told['kept']:,} taken over as they are, and not paid again{cost}"
+    )
 
 
 def _strict(header: RunHeader) -> str:
@@ -244,12 +287,10 @@ def _load(header: RunHeader) -> str:
     load = header.options.get("load") or {}
     said = [f"open load: {load_in_words(load)}"] if load.get("rate") else []
     if late := load.get("held_up"):
-        said.append(f"{figures.counted(late, 'call')} had to wait for one of the {load['concurrency']:,} under way")
+        said.append(f"{fmt.counted(late, 'call')} had to wait for one of the {load['concurrency']:,} under way")
     if warm := load.get("warm_up"):
         failed = load.get("warm_up_failed")
-        said.append(
-            f"after {figures.counted(warm, 'warm-up call')}" + (f", {failed:,} of which failed" if failed else "")
-        )
+        said.append(f"after {fmt.counted(warm, 'warm-up call')}" + (f", {failed:,} of which failed" if failed else ""))
     return "; ".join(said)
 
 
@@ -280,7 +321,7 @@ def more_findings(detail: SampleDetail, most: int | None = None) -> str:
     """Says how many findings of a sample are not listed when at most `most` are; empty when all are."""
     listed = len(detail.findings) if most is None else min(len(detail.findings), most)
     left_off = max(detail.n_findings or 0, len(detail.findings)) - listed
-    return f"{figures.counted(left_off, 'more finding')} not shown" if left_off > 0 else ""
+    return f"{fmt.counted(left_off, 'more finding')} not shown" if left_off > 0 else ""
 
 
 def status(detail: SampleDetail) -> str:
@@ -317,14 +358,6 @@ def scale_of(header: RunHeader, component: str) -> tuple[float, float]:
     return (0.0, 1.0)
 
 
-def weight_of(header: RunHeader, component: str) -> str:
-    """The component's share of the whole weight as a percentage; empty when the suite does not say."""
-    declared = {str(item.get("name")): item.get("weight") for item in _list_of_dicts(header.suite.get("components"))}
-    weights = {name: float(weight) for name, weight in declared.items() if isinstance(weight, int | float)}
-    total = sum(weights.values())
-    return figures.threshold(weights[component] / total) if component in weights and total > 0 else ""
-
-
 def failing_sentence(report: Report) -> str:
     """Which grave errors of what weighs nothing are in the failing samples; "" when there are none.
 
@@ -335,8 +368,8 @@ def failing_sentence(report: Report) -> str:
         return ""
     named = [f"{code} {count:,}" for code, count in list(found.codes.items())[:_MOST_FAILING]]
     left_off = len(found.codes) - len(named)
-    named += [f"and {figures.counted(left_off, 'more code')}"] if left_off else []
-    of = f"{found.n_with:,} of {figures.counted(found.n_failing, 'failing sample')}"
+    named += [f"and {fmt.counted(left_off, 'more code')}"] if left_off else []
+    of = f"{found.n_with:,} of {fmt.counted(found.n_failing, 'failing sample')}"
     return f"In {of}, critical or major, although they weigh nothing in the score: {', '.join(named)}"
 
 
@@ -345,7 +378,7 @@ def band_floor(header: RunHeader, band: str) -> str:
     for declared in _list_of_dicts(header.suite.get("bands")):
         floor = declared.get("at_least")
         if declared.get("name") == band and isinstance(floor, int | float):
-            return f">= {figures.threshold(float(floor))}"
+            return f">= {fmt.threshold(float(floor))}"
     return ""
 
 

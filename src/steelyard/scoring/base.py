@@ -122,6 +122,9 @@ class Scorer(BaseModel):
     metrics: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """What its readings measure, by name with what it means: a judge's rules speak of `<component>.<metric>`."""
 
+    blind_measures: ClassVar[tuple[str, ...]] = ()
+    """Those of its measures that answers of `partly_right` should miss."""
+
     answer: str | None = Field(
         default=None,
         description="Where in the answer to look; left out, the component's own name, or the whole of a text answer.",
@@ -218,6 +221,10 @@ class Scorer(BaseModel):
 
     def blankets(self, case: Case) -> Mapping[str, Any]:  # noqa: ARG002 - for those that override it
         """Answers that lie over all of the case's question, by name, for `audit` of scorers that look for places."""
+        return {}
+
+    def partly_right(self, case: Case) -> Mapping[str, Any]:  # noqa: ARG002 - for those that override it
+        """Answers right but in what `blind_measures` are about, by name, for `audit` of gates on these measures."""
         return {}
 
     def widest(self) -> Any:

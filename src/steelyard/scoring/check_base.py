@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from steelyard.suite.answer_places import AnswerPlace, compile_place
 from steelyard.suite.case import Case
-from steelyard.suite.model import Hold
-from steelyard.suite.paths import MISSING, compile_path
+from steelyard.suite.models import Hold
+from steelyard.suite.paths import MISSING, AnswerPlace, compile_path, compile_place
 
 _MOST_SHOWN = 60
 

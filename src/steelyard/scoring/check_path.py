@@ -22,12 +22,10 @@ from steelyard.scoring.check_base import (
     same,
 )
 from steelyard.scoring.pattern import compile_pattern
-from steelyard.suite.answer_places import AnswerPlace, compile_place
 from steelyard.suite.case import Case
-from steelyard.suite.paths import compile_path
-from steelyard.suite.patterns import MOST_SEARCHED, Searched, fits
-from steelyard.suite.spelling import found as was_found
-from steelyard.suite.spelling import listed
+from steelyard.suite.paths import MOST_SEARCHED, AnswerPlace, Searched, compile_path, compile_place, fits
+from steelyard.suite.yaml import found as was_found
+from steelyard.suite.yaml import listed
 
 _CASE = "case"
 _ORDER: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {

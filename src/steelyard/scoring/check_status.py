@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from steelyard.scoring.check_base import Answered, Asked, Asks, CheckRule, Found, brief, in_case
 from steelyard.suite.case import Case
 from steelyard.suite.paths import compile_path
-from steelyard.suite.spelling import found as was_found
+from steelyard.suite.yaml import found as was_found
 
 _CLASS = re.compile(r"[1-5]xx")
 _FIRST_ERROR = 300

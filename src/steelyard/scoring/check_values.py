@@ -20,10 +20,9 @@ from steelyard.scoring.check_base import (
     is_place,
     is_scalar,
 )
-from steelyard.suite.answer_places import AnswerPlace, compile_place
 from steelyard.suite.case import Case, digest
-from steelyard.suite.paths import compile_path
-from steelyard.suite.spelling import found as was_found
+from steelyard.suite.paths import AnswerPlace, compile_path, compile_place
+from steelyard.suite.yaml import found as was_found
 
 _MOST_LISTED = 5
 _LONGEST_NAME = 80

@@ -14,7 +14,7 @@ from steelyard.scoring.matching import Matching, copies, match_sides
 from steelyard.scoring.rules import Rules
 from steelyard.scoring.sides import Side
 from steelyard.scoring.similar import is_fragment
-from steelyard.suite.spelling import shown
+from steelyard.suite.yaml import shown
 
 COUNTS = (
     *("visible", "reported", "matched", "read", "correct", "extra"),

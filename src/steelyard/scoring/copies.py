@@ -93,8 +93,8 @@ def _homes(
         wanted = Counter(true[matching.expected[number]] for number in text.pairs)
         there = Counter(said[place] for place in text.places)
         for label, n in wanted.items():
-            for group, copies in there.items():
-                cells[label, group] += min(n, copies)
+            for group, n_there in there.items():
+                cells[label, group] += min(n, n_there)
     return best_mapping(cells)
 
 

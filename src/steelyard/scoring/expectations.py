@@ -12,8 +12,8 @@ from steelyard.records import Check, CheckState
 from steelyard.scoring.base import UNKNOWN, Fault, Reading, Scorer
 from steelyard.scoring.check_base import Answered, Asked, Asks, CheckRule, Found
 from steelyard.suite.case import Case
-from steelyard.suite.model import Hold
-from steelyard.suite.patterns import Unsearchable
+from steelyard.suite.models import Hold
+from steelyard.suite.paths import Unsearchable
 from steelyard.user_code import checked_call, is_own
 
 SCHEMA: Final = "schema"

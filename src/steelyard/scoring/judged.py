@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from steelyard.records import Finding, Judgement, Score
-from steelyard.suite.judge_model import Dimension, Flag, Rubric
+from steelyard.suite.judge import Dimension, Flag, Rubric
 
 JUDGE: Final = "JUDGE"
 """The code of a sample whose judge gave no reading."""

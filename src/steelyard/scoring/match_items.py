@@ -29,7 +29,7 @@ from steelyard.scoring.sides import Side
 from steelyard.scoring.similar import Allowed
 from steelyard.scoring.text import Difference
 from steelyard.suite.case import Case
-from steelyard.suite.shares import share
+from steelyard.suite.values import share
 
 Likeness = Annotated[
     float, BeforeValidator(share), Field(gt=0), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
@@ -94,6 +94,7 @@ class MatchItems(Scorer):
             "unread_boxes": Measure("boxes_unread", "boxes", "boxes that cannot be read, of those answered"),
         }
     )
+    blind_measures: ClassVar[tuple[str, ...]] = ("grouping", "rand")
 
     answer: str | None = Field(default="", description="Where in the answer the shapes begin; left out, at its top.")
     expected: ItemsLayout = Field(description="How the case holds the true items; paths begin at the case.")
@@ -210,6 +211,15 @@ class MatchItems(Scorer):
             if (truth := self._truth(case)) is not None:
                 texts |= dict(zip(truth.folded, truth.items.texts, strict=True))
         return build(self.shapes[0], [(text, "all", None) for text in texts.values()])
+
+    def partly_right(self, case: Case) -> Mapping[str, Any]:
+        truth = self._truth(case)
+        if truth is None or not self._rules.has_groups:
+            return {}
+        texts = truth.items.texts
+        together = [(text, "all", None) for text in texts]
+        apart = [(text, f"pile {n}", None) for n, text in enumerate(texts)]
+        return {"one group": build(self.shapes[0], together), "each alone": build(self.shapes[0], apart)}
 
     def check(self, case: Case) -> str | None:
         items = self.expected.read(case, _size(case))

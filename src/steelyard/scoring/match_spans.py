@@ -21,7 +21,7 @@ from steelyard.scoring.span_parameters import Categories, SpanCodes
 from steelyard.scoring.span_reading import Spans, SpansLayout, TextSpan, read_spans
 from steelyard.scoring.span_schemes import Scheme, SpanComparison, compare_spans
 from steelyard.suite.case import Case
-from steelyard.suite.shares import share
+from steelyard.suite.values import share
 
 
 def _overlap(given: Any) -> float:

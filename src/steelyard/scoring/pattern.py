@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.scoring.normalise import as_text
 from steelyard.suite.case import Case
-from steelyard.suite.paths import Getter, compile_path
-from steelyard.suite.patterns import fits
+from steelyard.suite.paths import Getter, compile_path, fits
 
 if TYPE_CHECKING:
     import regex

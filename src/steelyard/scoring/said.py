@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from steelyard.records import Judgement, Mode, Score
-from steelyard.suite.judge_model import JudgeModel, SaidCount, SaidMean
+from steelyard.suite.build_judge import LISTED
+from steelyard.suite.judge import JudgeModel, SaidCount, SaidMean
 from steelyard.suite.paths import compile_path
-from steelyard.suite.said_figures import LISTED
 
 
 def said_scores(judge: JudgeModel, judgement: Judgement) -> tuple[Score, ...]:

@@ -8,9 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from steelyard.records import Item
-from steelyard.suite.answer_places import compile_place
-from steelyard.suite.model import StabilityRules
-from steelyard.suite.paths import MISSING, compile_path
+from steelyard.suite.models import StabilityRules
+from steelyard.suite.paths import MISSING, compile_path, compile_place
 
 
 def items_of(rules: StabilityRules, answer: Any) -> tuple[Item, ...]:

@@ -8,7 +8,7 @@ from steelyard.errors import Mistake, SuiteError
 from steelyard.scoring.base import Reading
 from steelyard.scoring.normalise import as_text, has_phrase, normalise
 from steelyard.suite.case import Case
-from steelyard.suite.model import Component
+from steelyard.suite.models import Component
 
 UNKNOWN_WORDS: Final = (
     "unknown", "not known", "unidentified", "not identified", "cannot be identified", "undetermined",

@@ -23,9 +23,8 @@ from steelyard.scoring.said import said_scores
 from steelyard.scoring.stability import items_of
 from steelyard.scoring.unknown import unknown
 from steelyard.suite.case import Case
-from steelyard.suite.model import Component, SuiteModel
-from steelyard.suite.paths import MISSING, compile_path
-from steelyard.suite.patterns import Unsearchable
+from steelyard.suite.models import Component, SuiteModel
+from steelyard.suite.paths import MISSING, Unsearchable, compile_path
 from steelyard.user_code import UserCodeError, checked_call, is_own, place_in_words
 
 FORMAT: Final = "FORMAT"
@@ -74,7 +73,7 @@ class Weigher:
         learn_secrets(secrets_in(os.environ))
         self._is_json = suite.answer.format == "json"
         self._repair = suite.answer.repair
-        schema = suite.answer.schema
+        schema = suite.answer.schema_data
         self._validator = SchemaValidator(schema) if self._is_json and schema is not None else None
         json_shape = "JSON that fits the suite's schema" if self._validator else "a JSON object or array"
         self._shape = json_shape if self._is_json else "a text"

@@ -7,24 +7,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.records import Finding, Item, Judgement, Outcome, RunHeader, Sample
-from steelyard.suite.case import Case
+from steelyard.records import Attempt, Finding, Item, Judgement, Outcome, RunHeader, Sample
+from steelyard.suite.case import Case, unit_name
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from steelyard.store.alerts import AlertRecord, Delivery
-    from steelyard.store.baselines import BaselineEntry
     from steelyard.store.contents import Contents
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """What identifies a sample inside a run."""
-
-    case_id: str
-    variant: str
-    repeat: int
+    from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +40,14 @@ class JudgedSample:
     text_length: int | None
     """Characters of the answer; None when there is none."""
     judgement: Judgement
+    cluster: str | None = None
+    labelled: bool = True
+    """Whether labels of the case, if it has any, were given for this text."""
+
+    @property
+    def unit(self) -> str:
+        """The name of the unit of evidence: of its case's cluster or, when it has none, of the case."""
+        return unit_name(self.case_id, self.cluster)
 
 
 @dataclass(slots=True)
@@ -72,16 +70,16 @@ class Spending:
     n_cost: int = 0
     """Calls that told their cost."""
 
-    def add(self, attempt: dict[str, Any]) -> None:
-        """Count one call, given as plain data."""
+    def add(self, attempt: Attempt) -> None:
+        """Count one call."""
         self.calls += 1
-        self.tries += attempt["tries"]
-        if attempt["failure"] is None:
-            self.latency += attempt["latency"]
+        self.tries += attempt.tries
+        if attempt.failure is None:
+            self.latency += attempt.latency
         else:
             self.failed += 1
-        self.cached += attempt["cached"]
-        tokens_in, tokens_out, cost = attempt["tokens_in"], attempt["tokens_out"], attempt["cost"]
+        self.cached += attempt.cached
+        tokens_in, tokens_out, cost = attempt.tokens_in, attempt.tokens_out, attempt.cost
         self.tokens_in += tokens_in or 0
         self.tokens_out += tokens_out or 0
         self.n_tokens += tokens_in is not None or tokens_out is not None
@@ -209,6 +207,24 @@ class Columns:
     mode: np.ndarray = field(default_factory=lambda: _empty())
     """Codes into `modes`: the kind of judge behind each score; `modes` is empty for a run without a judge."""
     modes: list[str] = field(default_factory=list)
+    cluster: np.ndarray = field(default_factory=lambda: _empty())
+    """Codes into `clusters`; -1 of a case that is in none."""
+    clusters: list[str] = field(default_factory=list)
+
+    def units(self) -> tuple[np.ndarray, Sequence[str]]:
+        """For each sample its unit of evidence, and their names in order: the clusters of cases, and cases in none."""
+        import numpy as np
+
+        if not self.clusters:
+            return self.case, self.case_ids
+        codes = np.where(self.cluster < 0, len(self.clusters) + self.case.astype(int), self.cluster.astype(int))
+        used, codes = np.unique(codes, return_inverse=True)
+        names = [unit_name("", name) for name in self.clusters]
+        found = [names[i] if i < len(names) else self.case_ids[i - len(names)] for i in used.tolist()]
+        order = sorted(range(len(found)), key=found.__getitem__)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return rank[codes], [found[i] for i in order]
 
 
 def _empty() -> np.ndarray:
@@ -272,6 +288,10 @@ class Store(Protocol):
 
     def samples(self, run_id: str, *, case_ids: Sequence[str] | None = None) -> Iterator[tuple[Sample, Case]]:
         """All samples, or those of some cases, with their cases, in the order they were planned, streamed."""
+        ...
+
+    def cases(self, run_id: str) -> Iterator[Case]:
+        """Each case of a run once, in the order of their ids."""
         ...
 
     def some_samples(

@@ -4,29 +4,121 @@ from __future__ import annotations
 
 import json
 import operator
+import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from steelyard.records import Outcome
-from steelyard.store.base import Columns
-from steelyard.store.database import Session
-from steelyard.store.load import layouts_of
-from steelyard.store.narrow import REAL, Column, Names, PackedTexts
-from steelyard.store.weighed import Layout
+from steelyard.records import Certainty, Check, CheckState, Item, Outcome
+from steelyard.store.base import Certainties, Checks, Columns
+from steelyard.store.codec import from_stored, unpack, unpacked_columns
+from steelyard.store.databases import Database, Session
+from steelyard.store.samples import PAGE, Layout, layouts_of
+
+WHOLE = (np.int8, np.int16, np.int32, np.int64)
+REAL = (np.float16, np.float32, np.float64)
+
+
+class Column:
+    """Values in the narrowest type that holds all of them exactly; what was not put is absent (-1 or NaN)."""
+
+    def __init__(self, n: int, kinds: Sequence[type] = WHOLE) -> None:
+        self._wider = list(kinds[1:])
+        self.values: np.ndarray = np.full(n, np.nan if kinds is REAL else -1, dtype=kinds[0])
+
+    def put(self, where: slice | np.ndarray, piece: np.ndarray) -> None:
+        with np.errstate(over="ignore"):
+            while not np.array_equal(piece.astype(self.values.dtype), piece, equal_nan=True):
+                self.values = self.values.astype(self._wider.pop(0))
+        self.values[where] = piece
+
+
+class Names:
+    """Gives each text its code, in the order of first appearance; an absent text is -1."""
+
+    def __init__(self, first: Sequence[str] = ()) -> None:
+        self._known: dict[str | None, int] = {None: -1}
+        self.texts: list[str] = []
+        self.codes(first)
+
+    def codes(self, texts: Sequence[str | None]) -> np.ndarray:
+        try:
+            return np.fromiter(map(self._known.__getitem__, texts), np.int64, len(texts))
+        except KeyError:
+            for text in dict.fromkeys(texts):
+                if text is not None and text not in self._known:
+                    self._known[text] = len(self.texts)
+                    self.texts.append(from_stored(text))
+            return self.codes(texts)
+
+
+class PackedTexts(Sequence[str]):
+    """Many sorted texts, packed together: a million ids would be a hundred million bytes as strings."""
+
+    _EACH = 500
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._loose: list[str] = []
+
+    def extend(self, stored: Sequence[str]) -> None:
+        self._loose.extend(stored)
+        while len(self._loose) >= self._EACH:
+            # No stored text contains this character.
+            self._packed.append(zlib.compress("\0".join(self._loose[: self._EACH]).encode(), 1))
+            del self._loose[: self._EACH]
+
+    @classmethod
+    def of(cls, packs: list[bytes], loose: list[str]) -> PackedTexts:
+        """The texts that `packs` gave."""
+        found = cls()
+        found._packed, found._loose = packs, loose
+        return found
+
+    def packs(self) -> tuple[list[bytes], list[str]]:
+        """The texts as they are packed, and those that make no whole pack."""
+        return self._packed, self._loose
+
+    def __eq__(self, other: object) -> bool:
+        """Whether these are packed of the same texts, found out without unpacking any."""
+        return isinstance(other, PackedTexts) and self.packs() == other.packs()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self._packed) * self._EACH + len(self._loose)
+
+    def __iter__(self) -> Iterator[str]:
+        # One by one each pack would be unpacked 500 times.
+        for packed in self._packed:
+            yield from map(from_stored, zlib.decompress(packed).decode().split("\0"))
+        yield from map(from_stored, self._loose)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        pack, at = divmod(range(len(self))[place], self._EACH)
+        texts = self._loose if pack == len(self._packed) else zlib.decompress(self._packed[pack]).decode().split("\0")
+        return from_stored(texts[at])
+
 
 PIECE = 1_000
 """Rows read at a time: few enough to stay in the processor's cache, which is twice as fast as 20,000."""
 
 _SIZE = "SELECT count(*) FROM samples WHERE run = ?"
 _SAMPLES = """
-SELECT seq, case_id, repeat, score, passed, variant, outcome, band, category, difficulty, rung, mode, layout, scores
+SELECT seq, case_id, repeat, score, passed, variant, outcome, band, category, difficulty, rung, mode, cluster, layout,
+    scores
 FROM samples WHERE run = ? ORDER BY seq
 """
-_TEXTS = ("variant", "outcome", "band", "category", "difficulty", "rung", "mode")
+_TEXTS = ("variant", "outcome", "band", "category", "difficulty", "rung", "mode", "cluster")
 _BY_CASE = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
 _OWNERS = "SELECT DISTINCT attempt_run FROM samples WHERE run = ?"
 _ATTEMPTS = "SELECT seq, failure_kind, {} FROM attempts WHERE run = ? ORDER BY seq"
@@ -129,6 +221,8 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         rungs=names["rung"].texts,
         mode=whole["mode"].values,
         modes=names["mode"].texts,
+        cluster=whole["cluster"].values,
+        clusters=names["cluster"].texts,
         **_tags(session, run, places),
         **_findings(session, run, places),
         **_attempts(session, run, places),
@@ -241,3 +335,115 @@ def _shared(seq: np.ndarray, found: np.ndarray) -> tuple[slice | np.ndarray, sli
         # As good as always: a run with attempts of its own, all in one piece.
         return slice(where[0], where[-1] + 1), slice(None)
     return where[held], held
+
+
+# ---- what only some samples have: packed texts, one row a sample
+
+
+_PLACES = "SELECT seq FROM samples WHERE run = ? ORDER BY seq"
+_RANGE = "SELECT count(*), min(seq), max(seq) FROM samples WHERE run = ?"
+_NEXT_ITEMS = "SELECT seq, content FROM items WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
+
+
+def _places_of(session: Session, run: int) -> np.ndarray:
+    """The place in the plan of every sample, in order: its index here is its position in `Columns`."""
+    n, first, last = session.execute(_RANGE, (run,))[0]
+    if last - first + 1 == n:
+        # Nothing was left out of the plan: no need to read what can be counted.
+        return np.arange(first, last + 1)
+    pieces = [np.array(rows, dtype=np.int64).ravel() for rows in session.stream(_PLACES, (run,), 20_000)]
+    return np.concatenate(pieces)
+
+
+def _packed_pieces(
+    session: Session, run: int, table: str, kind: type[Any]
+) -> Iterator[tuple[np.ndarray, list[list[Any]]]]:
+    """The records of some samples at a time: for each the position of its sample, and the values of each field."""
+    places: np.ndarray | None = None
+    sql = f"SELECT seq, content FROM {table} WHERE run = ? ORDER BY seq"  # noqa: S608 - our own names
+    for rows in session.stream(sql, (run,), PAGE):
+        if places is None:
+            places = _places_of(session, run)
+        seqs, texts = zip(*rows, strict=True)
+        parsed = json.loads(f"[{','.join(texts)}]")
+        lengths = [len(columns[0]) if columns else 0 for columns in parsed]
+        samples = np.searchsorted(places, np.array(seqs)).astype(np.uint32)
+        yield np.repeat(samples, lengths), unpacked_columns(kind, parsed)
+
+
+def _codes_of(texts: Sequence[str], codes: dict[str, int]) -> np.ndarray:
+    """Codes of the texts, each new one taking the next."""
+    for text in dict.fromkeys(texts):
+        codes.setdefault(text, len(codes))
+    return np.fromiter(map(codes.__getitem__, texts), np.uint32, len(texts))
+
+
+def _joined(pieces: Sequence[tuple[np.ndarray, ...]], types: str) -> list[np.ndarray]:
+    """The columns of all pieces, of these types also where there are none."""
+    return [
+        np.concatenate([np.zeros(0, dtype=kind), *[piece[at] for piece in pieces]]) for at, kind in enumerate(types)
+    ]
+
+
+def read_certainties(session: Session, run: int) -> Certainties:
+    """All claims of a run as columns, in the order of its plan."""
+    labels: dict[str, int] = {}
+    pieces = []
+    for samples, (confidences, right, label) in _packed_pieces(session, run, "certainties", Certainty):
+        # Not stated is NaN; a confidence that came as no number is NaN too, and told apart by `stated`.
+        numbers = np.array(confidences, dtype=float)
+        stated = np.ones(len(numbers), dtype=bool)
+        for at in np.flatnonzero(np.isnan(numbers)):
+            stated[at] = confidences[at] is not None
+        pieces.append((samples, numbers, np.array(right, dtype=bool), stated, _codes_of(label, labels)))
+    sample, confidence, is_right, is_stated, codes = _joined(pieces, "Id??I")
+    return Certainties(
+        sample=sample, confidence=confidence, right=is_right, stated=is_stated, label=codes, labels=list(labels)
+    )
+
+
+def read_checks(session: Session, run: int) -> Checks:
+    """All checks of a run as columns, in the order of its plan."""
+    names: dict[str, int] = {}
+    details: dict[str, int] = {}
+    states = {state.value: code for code, state in enumerate(CheckState)}
+    pieces = []
+    for samples, (name, state, detail, *figures) in _packed_pieces(session, run, "checks", Check):
+        codes = np.fromiter(map(states.__getitem__, state), np.uint8, len(state))
+        numbers = [np.array(column, dtype=float) for column in figures]
+        pieces.append((samples, _codes_of(name, names), codes, _codes_of(detail, details), *numbers))
+    sample, name_codes, state_codes, detail_codes, value, low, high = _joined(pieces, "IIBIddd")
+    return Checks(
+        sample=sample,
+        name=name_codes,
+        names=list(names),
+        state=state_codes,
+        states=list(states),
+        detail=detail_codes,
+        details=list(details),
+        value=value,
+        low=low,
+        high=high,
+    )
+
+
+def items_of(database: Database, run: int) -> Iterator[tuple[int, tuple[Item, ...]]]:
+    """The items of a run's answers with the positions of their samples, in the order of its plan, a transaction a page.
+
+    The positions are those at the first page: what a run adds after that is left out.
+    """
+    places: np.ndarray | None = None
+    seq = -1
+    while True:
+        with database.reading() as session:
+            rows = session.execute(_NEXT_ITEMS, (run, seq, PAGE))
+            if rows and places is None:
+                places = _places_of(session, run)
+        if not rows or places is None:
+            return
+        seqs = np.array([seq for seq, _text in rows])
+        where = np.searchsorted(places, seqs)
+        there = places[np.minimum(where, len(places) - 1)] == seqs
+        for position, (_seq, text) in compress(zip(where.tolist(), rows, strict=True), there.tolist()):
+            yield position, unpack(Item, text)
+        seq = rows[-1][0]

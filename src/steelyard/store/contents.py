@@ -1,27 +1,34 @@
-"""What a run's samples are about, beside their figures: which case they asked, what was taken for what.
+"""What a run's samples are about, beside their figures: which case they asked, what was taken for what, which answers
+are the same; and the columns of a large run, stored as whole arrays when it ends.
 
 Texts are read as 64-bit digests, side by side with `Columns`, so that memory grows with numbers; the few that a report
 shows are fetched again.
+
+Stored columns are derived from the samples and say nothing else: a run without them (a small one) is read sample by
+sample, and so is one whose columns are not all there. A run that has ended never changes, so they cannot become stale;
+whoever changes how samples are read into columns raises `_VERSION`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from steelyard.store.database import Session, in_pieces, placeholders
-from steelyard.store.rows import case_from
-from steelyard.store.text import from_stored, to_stored
+import numpy as np
+
+from steelyard.store.base import Checks, Columns
+from steelyard.store.codec import from_stored, to_stored
+from steelyard.store.columns import PackedTexts
+from steelyard.store.databases import Session, in_pieces, placeholders
+from steelyard.store.samples import case_from
 from steelyard.suite.case import Case
-
-if TYPE_CHECKING:
-    import numpy as np
 
 PIECE = 1_000
 _LONGEST = 200
@@ -120,8 +127,6 @@ def read_contents(reading: Callable[[], Any], run: int) -> Contents:
 
 def read_contents_columns(session: Session, run: int) -> ContentsColumns:
     """The contents of a run as numbers."""
-    import numpy as np
-
     places, hashes = array("q"), array("Q")
     digests, seqs, positions = array("Q"), array("q"), array("i")
     for rows in session.stream(_HASHES, (run,), PIECE):
@@ -185,4 +190,167 @@ def _cases(session: Session, run: int, ids: Sequence[str]) -> dict[str, Case]:
     for piece in in_pieces(map(to_stored, ids)):
         for case_id, content in session.execute(f"{_CASES} ({placeholders(piece)})", (run, *piece)):
             found[from_stored(case_id)] = case_from(content)
+    return found
+
+
+# ---- which answers are the same
+
+
+_ANSWERS = """
+SELECT s.seq, a.status, t.text FROM samples s
+JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq
+LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
+WHERE s.run = ? ORDER BY s.seq
+"""
+
+
+def read_answer_digests(session: Session, run: int) -> np.ndarray:
+    """A number for each sample's answer and its status, in the order of `Columns`; 0 where no answer is kept."""
+    digests = array("Q")
+    for rows in session.stream(_ANSWERS, (run,), PIECE):
+        digests.extend([0 if text is None else _answer_digest(status, text) for _seq, status, text in rows])
+    return np.frombuffer(digests, dtype=np.uint64) if digests else np.empty(0, dtype=np.uint64)
+
+
+def _answer_digest(status: int | None, text: str) -> int:
+    digest = hashlib.blake2b(f"{status}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    # 0 stands for none.
+    return int.from_bytes(digest, "big") or 1
+
+
+# ---- columns as whole arrays
+
+
+LEAST = 20_000
+"""Samples from which on it is worth the room; below, all are read in less than half a second."""
+CHECKS, COLUMNS, CONTENTS, DIGESTS = "checks", "columns", "contents", "digests"
+"""The parts that are kept, each by itself."""
+_VERSION = 1
+_INSERT = ("run", "name", "content")
+_KEPT = "SELECT name, content FROM kept_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"
+_COUNT = "SELECT count(*) FROM samples JOIN runs ON runs.number = samples.run WHERE run = ? AND state = 'ended'"
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """Digests of a run's answers, in the form that is kept."""
+
+    digest: np.ndarray
+
+
+_Stored = TypeVar("_Stored", Columns, Checks, ContentsColumns, Digests)
+
+
+def keep(session: Session, run: int, part: str, value: Columns | Checks | ContentsColumns | Digests) -> None:
+    """Keep one part of what was read of a run that has ended."""
+    for name, content in _packed(part, value):
+        # One by one, so that no more than one array is held twice.
+        session.insert("kept_columns", _INSERT, [(run, name, content)], unless_there=True)
+
+
+def is_large(session: Session, run: int) -> bool:
+    """Whether a run has ended and is large enough for its columns to be kept."""
+    return bool(session.execute(_COUNT, (run,))[0][0] >= LEAST)
+
+
+def kept_columns(session: Session, run: int) -> Columns | None:
+    """The columns of a run; None when none are kept."""
+    return _unpacked(session, run, COLUMNS, Columns)
+
+
+def kept_checks(session: Session, run: int) -> Checks | None:
+    """What became of its expectations; None when that is not kept."""
+    return _unpacked(session, run, CHECKS, Checks)
+
+
+def kept_contents(reading: Callable[[], Any], run: int) -> Contents | None:
+    """What its samples are about; None when that is not kept."""
+    with reading() as session:
+        found = _unpacked(session, run, CONTENTS, ContentsColumns)
+    return None if found is None else with_texts(reading, run, found)
+
+
+def kept_digests(session: Session, run: int) -> np.ndarray | None:
+    """Digests of its answers; None when they are not kept."""
+    found = _unpacked(session, run, DIGESTS, Digests)
+    return None if found is None else found.digest
+
+
+def read_to_keep(reading: Callable[[], Any], run: int) -> ContentsColumns:
+    """What the samples of a run are about, in the form that is kept."""
+    with reading() as session:
+        return read_contents_columns(session, run)
+
+
+def _packed(part: str, value: Any) -> Iterator[tuple[str, bytes]]:
+    """One row for what is text or a number, and one for each array."""
+    told: dict[str, Any] = {"version": _VERSION}
+    arrays: dict[str, np.ndarray] = {}
+    for each in fields(value):
+        _take(each.name, getattr(value, each.name), told, arrays)
+    yield part, json.dumps(told).encode("ascii")
+    for name, values in arrays.items():
+        yield f"{part}.{name}", _bytes(values)
+
+
+def _take(name: str, value: Any, told: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        told[name] = {"array": name}
+    elif isinstance(value, PackedTexts):
+        packs, loose = value.packs()
+        arrays[f"{name}.sizes"] = np.array([len(pack) for pack in packs], dtype=np.int64)
+        arrays[f"{name}.packs"] = np.frombuffer(b"".join(packs), dtype=np.uint8)
+        told[name] = {"texts": name, "loose": loose}
+    elif isinstance(value, Mapping):
+        # Numbered, because names of components may be anything.
+        inner: dict[str, Any] = {}
+        for at, (key, each) in enumerate(value.items()):
+            one: dict[str, Any] = {}
+            _take(f"{name}.{at}", each, one, arrays)
+            inner[key] = one[f"{name}.{at}"]
+        told[name] = {"group": inner}
+    else:
+        told[name] = {"plain": list(value) if isinstance(value, (list, tuple)) else value}
+
+
+def _unpacked(session: Session, run: int, part: str, kind: type[_Stored]) -> _Stored | None:
+    # "/" comes after "." in both databases: everything that begins with the part and a dot.
+    rows: dict[str, bytes] = dict(session.execute(_KEPT, (run, part, f"{part}/")))
+    if part not in rows:
+        return None
+    told = json.loads(bytes(rows.pop(part)))
+    arrays = {name.removeprefix(f"{part}."): content for name, content in rows.items()}
+    if told.pop("version") != _VERSION or set(told) != {column.name for column in fields(kind)}:
+        return None
+    try:
+        return kind(**{name: _given(each, arrays) for name, each in told.items()})
+    except KeyError:
+        # Somebody deleted some of the rows, which may be done.
+        return None
+
+
+def _given(told: dict[str, Any], arrays: dict[str, bytes]) -> Any:
+    if "array" in told:
+        return _array(arrays.pop(told["array"]))
+    if "texts" in told:
+        sizes, packs = (_array(arrays.pop(f"{told['texts']}.{what}")) for what in ("sizes", "packs"))
+        ends = np.cumsum(sizes).tolist()
+        whole = packs.tobytes()
+        return PackedTexts.of(
+            [whole[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)], told["loose"]
+        )
+    if "group" in told:
+        return {name: _given(each, arrays) for name, each in told["group"].items()}
+    return told["plain"]
+
+
+def _bytes(values: np.ndarray) -> bytes:
+    written = io.BytesIO()
+    np.save(written, values, allow_pickle=False)
+    return written.getvalue()
+
+
+def _array(content: bytes) -> np.ndarray:
+    found: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
     return found

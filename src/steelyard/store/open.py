@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 from steelyard.errors import StoreError
-from steelyard.store.database import Database
-from steelyard.store.migrate import migrate
+from steelyard.store.databases import Database, PostgresDatabase, SqliteDatabase
+from steelyard.store.schema import migrate
 from steelyard.store.sql import SqlStore
-from steelyard.store.sqlite import SqliteDatabase
 
 DEFAULT = Path(".steelyard") / "steelyard.db"
 VARIABLE = "STEELYARD_STORE"
@@ -40,7 +39,5 @@ def _database(place: str, *, create: bool) -> Database:
     if scheme == "sqlite":
         return SqliteDatabase(Path(rest.removeprefix("/")), create=create)
     if scheme in ("postgresql", "postgres"):
-        from steelyard.store.postgres import PostgresDatabase
-
         return PostgresDatabase(place)
     raise StoreError(f"a store cannot be of the kind {scheme}://: give a file path or postgresql://user@host/database")

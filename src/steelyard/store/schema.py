@@ -1,36 +1,21 @@
-"""The schema as an ordered list of migrations, in the SQL that SQLite and PostgreSQL share.
+"""The schema in the SQL that SQLite and PostgreSQL share, as an ordered list of migrations, and how they are applied.
 
-A released migration is never edited: a change is a new one at the end. `run` in every table is `runs.number`. Cases
-are content-addressed; their key begins with the id because ids come in order and hashes do not, and a batch of samples
+A released migration is never edited: a change is a new one at the end. `run` in every table is `runs.number`. Cases are
+content-addressed; their key begins with the id because ids come in order and hashes do not, and a batch of samples
 should touch few pages.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.store.tables import (
-    ALERTS_TABLES,
-    BASELINES_TABLE,
-    CERTAINTIES_TABLE,
-    EXPECTATION_TABLES,
-    FIRST_TABLES,
-    JUDGE_TABLES,
-    KEPT_COLUMNS_TABLE,
-)
+from steelyard.errors import StoreError
 
-Guarded = list[tuple[str, str]]
-"""Tables whose rows belong to a run, each with what may not happen to them after it ended."""
-
-_FIRST_RUN_TABLES = ("layouts", "attempts", "answers", "samples", "findings", "tags")
-_JUDGE_TABLES = ("judge_calls", "judgements")
-
-
-def _guarded(tables: tuple[str, ...], *, against_additions: str) -> Guarded:
-    # One table only: the others hang on it, and each guard costs 4 % of the speed.
-    return [(table, event) for table in tables for event in ("UPDATE", "DELETE")] + [(against_additions, "INSERT")]
+if TYPE_CHECKING:
+    from steelyard.store.databases import Database, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +34,6 @@ class Dialect:
     lock_rows: str
     """Ends a query whose rows nobody else may change before the transaction ends."""
 
-
-class Executes(Protocol):
-    """Anything that runs one statement."""
-
-    def __call__(self, sql: str, /) -> Any: ...
-
-
-Migration = Callable[[Executes, Dialect], None]
 
 SQLITE = Dialect(
     name="sqlite",
@@ -79,151 +56,324 @@ POSTGRES = Dialect(
     lock_rows=" FOR UPDATE",
 )
 
+_RUNS = """
+CREATE TABLE runs (
+    number {number_key},
+    id TEXT NOT NULL UNIQUE,
+    suite_name TEXT NOT NULL,
+    suite_path TEXT NOT NULL,
+    created_at {real} NOT NULL,
+    signature TEXT NOT NULL,
+    target TEXT NOT NULL,
+    suite TEXT NOT NULL,
+    options TEXT NOT NULL,
+    n_planned {big} NOT NULL,
+    state TEXT NOT NULL,
+    ended_at {real},
+    verdict TEXT,
+    suspect TEXT NOT NULL,
+    rescored_from TEXT,
+    summary TEXT,
+    version TEXT NOT NULL,
+    target_digest TEXT NOT NULL,
+    median_latency {real}
+);
+CREATE INDEX runs_by_age ON runs (created_at);
 
-def m001_runs_and_samples(execute: Executes, dialect: Dialect) -> None:
-    """Runs with everything that was asked, answered and weighed."""
-    words = {
-        "number_key": dialect.number_key,
-        "real": dialect.real,
-        "big": dialect.big,
-        "key_text": dialect.key_text,
-        "clustered": dialect.clustered,
-    }
-    for statement in FIRST_TABLES.split(";"):
+CREATE TABLE cases (
+    id {key_text} NOT NULL,
+    hash {key_text} NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (id, hash)
+);
+
+CREATE TABLE layouts (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    number INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, number)
+){clustered};
+
+CREATE TABLE attempts (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    seq {big} NOT NULL,
+    status {big},
+    latency {real} NOT NULL,
+    started_at {real} NOT NULL,
+    tries {big} NOT NULL,
+    tokens_in {big},
+    tokens_out {big},
+    cost {real},
+    model TEXT,
+    cached SMALLINT NOT NULL,
+    failure_kind TEXT,
+    failure_message TEXT,
+    cut_off SMALLINT NOT NULL,
+    first_byte {real},
+    queued {real},
+    PRIMARY KEY (run, seq)
+){clustered};
+
+CREATE TABLE answers (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    seq {big} NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (run, seq)
+);
+
+CREATE TABLE samples (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    seq {big} NOT NULL,
+    case_id {key_text} NOT NULL,
+    variant TEXT NOT NULL,
+    repeat {big} NOT NULL,
+    case_hash {key_text} NOT NULL,
+    attempt_run INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    score {real},
+    passed SMALLINT,
+    band TEXT,
+    category TEXT,
+    difficulty TEXT,
+    rung TEXT,
+    layout INTEGER NOT NULL,
+    scores TEXT NOT NULL,
+    details TEXT,
+    marks TEXT,
+    mode TEXT,
+    cluster TEXT,
+    PRIMARY KEY (run, seq),
+    CONSTRAINT samples_once UNIQUE (run, case_id, variant, repeat),
+    FOREIGN KEY (case_id, case_hash) REFERENCES cases (id, hash),
+    FOREIGN KEY (attempt_run, seq) REFERENCES attempts (run, seq)
+){clustered};
+
+CREATE TABLE findings (
+    run INTEGER NOT NULL,
+    seq {big} NOT NULL,
+    position INTEGER NOT NULL,
+    code TEXT NOT NULL,
+    place TEXT NOT NULL,
+    expected TEXT,
+    got TEXT,
+    evidence TEXT NOT NULL,
+    severity TEXT NOT NULL,
+    component TEXT NOT NULL,
+    gain {real} NOT NULL,
+    box TEXT,
+    span TEXT,
+    section TEXT NOT NULL,
+    FOREIGN KEY (run, seq) REFERENCES samples (run, seq)
+);
+-- Whatever becomes a column of numbers is in the index: expected, got and evidence are not read with it.
+CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code, component, gain, section);
+
+CREATE TABLE tags (
+    run INTEGER NOT NULL,
+    seq {big} NOT NULL,
+    position INTEGER NOT NULL,
+    tag TEXT NOT NULL,
+    PRIMARY KEY (run, seq, position),
+    FOREIGN KEY (run, seq) REFERENCES samples (run, seq)
+){clustered};
+
+CREATE TABLE judge_calls (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    seq {big} NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, seq)
+);
+CREATE TABLE judgements (
+    run INTEGER NOT NULL,
+    seq {big} NOT NULL,
+    judge_run INTEGER,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, seq),
+    FOREIGN KEY (run, seq) REFERENCES samples (run, seq),
+    FOREIGN KEY (judge_run, seq) REFERENCES judge_calls (run, seq)
+);
+"""
+# Apart from the samples, whose columns would be three times slower to read with such long rows between them.
+_OF_SOME_SAMPLES = """
+CREATE TABLE {table} (
+    run INTEGER NOT NULL,
+    seq {big} NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, seq),
+    FOREIGN KEY (run, seq) REFERENCES samples (run, seq)
+);
+"""
+_BESIDE_RUNS = """
+CREATE TABLE kept_columns (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    name {key_text} NOT NULL,
+    content {blob} NOT NULL,
+    PRIMARY KEY (run, name)
+);
+CREATE TABLE journal (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    key TEXT NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, key)
+);
+CREATE TABLE cache (
+    key TEXT NOT NULL PRIMARY KEY,
+    content TEXT NOT NULL,
+    kept_at {real} NOT NULL
+);
+
+CREATE TABLE baselines (
+    number {number_key},
+    suite_name {key_text} NOT NULL,
+    name {key_text} NOT NULL,
+    run INTEGER NOT NULL REFERENCES runs (number),
+    made_at {real} NOT NULL,
+    made_by TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    removed SMALLINT NOT NULL,
+    forced SMALLINT NOT NULL,
+    signature TEXT NOT NULL
+);
+CREATE INDEX baselines_by_name ON baselines (suite_name, name, number);
+
+CREATE TABLE alerts (
+    number {number_key},
+    suite_name {key_text} NOT NULL,
+    cause {key_text} NOT NULL,
+    opened_run INTEGER NOT NULL REFERENCES runs (number),
+    opened_at {real} NOT NULL,
+    seen_run INTEGER NOT NULL REFERENCES runs (number),
+    closed_run INTEGER REFERENCES runs (number),
+    closed_at {real},
+    content TEXT NOT NULL,
+    ending TEXT
+);
+CREATE UNIQUE INDEX alerts_open ON alerts (suite_name, cause) WHERE closed_at IS NULL;
+CREATE TABLE deliveries (
+    alert INTEGER NOT NULL REFERENCES alerts (number),
+    notice TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    state TEXT NOT NULL,
+    tries INTEGER NOT NULL,
+    told_at {real} NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (alert, notice, channel)
+);
+"""
+SOME_SAMPLES = ("certainties", "checks", "items")
+"""The tables of `_OF_SOME_SAMPLES`: a run in which no sample has any of it has nothing to read there."""
+
+_ENDED = "the run has ended and cannot be changed"
+_GROWS = "the log of baselines only grows"
+_POSTGRES_FUNCTION = """CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION '{message}'; END $$"""
+_POSTGRES_ENDED = f"""CREATE FUNCTION refuse_change_of_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM touched JOIN runs ON runs.number = touched.run WHERE runs.state = 'ended') THEN
+        RAISE EXCEPTION '{_ENDED}';
+    END IF;
+    RETURN NULL;
+END $$"""  # noqa: S608 - our own words
+
+
+class Executes(Protocol):
+    """Anything that runs one statement."""
+
+    def __call__(self, sql: str, /) -> Any: ...
+
+
+Migration = Callable[[Executes, Dialect], None]
+
+
+def m001_initial(execute: Executes, dialect: Dialect) -> None:
+    """Every table, and the guards that let the database itself refuse to change a run that has ended."""
+    beside = "".join(_OF_SOME_SAMPLES.replace("{table}", table) for table in SOME_SAMPLES)
+    for statement in (_RUNS + beside + _BESIDE_RUNS).split(";"):
         if statement.strip():
-            execute(statement.strip().format(**words))
+            execute(statement.strip().format(**asdict(dialect)))
+    _guard_rows(execute, dialect, "runs", "refuse_change", _ENDED, "OLD.state = 'ended'")
+    _guard_rows(execute, dialect, "baselines", "refuse_change_of_log", _GROWS, "")
+    if dialect.name == "postgresql":
+        execute(_POSTGRES_ENDED)
+    of_runs = ("layouts", "attempts", "answers", "samples", "findings", "tags", "judge_calls", "judgements")
+    guarded = [(table, event) for table in (*of_runs, *SOME_SAMPLES) for event in ("UPDATE", "DELETE")]
+    # Rows cannot be added to these; the other tables hang on them, and each guard costs 4 % of the speed.
+    guarded += [(table, "INSERT") for table in ("samples", "judgements", *SOME_SAMPLES)]
+    for table, event in [*guarded, ("kept_columns", "UPDATE")]:
+        _guard_ended(execute, dialect, table, event)
 
 
-def m002_ended_runs_stay(execute: Executes, dialect: Dialect) -> None:
-    """The database itself refuses to change a run that has ended."""
-    for statement in _SQLITE_RUN_GUARDS if dialect.name == "sqlite" else _POSTGRES_RUN_GUARDS:
-        execute(statement)
-    _guard(execute, dialect, _guarded(_FIRST_RUN_TABLES, against_additions="samples"))
+def _guard_rows(execute: Executes, dialect: Dialect, table: str, function: str, message: str, when: str) -> None:
+    """Let the database refuse to change or delete rows of a table."""
+    if dialect.name == "sqlite":
+        refuse = f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
+        for event in ("UPDATE", "DELETE"):
+            named = f"{table}_{event.lower()}_guard BEFORE {event} ON {table}"
+            execute(f"CREATE TRIGGER {named} {f'WHEN {when}' if when else ''} {refuse}")
+    else:
+        execute(_POSTGRES_FUNCTION.format(name=function, message=message))
+        each_row = f"FOR EACH ROW {f'WHEN ({when})' if when else ''} EXECUTE FUNCTION {function}()"
+        execute(f"CREATE TRIGGER {table}_guard BEFORE UPDATE OR DELETE ON {table} {each_row}")
 
 
-def m003_places_and_gains(execute: Executes, dialect: Dialect) -> None:
-    """Findings know their component, their gain and their place on the picture; samples have marks there."""
-    execute("ALTER TABLE findings ADD COLUMN component TEXT NOT NULL DEFAULT ''")
-    execute(f"ALTER TABLE findings ADD COLUMN gain {dialect.real} NOT NULL DEFAULT 0")
-    execute("ALTER TABLE findings ADD COLUMN box TEXT")
-    execute("ALTER TABLE samples ADD COLUMN marks TEXT")
-    # Whatever becomes a column of numbers is in the index: expected, got and evidence are not read with it.
-    execute("DROP INDEX findings_in_order")
-    execute("CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code, component, gain)")
-
-
-def m004_judgements(execute: Executes, dialect: Dialect) -> None:
-    """What judges were asked and said, the kind of judge behind a score, and answers of samples not complete yet."""
-    execute("ALTER TABLE samples ADD COLUMN mode TEXT")
-    # Apart from the samples, whose columns would be three times slower to read with such long rows between them.
-    for statement in JUDGE_TABLES.split(";"):
-        execute(statement.strip().format(big=dialect.big))
-    _guard(execute, dialect, _guarded(_JUDGE_TABLES, against_additions="judgements"))
-
-
-def m005_spans_and_certainties(execute: Executes, dialect: Dialect) -> None:
-    """Findings know their place in the text; samples keep what their answers claimed with a confidence."""
-    execute(f"ALTER TABLE findings ADD COLUMN span_start {dialect.big}")
-    execute(f"ALTER TABLE findings ADD COLUMN span_end {dialect.big}")
-    execute("ALTER TABLE findings ADD COLUMN section TEXT NOT NULL DEFAULT ''")
-    execute("DROP INDEX findings_in_order")
-    execute("CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code, component, gain, section)")
-    # A table of its own, as judgements have: samples without claims are read as fast as ever.
-    execute(CERTAINTIES_TABLE.format(big=dialect.big))
-    _guard(execute, dialect, _guarded(("certainties",), against_additions="certainties"))
-
-
-def m006_answers_cut_off(execute: Executes, dialect: Dialect) -> None:  # noqa: ARG001 - the same in both databases
-    """Attempts know whether their answer broke off at the limit of tokens; a judge's calls hold that in their JSON."""
-    execute("ALTER TABLE attempts ADD COLUMN cut_off SMALLINT NOT NULL DEFAULT 0")
-
-
-def m007_checks_items_and_waits(execute: Executes, dialect: Dialect) -> None:
-    """Samples keep what became of their expectations and what repeats are compared by; attempts know their waits."""
-    execute(f"ALTER TABLE attempts ADD COLUMN first_byte {dialect.real}")
-    execute(f"ALTER TABLE attempts ADD COLUMN queued {dialect.real}")
-    for statement in EXPECTATION_TABLES.split(";"):
-        execute(statement.strip().format(big=dialect.big))
-    # A sample may have the one without the other: neither hangs on the other.
-    for table in ("checks", "items"):
-        _guard(execute, dialect, _guarded((table,), against_additions=table))
-
-
-def m008_baselines(execute: Executes, dialect: Dialect) -> None:
-    """Every lock of a run as a baseline, and every removal: the newest line of a name says what it means now."""
-    execute(BASELINES_TABLE.format(number_key=dialect.number_key, real=dialect.real, key_text=dialect.key_text).strip())
-    execute("CREATE INDEX baselines_by_name ON baselines (suite_name, name, number)")
-    for statement in _SQLITE_LOG_GUARDS if dialect.name == "sqlite" else _POSTGRES_LOG_GUARDS:
-        execute(statement)
-
-
-def m009_alerts(execute: Executes, dialect: Dialect) -> None:
-    """What people were told of: at most one open alert for each cause, and what became of every notice."""
-    words = {"number_key": dialect.number_key, "real": dialect.real, "key_text": dialect.key_text}
-    for statement in ALERTS_TABLES.split(";"):
-        execute(statement.strip().format(**words))
-
-
-def m010_kept_columns(execute: Executes, dialect: Dialect) -> None:
-    """The columns of large runs that have ended, as whole arrays; what may be lost, because the samples say it all."""
-    execute(KEPT_COLUMNS_TABLE.format(blob=dialect.blob, key_text=dialect.key_text).strip())
-    _guard(execute, dialect, [("kept_columns", "UPDATE")])
-
-
-MIGRATIONS: tuple[Migration, ...] = (
-    m001_runs_and_samples,
-    m002_ended_runs_stay,
-    m003_places_and_gains,
-    m004_judgements,
-    m005_spans_and_certainties,
-    m006_answers_cut_off,
-    m007_checks_items_and_waits,
-    m008_baselines,
-    m009_alerts,
-    m010_kept_columns,
-)
-
-_REFUSE = "BEGIN SELECT RAISE(ABORT, 'the run has ended and cannot be changed'); END"
-_SQLITE_RUN_GUARDS = [
-    f"CREATE TRIGGER runs_{event.lower()}_guard BEFORE {event} ON runs WHEN OLD.state = 'ended' {_REFUSE}"
-    for event in ("UPDATE", "DELETE")
-]
-_POSTGRES_RUN_GUARDS = [
-    """CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN RAISE EXCEPTION 'the run has ended and cannot be changed'; END $$""",
-    """CREATE FUNCTION refuse_change_of_ended() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        IF EXISTS (SELECT 1 FROM touched JOIN runs ON runs.number = touched.run WHERE runs.state = 'ended') THEN
-            RAISE EXCEPTION 'the run has ended and cannot be changed';
-        END IF;
-        RETURN NULL;
-    END $$""",
-    """CREATE TRIGGER runs_guard BEFORE UPDATE OR DELETE ON runs
-    FOR EACH ROW WHEN (OLD.state = 'ended') EXECUTE FUNCTION refuse_change()""",
-]
-_SQLITE_LOG_GUARDS = [
-    f"CREATE TRIGGER baselines_{event.lower()}_guard BEFORE {event} ON baselines "
-    "BEGIN SELECT RAISE(ABORT, 'the log of baselines only grows'); END"
-    for event in ("UPDATE", "DELETE")
-]
-_POSTGRES_LOG_GUARDS = [
-    """CREATE FUNCTION refuse_change_of_log() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN RAISE EXCEPTION 'the log of baselines only grows'; END $$""",
-    """CREATE TRIGGER baselines_guard BEFORE UPDATE OR DELETE ON baselines
-    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_log()""",
-]
-
-
-def _guard(execute: Executes, dialect: Dialect, guarded: Guarded) -> None:
+def _guard_ended(execute: Executes, dialect: Dialect, table: str, event: str) -> None:
     """Let the database refuse what may not happen to the rows of an ended run."""
-    for table, event in guarded:
-        rows = "NEW" if event == "INSERT" else "OLD"
-        name = f"{table}_{event.lower()}_guard"
-        if dialect.name == "sqlite":
-            ended = f"(SELECT state FROM runs WHERE number = {rows}.run) = 'ended'"  # noqa: S608 - our own names
-            execute(f"CREATE TRIGGER {name} BEFORE {event} ON {table} WHEN {ended} {_REFUSE}")
-        else:
-            execute(
-                f"""CREATE TRIGGER {name} AFTER {event} ON {table}
-                REFERENCING {rows} TABLE AS touched FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_ended()"""
-            )
+    rows = "NEW" if event == "INSERT" else "OLD"
+    name = f"{table}_{event.lower()}_guard"
+    if dialect.name == "sqlite":
+        ended = f"(SELECT state FROM runs WHERE number = {rows}.run) = 'ended'"  # noqa: S608 - our own names
+        refuse = f"BEGIN SELECT RAISE(ABORT, '{_ENDED}'); END"
+        execute(f"CREATE TRIGGER {name} BEFORE {event} ON {table} WHEN {ended} {refuse}")
+    else:
+        execute(
+            f"CREATE TRIGGER {name} AFTER {event} ON {table} REFERENCING {rows} TABLE AS touched "
+            "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_ended()"
+        )
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_initial,)
+
+_MIGRATIONS_TABLE = """CREATE TABLE migrations (
+    number INTEGER NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at {real} NOT NULL
+)"""
+
+
+def migrate(database: Database, *, create: bool) -> None:
+    """Bring a database to the schema this version knows, one recorded step after the other.
+
+    StoreError, and nothing touched, when the database is newer or somebody else's.
+    """
+    with database.reading() as session:
+        exists = database.holds_tables(session)
+        applied = _applied(session) if exists else 0
+    _refuse_newer(database, applied)
+    if not exists and not create:
+        raise StoreError(f"{database.place} holds no runs yet: `steelyard run` makes the first one")
+    if applied == len(MIGRATIONS):
+        return
+    with database.writing() as session:
+        database.prepare(session)
+        # Another process may have been faster between the look above and the lock.
+        if not database.holds_tables(session):
+            session.execute(_MIGRATIONS_TABLE.format(real=database.dialect.real))
+        applied = _applied(session)
+        _refuse_newer(database, applied)
+        for number, migration in enumerate(MIGRATIONS[applied:], start=applied + 1):
+            migration(session.execute, database.dialect)
+            session.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, migration.__name__, time.time()))
+
+
+def _applied(session: Session) -> int:
+    number = session.execute("SELECT max(number) FROM migrations")[0][0]
+    return 0 if number is None else int(number)
+
+
+def _refuse_newer(database: Database, applied: int) -> None:
+    if applied > len(MIGRATIONS):
+        raise StoreError(
+            f"{database.place} was written by a newer Steelyard: its schema is version {applied}, this one knows up to "
+            f"{len(MIGRATIONS)}. Nothing was changed. Upgrade Steelyard (pip install -U steelyard) or choose another "
+            "store with STEELYARD_STORE"
+        )

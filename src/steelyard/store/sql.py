@@ -3,47 +3,56 @@
 from __future__ import annotations
 
 import json
+import re
+import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from steelyard.errors import StoreError
+from steelyard.errors import RunNotFound, StoreError
+from steelyard.metrics.expressions import BASELINE_SIGN
 from steelyard.records import Item, RunHeader, RunState, Sample
-from steelyard.store import alerts as kept_alerts
-from steelyard.store import kept
-from steelyard.store.alerts import AlertRecord, Delivery
-from steelyard.store.answers import read_answer_digests
+from steelyard.store import contents, logs
 from steelyard.store.base import Certainties, Checks, Columns, Found, JudgedSample, Spending
-from steelyard.store.baselines import BaselineEntry, keep_entry
-from steelyard.store.baselines import entries_of as baseline_entries
-from steelyard.store.certainties import read_certainties
-from steelyard.store.checks import read_checks
-from steelyard.store.columns import read_columns
-from steelyard.store.contents import Contents, read_contents
-from steelyard.store.database import LONGEST_OUTAGE, Database, Duplicate, Session, Unreachable, in_pieces
-from steelyard.store.ids import find_run, list_runs, run_not_found
-from steelyard.store.items import items_of
-from steelyard.store.journal import entries_of, forget_entries, keep_entries
-from steelyard.store.judgements import judged_after, spending_of
-from steelyard.store.keep import (
+from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
+from steelyard.store.columns import items_of, read_certainties, read_checks, read_columns
+from steelyard.store.contents import Contents
+from steelyard.store.databases import (
+    LONGEST_OUTAGE,
+    Database,
+    Duplicate,
+    Session,
+    Unreachable,
+    in_pieces,
+    placeholders,
+)
+from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+from steelyard.store.samples import (
     Layouts,
     attempts_by_key,
+    case_contents,
+    case_from,
+    case_row,
     describe_key,
+    findings_of,
+    judged_after,
     keep_cases,
     keep_rescored,
     keep_samples,
+    page_after,
+    samples_at,
+    spending_of,
 )
-from steelyard.store.load import findings_of, page_after, samples_at
-from steelyard.store.rows import RUN_COLUMNS, case_row, run_row
-from steelyard.store.text import to_json, to_stored
 from steelyard.suite.case import Case, digest
 
 if TYPE_CHECKING:
     import numpy as np
 
+RUN_COLUMNS = (*columns_of(RunHeader), "target_digest")
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _ORDERS = {
     "score": ("s.score", "s.score IS NOT NULL"),
@@ -69,7 +78,7 @@ _Write = TypeVar("_Write", bound=Callable[..., Any])
 
 
 def _outlasting(write: _Write) -> _Write:
-    """The same write, made again when the server went away before it was known to be kept."""
+    """The same write, made again when the server went away before it was known to be contents."""
 
     @wraps(write)
     def again(store: SqlStore, *given: Any, **named: Any) -> Any:
@@ -136,13 +145,13 @@ class SqlStore:
         """
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            if not kept.is_large(session, run):
+            if not contents.is_large(session, run):
                 return
         parts: dict[str, Callable[[], Any]] = {
-            kept.COLUMNS: lambda: self.columns(run_id),
-            kept.CHECKS: lambda: self.checks(run_id),
-            kept.CONTENTS: lambda: kept.read_to_keep(self.database.reading, run),
-            kept.DIGESTS: lambda: kept.Digests(self.answer_digests(run_id)),
+            contents.COLUMNS: lambda: self.columns(run_id),
+            contents.CHECKS: lambda: self.checks(run_id),
+            contents.CONTENTS: lambda: contents.read_to_keep(self.database.reading, run),
+            contents.DIGESTS: lambda: contents.Digests(self.answer_digests(run_id)),
         }
         # A full disk, or another writer that never ends: the run has ended all the same, and its samples say it all.
         with suppress(StoreError):
@@ -150,7 +159,7 @@ class SqlStore:
                 # One part after the other, so that no more than one is held.
                 value = read()
                 with self.database.writing() as session:
-                    kept.keep(session, run, part, value)
+                    contents.keep(session, run, part, value)
                 del value
 
     @_outlasting
@@ -188,7 +197,7 @@ class SqlStore:
                 else:
                     earlier = self._number(session, from_run)
                     layouts = keep_rescored(session, run, earlier, samples, hashes, known)
-                forget_entries(session, run, forget)
+                _forget_entries(session, run, forget)
         except Duplicate as error:
             raise self._already_kept(run_id, samples) from error
         self._layouts[run] = layouts
@@ -197,17 +206,17 @@ class SqlStore:
     def journal(self, run_id: str, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
         if entries:
             with self.database.writing() as session:
-                keep_entries(session, self._open_run(session, run_id), entries)
+                _keep_entries(session, self._open_run(session, run_id), entries)
 
     @_outlasting
     def journalled(self, run_id: str, keys: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
         with self.database.reading() as session:
-            return entries_of(session, self._number(session, run_id), keys)
+            return _entries_of(session, self._number(session, run_id), keys)
 
     @_outlasting
     def forget_journal(self, run_id: str) -> None:
         with self.database.writing() as session:
-            forget_entries(session, self._number(session, run_id), None)
+            _forget_entries(session, self._number(session, run_id), None)
 
     @_outlasting
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
@@ -245,6 +254,10 @@ class SqlStore:
             with self.database.reading() as session:
                 yield samples_at(session, run, piece)
 
+    def cases(self, run_id: str) -> Iterator[Case]:
+        with self.database.reading() as session:
+            yield from map(case_from, case_contents(session, self._number(session, run_id)))
+
     def some_samples(
         self, run_id: str, *, order: str, limit: int, descending: bool = False
     ) -> list[tuple[Sample, Case]]:
@@ -262,7 +275,7 @@ class SqlStore:
     def columns(self, run_id: str) -> Columns:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            if (columns := kept.kept_columns(session, run)) is not None:
+            if (columns := contents.kept_columns(session, run)) is not None:
                 return columns
             suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
             return read_columns(session, run, json.loads(suite))
@@ -274,7 +287,7 @@ class SqlStore:
     def checks(self, run_id: str) -> Checks:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            checks = kept.kept_checks(session, run)
+            checks = contents.kept_checks(session, run)
             return read_checks(session, run) if checks is None else checks
 
     def items(self, run_id: str) -> Iterator[tuple[int, tuple[Item, ...]]]:
@@ -285,13 +298,13 @@ class SqlStore:
     def contents(self, run_id: str) -> Contents:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-        return kept.kept_contents(self.database.reading, run) or read_contents(self.database.reading, run)
+        return contents.kept_contents(self.database.reading, run) or contents.read_contents(self.database.reading, run)
 
     def answer_digests(self, run_id: str) -> np.ndarray:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            digests = kept.kept_digests(session, run)
-            return read_answer_digests(session, run) if digests is None else digests
+            digests = contents.kept_digests(session, run)
+            return contents.read_answer_digests(session, run) if digests is None else digests
 
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         with self.database.reading() as session:
@@ -321,43 +334,43 @@ class SqlStore:
 
     def log_baseline(self, entry: BaselineEntry) -> None:
         with self.database.writing() as session:
-            keep_entry(session, entry, self._number(session, entry.run_id))
+            logs.keep_baseline(session, entry, self._number(session, entry.run_id))
 
     def baseline_log(self, suite: str | None = None) -> list[BaselineEntry]:
         with self.database.reading() as session:
-            return baseline_entries(session, suite)
+            return logs.baseline_entries(session, suite)
 
     def open_alert(self, suite: str, cause: str, run_id: str, content: dict[str, Any]) -> AlertRecord | None:
         try:
             with self.database.writing() as session:
-                return kept_alerts.open_alert(session, suite, cause, self._number(session, run_id), content)
+                return logs.open_alert(session, suite, cause, self._number(session, run_id), content)
         except Duplicate:
             return None
 
     def see_alerts(self, numbers: Sequence[int], run_id: str) -> None:
         with self.database.writing() as session:
-            kept_alerts.see_alerts(session, numbers, self._number(session, run_id))
+            logs.see_alerts(session, numbers, self._number(session, run_id))
 
     def close_alert(self, number: int, run_id: str, ending: dict[str, Any]) -> bool:
         lock = self.database.dialect.lock_rows
         with self.database.writing() as session:
-            return kept_alerts.close_alert(session, number, self._number(session, run_id), ending, lock)
+            return logs.close_alert(session, number, self._number(session, run_id), ending, lock)
 
     def alerts(self, suite: str | None = None, *, closed: bool = False) -> list[AlertRecord]:
         with self.database.reading() as session:
-            return kept_alerts.alerts_of(session, suite, closed=closed)
+            return logs.alerts_of(session, suite, closed=closed)
 
     def unheard_endings(self, suite: str) -> list[AlertRecord]:
         with self.database.reading() as session:
-            return kept_alerts.unheard_endings(session, suite)
+            return logs.unheard_endings(session, suite)
 
     def log_deliveries(self, deliveries: Sequence[Delivery]) -> None:
         with self.database.writing() as session:
-            kept_alerts.keep_deliveries(session, deliveries)
+            logs.keep_deliveries(session, deliveries)
 
     def deliveries(self, alerts: Sequence[int]) -> list[Delivery]:
         with self.database.reading() as session:
-            return kept_alerts.deliveries_of(session, alerts)
+            return logs.deliveries_of(session, alerts)
 
     @_outlasting
     def cached(self, key: str) -> dict[str, Any] | None:
@@ -416,3 +429,115 @@ def median_latency(session: Session, run: int, header: RunHeader) -> float | Non
         return None
     pieces = [np.array(rows, dtype=float) for rows in session.stream(_LATENCIES, (run,), 20_000)]
     return float(np.median(np.concatenate(pieces))) if pieces else None
+
+
+# ---- names of runs
+
+
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_LAST = re.compile(r"LAST(?:~(\d{1,9}))?")
+_NEWEST = "ORDER BY created_at DESC, number DESC"
+_SELECT = f"SELECT {', '.join(RUN_COLUMNS)} FROM runs"  # noqa: S608 - our own column names
+
+
+def new_run_id(suite_name: str, now: float) -> str:
+    """A name such as `faces-20270131-201135-k3f9`: readable, sorted by time (UTC) within a suite, and unique."""
+    slug = re.sub(r"[^a-z0-9]+", "-", suite_name.lower()).strip("-") or "run"
+    tail = "".join(secrets.choice(_LETTERS) for _ in range(4))
+    return f"{slug}-{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{tail}"
+
+
+def find_run(session: Session, name: str, place: str) -> RunHeader:
+    """The run that `name` means: its id, a unique beginning of it, LAST, LAST~1, ..., or a baseline.
+
+    A baseline is written `@release`; `release` alone does where no run's name begins so.
+    """
+    if last := _LAST.fullmatch(name):
+        rows = session.execute(f"{_SELECT} {_NEWEST} LIMIT 1 OFFSET ?", (int(last[1] or 0),))
+        return _only(session, rows, name, place)
+    if name.startswith(BASELINE_SIGN):
+        return _by_id(session, logs.run_behind(session, name) or "", name, place)
+    rows = session.execute(f"{_SELECT} WHERE id = ?", (to_stored(name),))
+    if not rows and name:
+        stored = to_stored(name)
+        start = f"{_SELECT} WHERE substr(id, 1, ?) = ? {_NEWEST} LIMIT 6"
+        rows = session.execute(start, (len(stored), stored))
+    if not rows and name and (behind := logs.run_behind(session, name)) is not None:
+        return _by_id(session, behind, name, place)
+    return _only(session, rows, name, place)
+
+
+def _by_id(session: Session, run_id: str, name: str, place: str) -> RunHeader:
+    return _only(session, session.execute(f"{_SELECT} WHERE id = ?", (to_stored(run_id),)), name, place)
+
+
+def list_runs(session: Session, suite: str | None, limit: int | None) -> list[RunHeader]:
+    """Runs, newest first."""
+    where, values = ("", []) if suite is None else ("WHERE suite_name = ?", [to_stored(suite)])
+    end = "" if limit is None else f"LIMIT {int(limit)}"
+    return [_header_from(row) for row in session.execute(f"{_SELECT} {where} {_NEWEST} {end}", values)]
+
+
+def run_row(header: RunHeader) -> Row:
+    """A header as a row of RUN_COLUMNS."""
+    return (*to_row(header), digest(header.target))
+
+
+def _header_from(row: Row) -> RunHeader:
+    return from_row(RunHeader, row[:-1])
+
+
+def _only(session: Session, rows: list[Row], name: str, place: str) -> RunHeader:
+    if len(rows) == 1:
+        return _header_from(rows[0])
+    if rows:
+        names = ", ".join(from_stored(row[0]) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        raise RunNotFound(f"{name!r} begins the names of several runs: {names}. Type more of it")
+    raise run_not_found(session, name, place)
+
+
+def run_not_found(session: Session, name: str, place: str) -> RunNotFound:
+    """The error for a name that no run has, with the names that would have worked."""
+    newest = session.execute(f"SELECT id FROM runs {_NEWEST} LIMIT 5")  # noqa: S608 - our own words
+    if not newest:
+        return RunNotFound(f"no run {name!r}: {place} holds no runs yet. Make one: steelyard run SUITE")
+    n = session.execute("SELECT count(*) FROM runs")[0][0]
+    names = ", ".join(from_stored(row[0]) for row in newest)
+    return RunNotFound(f"no run {name!r} in {place}. The newest of {n}: {names}")
+
+
+# ---- paid-for answers of samples that are not complete yet: a run that is killed asks for none of them twice
+
+
+_JOURNAL = """
+INSERT INTO journal (run, key, content) VALUES (?, ?, ?)
+ON CONFLICT (run, key) DO UPDATE SET content = excluded.content
+"""
+_JOURNALLED = "SELECT key, content FROM journal WHERE run = ?"
+
+
+def _keep_entries(session: Session, run: int, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    """Keep each entry under its key, in the place of an older one."""
+    session.many(_JOURNAL, [(run, to_stored(key), to_json(content)) for key, content in entries])
+
+
+def _entries_of(session: Session, run: int, keys: Iterable[str] | None) -> dict[str, dict[str, Any]]:
+    """The entries of a run, or those of them that have one of the keys."""
+    if keys is None:
+        rows = session.execute(_JOURNALLED, (run,))
+    else:
+        pieces = in_pieces({to_stored(key) for key in keys})
+        rows = [
+            row
+            for piece in pieces
+            for row in session.execute(f"{_JOURNALLED} AND key IN ({placeholders(piece)})", (run, *piece))
+        ]
+    return {from_stored(key): json.loads(content) for key, content in rows}
+
+
+def _forget_entries(session: Session, run: int, keys: Iterable[str] | None) -> None:
+    """Drop the entries of a run, or those of them that have one of the keys."""
+    if keys is None:
+        session.execute("DELETE FROM journal WHERE run = ?", (run,))
+    else:
+        session.many("DELETE FROM journal WHERE run = ? AND key = ?", [(run, to_stored(key)) for key in keys])

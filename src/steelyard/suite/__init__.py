@@ -1,1 +1,1 @@
-"""Cases, suite files, variants, templates and the signature. Imports no other room."""
+"""Cases, suite files, variants, templates and the signature. Knows which metrics and alerts a suite file may name."""

@@ -2,49 +2,459 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import PurePath
+from typing import Any, get_args
 
-from steelyard.suite.alert_settings import build_alerts
-from steelyard.suite.answer_shape import build_answer
-from steelyard.suite.bounds import Bounds
-from steelyard.suite.case_files import build_source
-from steelyard.suite.components import build_components
-from steelyard.suite.confidence import build_confidence
-from steelyard.suite.criteria import check_criteria
-from steelyard.suite.declared_judges import self_judged
-from steelyard.suite.declared_targets import build_target, prompts_of
-from steelyard.suite.draft import Draft
-from steelyard.suite.expectations import EXPECT, SCHEMA, build_expectations, tell_unreachable_errors
-from steelyard.suite.file import SuitePart
-from steelyard.suite.gate_checks import Known, check_gate
-from steelyard.suite.gates import parse_gate
-from steelyard.suite.judge_model import JudgeModel
-from steelyard.suite.judges import build_judge
-from steelyard.suite.latency import build_latency
-from steelyard.suite.ledger import read_ledger
-from steelyard.suite.model import (
-    AuditLimits,
-    Band,
+from pydantic import BaseModel
+
+from steelyard import registry
+from steelyard.alerts.rules import build_alerts
+from steelyard.errors import SuiteError, UserMistake
+from steelyard.importing import PLACE, find_callable, source_digest
+from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
+from steelyard.metrics.expressions import Bounds, parse_gate
+from steelyard.suite.build_judge import build_judge, self_judged
+from steelyard.suite.cases import build_source, survey_cases
+from steelyard.suite.draft import Draft, own_code
+from steelyard.suite.files import inside
+from steelyard.suite.judge import JudgeModel
+from steelyard.suite.models import (
+    EXPECT,
+    PRESENCE,
+    SCHEMA,
+    AnswerShape,
     CaseSurvey,
     Component,
-    Criterion,
+    ComponentSettings,
     FindingKind,
     Hold,
-    Limits,
+    LatencyRules,
+    SuiteFile,
     SuiteModel,
     TargetSpec,
     Threshold,
     Variant,
 )
-from steelyard.suite.own_code import own_code
+from steelyard.suite.readers import read_schema
 from steelyard.suite.redaction import RedactedCases, build_redactor
-from steelyard.suite.shares import passing, share
-from steelyard.suite.spelling import found, listed, meant
-from steelyard.suite.stability import PRESENCE, build_stability
-from steelyard.suite.survey import survey_cases
-from steelyard.suite.taxonomy import build_taxonomy, given_codes, tell_idle_codes
-from steelyard.suite.variants import build_variants
+from steelyard.suite.templates import compile_template
+from steelyard.suite.truth import read_ledger
+from steelyard.suite.values import passing
+from steelyard.suite.yaml import Place, found, listed, meant, shown, unknown_key
+
+FORMAT = "FORMAT"
+"""The code of an answer that cannot be read."""
+
+
+def build_taxonomy(
+    part: SuiteFile | None, components: tuple[Component, ...], judge: JudgeModel | None
+) -> tuple[FindingKind, ...]:
+    """Every kind of finding, in the order of detection: as declared, then as the scorers and the rubric give them."""
+    declared = {kind.code: kind for kind in (part.findings if part else ())}
+    for component in components:
+        # A scorer that a Python suite brought along need not have all that ours have.
+        codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else {}
+        for code, about in codes.items():
+            declared.setdefault(code, FindingKind(code=code, about=about))
+        if not codes:
+            declared.setdefault(component.code, FindingKind(code=component.code, about=f"{component.name} is wrong"))
+    for dimension in judge.rubric.dimensions if judge else ():
+        about = f"{dimension.name} below {judge.rubric.neutral}" if judge else ""
+        declared.setdefault(
+            dimension_code(dimension.name), FindingKind(code=dimension_code(dimension.name), about=about)
+        )
+    for flag in judge.rubric.flags if judge else ():
+        code = dimension_code(flag.name)
+        about = flag.about or f"{flag.name} is set"
+        kind = FindingKind(code=code, about=about, severity="critical" if flag.fails else "warning")
+        declared.setdefault(code, kind)
+    unreadable = "The answer cannot be read, or is not in the shape asked for."
+    declared.setdefault(FORMAT, FindingKind(code=FORMAT, about=unreadable))
+    return tuple(declared.values())
+
+
+def dimension_code(name: str) -> str:
+    """The code of a dimension that is below the neutral score, and of a flag that is set."""
+    return name.upper()
+
+
+def given_codes(
+    components: tuple[Component, ...], judge: JudgeModel | None, taxonomy: tuple[FindingKind, ...]
+) -> list[str]:
+    """The codes that findings can have; a scorer or check from elsewhere may give any that the suite lists."""
+    known = registry.built_in("scorers") | registry.built_in("expectations")
+    if (judge is not None and judge.check is not None) or any(
+        component.scorer_name not in known for component in components
+    ):
+        return [kind.code for kind in taxonomy]
+    given = [code for component in components for code in component.scorer.fault_codes() or (component.code,)]
+    judged = [dimension_code(name) for name in judge.rubric.names] if judge else []
+    return list(dict.fromkeys([*given, *judged, FORMAT]))
+
+
+def tell_idle_codes(part: SuiteFile | None, known: SuiteNames, draft: Draft) -> None:
+    """Tell of a code that no scorer gives: a gate on it could never fail."""
+    for code in (kind.code for kind in part.findings) if part is not None else ():
+        if known.codes is not None and code not in known.codes:
+            hint = meant(code, known.codes) or f"; they give: {listed(known.codes)}"
+            draft.tell(f"findings.{code}: no scorer of this suite gives this code{hint}", ("findings", code))
+
+
+OPTIONS = tuple(ComponentSettings.model_fields)
+"""What a component may say besides its scorer."""
+PYTHON, WITH = "python", "with"
+"""The scorer that is a class of the suite's own, and its parameters."""
+
+
+def build_components(raw: Any, draft: Draft) -> tuple[Component, ...]:
+    """The components that can be built; everything wrong with the others is noted."""
+    if not isinstance(raw, dict):
+        return ()
+    built = [_component(name, part, ("score", name), draft) for name, part in raw.items()]
+    components = tuple(component for component in built if component is not None)
+    for component in components:
+        if "." in component.name or not component.name.strip():
+            draft.tell("a component's name must not be empty or hold dots", ("score", component.name))
+    return components
+
+
+def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | None:
+    if is_scorer(raw):
+        return Component(name=name, scorer=raw, code=name.upper())
+    if not isinstance(raw, dict):
+        draft.tell(
+            f"score.{name} must name a scorer, as in {{exact: {{expected: expected.{name}}}}}; {found(raw)}", place
+        )
+        return None
+    options = draft.check(ComponentSettings, {key: value for key, value in raw.items() if key in OPTIONS}, place)
+    scorer = _scorer(name, raw, place, draft)
+    if options is None or scorer is None:
+        return None
+    kind, built, source = scorer
+    settings = dict(options) | {"code": options.code or name.upper()}
+    return Component(name=name, scorer=built, scorer_name=kind, source=source, **settings)
+
+
+def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
+    """The registered name, the scorer and the hash of its source, the first or the last of them ""."""
+    known = [*registry.names("scorers"), PYTHON]
+    kinds = [key for key in raw if key in known]
+    options = (*OPTIONS, WITH) if PYTHON in kinds else OPTIONS
+    strange = [key for key in raw if key not in known and key not in options]
+    for key in strange:
+        # A misspelt option is told apart from an unknown scorer by what it is closest to.
+        words = options if kinds else (*known, *options)
+        hint = meant(key, words)
+        what = (
+            unknown_key(key, options) if kinds else f"unknown scorer {key!r}{hint or '; there are: ' + listed(known)}"
+        )
+        draft.tell(f"score.{name}: {what}", (*place, key))
+    if len(kinds) > 1:
+        draft.tell(f"score.{name} names {len(kinds)} scorers ({listed(kinds)}): one component has one", place)
+    elif not kinds and not strange:
+        draft.tell(f"score.{name} names no scorer; there are: {listed(known)}", place)
+    if len(kinds) != 1:
+        return None
+    kind = kinds[0]
+    if kind == PYTHON:
+        return _own_scorer(name, raw, place, draft)
+    parameters = raw[kind] if raw[kind] is not None else {}
+    try:
+        scorer = registry.find("scorers", kind)
+    except UserMistake as error:
+        draft.tell(f"score.{name}: {error}", (*place, kind))
+        return None
+    built = draft.check_part(scorer, parameters, (*place, kind))
+    return None if built is None else (kind, built, "")
+
+
+def _own_scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
+    """A scorer that is a class of the suite's own: `module:Class`, or in Python the class itself."""
+    given, where = raw[PYTHON], (*place, PYTHON)
+    if not isinstance(given, type) and not (isinstance(given, str) and PLACE.match(given)):
+        draft.tell(f"score.{name}.python must be a class: write module:Class; {found(given)}", where)
+        return None
+    try:
+        scorer = find_callable(given, draft.folder, "scorer") if isinstance(given, str) else given
+    except UserMistake as error:
+        draft.tell(f"score.{name}: {error}", where)
+        return None
+    if not (isinstance(scorer, type) and issubclass(scorer, BaseModel) and is_scorer(scorer)):
+        told = given if isinstance(given, str) else given.__qualname__
+        draft.tell(f"score.{name}: {told} is no scorer: write a class that derives from steelyard.Scorer", where)
+        return None
+    parameters = raw[WITH] if raw.get(WITH) is not None else {}
+    built = draft.check_part(scorer, parameters, (*place, WITH))
+    return None if built is None else ("", built, source_digest(scorer, data=True) or "")
+
+
+def is_scorer(value: Any) -> bool:
+    """True for an instance of a scorer, as Python suites may bring along."""
+    return callable(getattr(value, "read", None)) and callable(getattr(value, "truth", None))
+
+
+_NAME = re.compile(r"[^\W\d][\w-]*")
+
+
+def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *, alone: bool) -> Component | None:
+    """The component of the suite's `expect`, or None when it has none or everything wrong with it is noted."""
+    given = raw.get(EXPECT)
+    if given is None:
+        if raw.get("hold") is not None:
+            draft.tell("hold says in how many repeats a check must pass: there is no expect", ("hold",))
+        return None
+    if not isinstance(given, dict):
+        return None  # already told by the check of the whole file
+    if not given:
+        draft.tell(
+            "expect is empty: give at least one check, as in {how_many: {count: items[], between: [1, 3]}}", (EXPECT,)
+        )
+        return None
+    if isinstance(raw.get("score"), dict) and EXPECT in raw["score"]:
+        draft.tell("score.expect: this name stands for the checks of expect: choose another", ("score", EXPECT))
+    before = len(draft.mistakes)
+    with_schema = answer.format == "json" and answer.json_schema is not None
+    checks = {name: _check(str(name), part, answer, draft, with_schema=with_schema) for name, part in given.items()}
+    if len(draft.mistakes) > before:
+        return None
+    hold = Hold(raw["hold"]) if raw.get("hold") in [one.value for one in Hold] else Hold.ALL
+    parameters = {"answer": "", "checks": checks, "hold": hold, "with_schema": with_schema, "alone": alone}
+    scorer = draft.check_part(registry.find("expectations", EXPECT), parameters, (EXPECT,))
+    if scorer is None:
+        return None
+    # A failed check is a finding of its own, so that a low share is none.
+    return Component(
+        name=EXPECT, scorer=scorer, when_unknown="skip", wrong_below=0.0, code=EXPECT.upper(), scorer_name=EXPECT
+    )
+
+
+def tell_unreachable_errors(expectations: Component | None, target: TargetSpec | None, draft: Draft) -> None:
+    """Note each check of an error status that can never pass: the target counts every error as a failed call."""
+    if expectations is None or target is None or target.kind != "http" or target.settings.expect_errors is not None:
+        return
+    for name, check in expectations.scorer.checks.items():
+        wanted = getattr(check, "status", None)
+        statuses = wanted if isinstance(wanted, list) else [wanted]
+        if wanted is not None and all(str(one)[0] not in "12" for one in statuses):
+            told = ", ".join(str(one) for one in statuses)
+            draft.tell(
+                f"expect.{name} asks for status {told}, and the target takes every error for a failed call: "
+                f"write expect_errors: {{status: [{told}]}} into it",
+                (EXPECT, name),
+            )
+
+
+def _check(name: str, part: Any, answer: AnswerShape, draft: Draft, *, with_schema: bool) -> Any:
+    """The check of that name, or None with everything wrong noted."""
+    place: Place = (EXPECT, name)
+    _check_name(name, place, draft, with_schema=with_schema)
+    kinds = registry.names("checks")
+    if not isinstance(part, dict):
+        draft.tell(f"expect.{name} must be one check, as in {{count: items[], between: [1, 3]}}; {found(part)}", place)
+        return None
+    named = [key for key in part if key in kinds]
+    if len(named) != 1:
+        _tell_kind(name, part, named, kinds, draft)
+        return None
+    try:
+        rule = registry.find("checks", named[0])
+    except UserMistake as error:
+        draft.tell(f"expect.{name}: {error}", (*place, named[0]))
+        return None
+    built = draft.check_part(rule, part, place)
+    if built is not None and answer.format != "json" and built.reads_json:
+        draft.tell(f"expect.{name}: {named[0]} reads JSON: write answer: {{format: json}}, or a schema", place)
+    return built
+
+
+def _check_name(name: str, place: Place, draft: Draft, *, with_schema: bool) -> None:
+    if not _NAME.fullmatch(name):
+        draft.tell(
+            f"expect: a check's name is letters, digits, _ and -, and starts with a letter; found {name!r}", place
+        )
+    elif name == SCHEMA and with_schema:
+        draft.tell(
+            "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another", place
+        )
+
+
+def _tell_kind(name: str, part: dict[str, Any], named: list[str], kinds: list[str], draft: Draft) -> None:
+    place: Place = (EXPECT, name)
+    if named:
+        draft.tell(f"expect.{name} names {len(named)} kinds of check ({listed(named)}): one check has one", place)
+        return
+    for key in part:
+        if hint := meant(str(key), kinds):
+            draft.tell(f"expect.{name}: unknown kind of check {key!r}{hint}", (*place, key))
+            return
+    draft.tell(f"expect.{name} names no kind of check; there are: {listed(kinds)}", place)
+
+
+def build_target(raw: Any, place: Place, draft: Draft) -> TargetSpec | None:
+    """The target in `{kind: settings}`, or None with everything wrong noted."""
+    if callable(raw):
+        raw = {"python": raw}
+    if not isinstance(raw, dict) or len(raw) != 1:
+        known = listed(registry.names("targets"))
+        told = f"{len(raw)} kinds" if isinstance(raw, dict) else found(raw)
+        draft.tell(f"a target is one kind with its settings ({known}); found {told.removeprefix('found ')}", place)
+        return None
+    kind, settings = next(iter(raw.items()))
+    return settle(kind, {} if settings is None else settings, (*place, kind), draft)
+
+
+def settle(kind: str, settings: Any, place: Place, draft: Draft) -> TargetSpec | None:
+    """A target of a kind with these settings, or None with everything wrong noted."""
+    known = registry.names("targets")
+    if kind not in known:
+        draft.tell(f"unknown target {kind!r}{meant(kind, known) or '; there are: ' + listed(known)}", place)
+        return None
+    try:
+        target = registry.find("targets", kind)
+    except UserMistake as error:
+        draft.tell(str(error), place)
+        return None
+    checked = draft.check_part(target.Settings, settings, place)
+    _check_files(checked if checked is not None else settings, place, draft)
+    return None if checked is None else TargetSpec(kind, checked)
+
+
+def _check_files(settings: Any, place: Place, draft: Draft) -> None:
+    for at, name in _files(settings):
+        try:
+            inside(draft.folder, name)
+        except ValueError as error:
+            draft.tell(str(error), (*place, *at))
+
+
+def _files(settings: Any) -> Iterator[tuple[Place, str]]:
+    """Every `file:` in the settings, with its place."""
+    if isinstance(settings, BaseModel):
+        items: Any = [(name, getattr(settings, name)) for name in type(settings).model_fields]
+    elif isinstance(settings, dict):
+        items = settings.items()
+    else:
+        return
+    for key, value in items:
+        if key == "file" and isinstance(value, str):
+            yield (key,), value
+        else:
+            for at, name in _files(value):
+                yield (key, *at), name
+
+
+def prompts_of(spec: TargetSpec | None, place: Place, draft: Draft) -> dict[str, str]:
+    """The prompt texts in a target's settings by the setting's name; templates that do not compile are noted.
+
+    A setting that may be kept in a file of its own is a prompt, wherever it is written.
+    """
+    prompts: dict[str, str] = {}
+    if spec is None or not isinstance(spec.settings, BaseModel):
+        return prompts
+    for name, field in type(spec.settings).model_fields.items():
+        value = getattr(spec.settings, name)
+        if not any(_is_text_file(form) for form in get_args(field.annotation)):
+            continue
+        where = (*place, spec.kind, name)
+        if isinstance(value, str):
+            prompts[name] = check_template(value, draft.located.file, where, draft)
+        elif isinstance(value, BaseModel):
+            try:
+                text = inside(draft.folder, value.file).read_text("utf-8-sig")  # type: ignore[attr-defined]
+            except (ValueError, OSError):
+                continue  # already told
+            prompts[name] = check_template(text, value.file, where, draft)  # type: ignore[attr-defined]
+    return prompts
+
+
+def check_template(text: str, file: str, place: Place, draft: Draft) -> str:
+    """The text as it is, with a note when it is a template that does not compile."""
+    try:
+        compile_template(text, where=file or "the template")
+    except SuiteError as error:
+        if file == draft.located.file:
+            for mistake in error.mistakes:
+                draft.tell(mistake.message, place)
+        else:
+            draft.mistakes.extend(error.mistakes)
+    return text
+
+
+def _is_text_file(form: Any) -> bool:
+    return isinstance(form, type) and issubclass(form, BaseModel) and set(form.model_fields) == {"file"}
+
+
+_MOST = 10_000
+
+
+def build_variants(raw: Any, draft: Draft) -> tuple[tuple[Variant, ...], dict[str, str]]:
+    """The variants, and the prompt texts among their values by name."""
+    if not isinstance(raw, dict) or not raw:
+        return (Variant(),), {}
+    prompts: dict[str, str] = {}
+    levels: dict[str, list[tuple[str, Any]]] = {}
+    n = 1
+    for factor, values in raw.items():
+        if not isinstance(values, list):
+            continue
+        if not values:
+            draft.tell(f"variants.{factor} is empty: give at least one value", ("variants", factor))
+            continue
+        levels[factor] = [
+            _level(factor, value, ("variants", factor, at), draft, prompts) for at, value in enumerate(values)
+        ]
+        _tell_twins(factor, levels[factor], draft)
+        n *= len(values)
+    if n > _MOST:
+        draft.tell(f"the variants make {n} combinations; at most {_MOST} are allowed", ("variants",))
+        return (Variant(),), prompts
+    return tuple(_variant(levels, combination) for combination in product(*levels.values())), prompts
+
+
+def _variant(levels: dict[str, list[tuple[str, Any]]], combination: tuple[tuple[str, Any], ...]) -> Variant:
+    named = dict(zip(levels, combination, strict=True))
+    if len(named) == 1:
+        name = combination[0][0]
+    else:
+        name = ", ".join(f"{factor}={label}" for factor, (label, _) in named.items())
+    return Variant(name, {factor: value for factor, (_, value) in named.items()})
+
+
+def _level(factor: str, value: Any, place: Place, draft: Draft, prompts: dict[str, str]) -> tuple[str, Any]:
+    """The label and the value of one level; `{file: ...}` is read, `{name: ..., value: ...}` names it."""
+    name: str | None = None
+    if isinstance(value, dict) and "name" in value and set(value) in ({"name", "value"}, {"name", "file"}):
+        name = str(value["name"])
+        value = value["value"] if "value" in value else {"file": value["file"]}
+    if isinstance(value, dict) and set(value) == {"file"}:
+        text = draft.text(value["file"], place)
+        label = name or PurePath(str(value["file"])).stem
+        if text is not None:
+            prompts[f"variant {factor}={label}"] = check_template(text, str(value["file"]), place, draft)
+        return label, text
+    if name is None and isinstance(value, (dict, list)):
+        draft.tell(f"give this value a name, as in {{name: a, value: ...}}; {found(value)}", place)
+    if name is not None and isinstance(value, str):
+        prompts[f"variant {factor}={name}"] = value
+    return name or (value if isinstance(value, str) else shown(value)), value
+
+
+def _tell_twins(factor: str, levels: list[tuple[str, Any]], draft: Draft) -> None:
+    seen: set[str] = set()
+    for at, (label, _) in enumerate(levels):
+        if label in seen:
+            message = f"variants.{factor}: two values are called {label!r}; name them, as in {{name: a, value: ...}}"
+            draft.tell(message, ("variants", factor, at))
+        if not label or label != label.strip() or not label.isprintable():
+            draft.tell(
+                f"variants.{factor}: {label!r} cannot be a name; write {{name: a, value: ...}}",
+                ("variants", factor, at),
+            )
+        seen.add(label)
 
 
 def build_suite(draft: Draft, path: str) -> SuiteModel:
@@ -54,7 +464,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     if not isinstance(raw, dict):
         draft.tell(f"a suite is a group of keys (suite, cases, target, score, ...); {found(raw)}")
         draft.finish()
-    part = draft.check(SuitePart, raw)
+    part = draft.check(SuiteFile, raw)
     components = build_components(raw.get("score"), draft)
     target, targets = _targets(raw, draft)
     answer = build_answer(raw.get("answer"), draft)
@@ -68,9 +478,10 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     if judge is not None and (wrong := self_judged(target, judge, variants)):
         draft.tell(wrong, ("judge",))
     redactor = build_redactor(raw.get("redact"), draft)
-    confidence = build_confidence(raw.get("confidence"), draft)
-    stability = build_stability(raw.get("stability"), answer, draft)
-    latency = build_latency(raw.get("latency"), draft)
+    if raw.get("stability") is not None and answer.format != "json":
+        draft.tell("stability reads JSON: write answer: {format: json}, or a schema", ("stability",))
+    if raw.get("latency") == {}:
+        draft.tell("latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",))
     source = build_source(raw.get("cases"), draft)
     ledger = read_ledger(draft)
     noted = {line.case for line in ledger if line.case is not None}
@@ -79,12 +490,14 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         if answer.format != "json" and getattr(component.scorer, "needs_json", False):
             name = f"score.{component.name}: {component.scorer_name}"
             draft.tell(f"{name} reads JSON: write answer: {{format: json}}, or a schema", ("score", component.name))
-    bands = _bands(raw.get("bands"), draft)
     taxonomy = build_taxonomy(part, components, judge)
-    known = _known(raw, components, judge, taxonomy, bands, variants, survey)
+    own_metrics = _metrics(raw.get("metrics"), draft)
+    known = _known(raw, components, judge, taxonomy, variants, survey)
+    known = replace(known, metrics=[declared["name"] for declared in own_metrics])
     tell_idle_codes(part, known, draft)
     _check_gates(raw.get("gates"), known, draft)
-    check_criteria(raw.get("criteria"), known, draft)
+    for message, place in criteria_problems(raw.get("criteria"), known):
+        draft.tell(message, place)
     alerts = build_alerts(raw.get("alerts"), draft, known)
     snapshots = own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write"))
     prompts = prompts_of(target, ("target",), draft) | variant_prompts
@@ -101,38 +514,58 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         about=part.about,
         answer=answer,
         passing=_passing(part),
-        bands=bands,
+        bands=part.bands,
         gates=tuple(part.gates),
-        criteria=tuple(
-            Criterion(name, criterion.pass_, criterion.fail, criterion.secondary, criterion.about)
-            for name, criterion in part.criteria.items()
-        ),
+        criteria=part.criteria,
         variants=variants,
         repeats=part.repeats,
         taxonomy=taxonomy,
-        limits=Limits(**(part.limits.model_dump() | {"concurrency": part.limits.most_under_way})),
-        audit=AuditLimits(**part.audit.model_dump()),
+        limits=part.limits,
+        audit=part.audit,
         prompts=prompts,
         survey=survey,
         targets=targets,
         version=part.version,
         judge=judge,
-        confidence=confidence,
+        confidence=part.confidence,
         redactor=redactor,
         snapshots=snapshots,
         hold=Hold(part.hold or Hold.ALL),
-        stability=stability,
-        latency=latency,
+        stability=part.stability,
+        latency=part.latency or LatencyRules(),
+        metrics=own_metrics,
         alerts=alerts,
         ledger=ledger,
     )
 
 
-def _passing(part: SuitePart) -> Threshold | None:
+def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
+    """The metrics that the suite brings along, ready to be named by its gates."""
+    found: dict[str, dict[str, Any]] = {}
+    for at, given in enumerate(raw if isinstance(raw, list) else []):
+        code = own_code(given, ("metrics", at), draft)
+        if code is None:
+            continue
+        from steelyard.metrics.own import add_metric, describe_metric
+
+        try:
+            function = find_callable(code, draft.folder, "metric") if isinstance(code, str) else code
+            declared = describe_metric(function) | ({"code": code} if isinstance(code, str) else {})
+            if declared["name"] in found:
+                raise UserMistake(f"metrics has {declared['name']} twice")
+            add_metric(declared, function)
+        except UserMistake as error:
+            draft.tell(str(error), ("metrics", at))
+        else:
+            found[declared["name"]] = declared
+    return tuple(found.values())
+
+
+def _passing(part: SuiteFile) -> Threshold | None:
     """The pass rule; where checks are expected and none is given, all of them must pass."""
     if part.pass_ is not None:
-        return Threshold(passing(part.pass_), _rule(part.pass_))
-    return Threshold(1.0, "score >= 100 %") if part.expect else None
+        return Threshold(at_least=passing(part.pass_), text=_rule(part.pass_))
+    return Threshold(at_least=1.0, text="score >= 100 %") if part.expect else None
 
 
 def _check_weights(
@@ -178,31 +611,18 @@ def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict
     return build_target(given, ("target",), draft), named
 
 
-def _bands(raw: Any, draft: Draft) -> tuple[Band, ...]:
-    if not isinstance(raw, dict) or not raw:
-        return ()
-    bands: list[Band] = []
-    for name, value in raw.items():
-        try:
-            bands.append(Band(name, share(value)))
-        except ValueError:
-            return ()  # already told by the check of the whole file
-    by_start: dict[float, str] = {}
-    for band in bands:
-        if band.at_least in by_start:
-            other = by_start[band.at_least]
-            draft.tell(f"bands {other} and {band.name} start at the same score", ("bands", band.name))
-        by_start[band.at_least] = band.name
-    for better, worse in pairwise(bands):
-        if better.at_least < worse.at_least:
-            told = f"bands go from the best to the worst: {worse.name} starts above {better.name}"
-            draft.tell(told, ("bands", worse.name))
-    if min(band.at_least for band in bands) > 0:
-        draft.tell(
-            f"the lowest band, {bands[-1].name}, must start at 0, so that every score has one",
-            ("bands", bands[-1].name),
-        )
-    return tuple(sorted(bands, key=lambda band: -band.at_least))
+def build_answer(raw: Any, draft: Draft) -> AnswerShape:
+    """The shape of answers, its schema read; one that cannot be read or is none is noted."""
+    if not isinstance(raw, dict):
+        return AnswerShape(format="text")
+    given = raw.get("schema")
+    repair = raw.get("repair") is not False
+    if given is None:
+        return AnswerShape(format="json" if raw.get("format") == "json" else "text", repair=repair)
+    if raw.get("format") == "text":
+        draft.tell("answer: a schema is for JSON answers: leave out format: text", ("answer", "format"))
+    schema = read_schema(given, ("answer", "schema"), draft)
+    return AnswerShape(format="json") if schema is None else AnswerShape(format="json", schema=schema, repair=repair)
 
 
 def _known(
@@ -210,10 +630,9 @@ def _known(
     components: tuple[Component, ...],
     judge: JudgeModel | None,
     taxonomy: tuple[FindingKind, ...],
-    bands: tuple[Band, ...],
     variants: tuple[Variant, ...],
     survey: CaseSurvey,
-) -> Known:
+) -> SuiteNames:
     """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
     score = raw.get("score")
     measures: dict[str, list[str] | None] = dict.fromkeys(score if isinstance(score, dict) else ())
@@ -237,11 +656,11 @@ def _known(
         "tag": list(survey.tags),
         "variant": [variant.name for variant in variants if variant.name],
     }
-    return Known(
+    return SuiteNames(
         components=None if judge is None and raw.get("judge") is not None else measures,
         means={component.name: list(getattr(component.scorer, "means", ())) for component in components},
         codes=None if broken else given_codes(components, judge, taxonomy),
-        bands=[band.name for band in bands],
+        bands=list(map(str, raw["bands"])) if isinstance(raw.get("bands"), dict) else [],
         slices=slices if survey.n else None,
         passing=raw.get("pass") is not None or raw.get("expect") is not None,
         scales=scales,
@@ -273,7 +692,7 @@ def _measured(component: Component) -> list[str]:
     return [*getattr(component.scorer, "measures", ()), *getattr(component.scorer, "means", ())]
 
 
-def _check_gates(gates: Any, known: Known, draft: Draft) -> None:
+def _check_gates(gates: Any, known: SuiteNames, draft: Draft) -> None:
     for at, text in enumerate(gates if isinstance(gates, list) else []):
         if not isinstance(text, str):
             continue

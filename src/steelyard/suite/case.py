@@ -32,13 +32,6 @@ class Attachment:
         data: dict[str, Any] = {"place": self.place, "media_type": self.media_type, "digest": self.digest}
         return data if self.size is None else data | {"size": list(self.size)}
 
-    @staticmethod
-    def from_data(data: dict[str, Any]) -> Attachment:
-        """The attachment back from `as_data`."""
-        width_and_height = data.get("size")
-        size = (width_and_height[0], width_and_height[1]) if width_and_height else None
-        return Attachment(data["place"], data["media_type"], data["digest"], size)
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -49,6 +42,8 @@ class Case:
     expected: Any = None
     category: str | None = None
     difficulty: str | None = None
+    cluster: str | None = None
+    """The document, user or seed that it comes from: cases of one are alike, and one unit of evidence."""
     tags: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     why: str = ""
@@ -62,12 +57,17 @@ class Case:
         return replace(self, expected=None, private=())
 
     @property
+    def unit(self) -> str:
+        """The name of the unit of evidence: of its cluster or, when it has none, of itself."""
+        return unit_name(self.id, self.cluster)
+
+    @property
     def question(self) -> str:
         """A short name of what is asked: an answer to one case is an answer to another with the same question."""
         return digest([self.input, [attachment.digest or attachment.place for attachment in self.attachments]])
 
     def as_data(self) -> dict[str, Any]:
-        """The case as plain JSON-able data, the form that is stored."""
+        """The case as plain JSON-able data."""
         return {
             "id": self.id,
             "input": self.input,
@@ -77,21 +77,13 @@ class Case:
             "tags": list(self.tags),
             "attachments": [attachment.as_data() for attachment in self.attachments],
             "why": self.why,
+            **({} if self.cluster is None else {"cluster": self.cluster}),
         }
 
-    @staticmethod
-    def from_data(data: dict[str, Any]) -> Case:
-        """The case back from `as_data`."""
-        return Case(
-            id=data["id"],
-            input=data["input"],
-            expected=data["expected"],
-            category=data["category"],
-            difficulty=data["difficulty"],
-            tags=tuple(data["tags"]),
-            attachments=tuple(Attachment.from_data(a) for a in data["attachments"]),
-            why=data["why"],
-        )
+
+def unit_name(case_id: str, cluster: str | None) -> str:
+    """What names a unit of evidence; no id of a case can be the same, since ids can be printed."""
+    return case_id if cluster is None else f"\n{cluster}"
 
 
 def bare_truth(expected: Any) -> Any:

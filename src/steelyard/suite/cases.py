@@ -1,23 +1,85 @@
-"""Sources of cases that can be read again and again: files of a suite, and lists given in Python."""
+"""Where a suite's cases are, read again and again, and one pass over all of them before anything runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from steelyard.suite.attachments import read_attachments
-from steelyard.suite.case import Case
-from steelyard.suite.located import Located
-from steelyard.suite.mapping import FIELDS, Mapping, Unmappable
-from steelyard.suite.readers import read_one, read_records
-from steelyard.suite.record import Record, Report, refuse
-from steelyard.suite.spelling import found, meant
+from steelyard.errors import Mistake, SteelyardError
+from steelyard.suite.case import Case, digest
+from steelyard.suite.draft import Draft
+from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
+from steelyard.suite.judge import JudgeModel
+from steelyard.suite.mapping import FIELDS, Mapping, Unmappable, compile_mapping
+from steelyard.suite.models import CasesFile, CaseSurvey, Component, SuiteModel
+from steelyard.suite.paths import MISSING, split_path
+from steelyard.suite.readers import ONE_CASE_A_FILE, READERS, Record, Report, read_one, read_records, refuse
+from steelyard.suite.redaction import Redactor
+from steelyard.suite.truth import LEDGER_FILE, TruthCheck
+from steelyard.suite.yaml import Located, found, listed, meant
+
+
+def drawn_place(seed: int, case_id: str) -> int:
+    """Where a case comes: the smaller, the earlier; 64 bits of a hash."""
+    return int.from_bytes(sha256(f"{seed}\n{case_id}".encode()).digest()[:8])
+
+
+def drawn_first(seed: int, case_id: str, turn: int) -> int:
+    """Which of two arms (0 or 1) is asked first for the how-manieth call of a case: a coin thrown by hash."""
+    return sha256(f"{seed}\n{turn}\n{case_id}".encode()).digest()[0] & 1
+
+
+@dataclass(frozen=True, slots=True)
+class CasePlace:
+    """A case's file, and the line it begins on where its file has lines."""
+
+    file: Path
+    line: int | None = None
+
+    def within(self, root: Path) -> str:
+        """The file as seen from a folder that it is in, with forward slashes; "" when it is not."""
+        with suppress(ValueError):
+            return self.file.resolve().relative_to(root.resolve()).as_posix()
+        return ""
+
+
+def case_places(suite: SuiteModel, ids: Collection[str]) -> dict[str, CasePlace]:
+    """The places of these cases, by id; one that was given in Python has none. Reads no further than it must."""
+    wanted, found = set(ids), {}
+    # Files may have changed while the suite was weighed: then some places are not known, and nothing else is lost.
+    with suppress(SteelyardError, OSError):
+        for case in suite.cases if wanted else ():
+            if case.id not in wanted:
+                continue
+            wanted.remove(case.id)
+            place = place_of(suite.folder, case.source)
+            if place is not None:
+                found[case.id] = place
+            if not wanted:
+                break
+    return found
+
+
+def place_of(folder: Path, source: str) -> CasePlace | None:
+    """What `cases/one.json:12`, the way a case names its source, stands for; None when there is no such file."""
+    name, colon, line = source.rpartition(":")
+    if colon and line.isdecimal() and (folder / name).is_file():
+        return CasePlace(folder / name, int(line))
+    return CasePlace(folder / source) if source and (folder / source).is_file() else None
+
 
 PLAIN_MAPPING = Mapping()
 """The mapping of a file that is already in the shape of a case."""
+_LONG_CLUSTER = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +155,7 @@ def build_case(record: Record, mapping: Mapping, folder: Path, report: Report) -
     except Unmappable as error:
         report(record.mistake(str(error), error.field))
         return None
-    if mapping is PLAIN_MAPPING:
+    if mapping.plain:
         _report_misspelt(record, report)
     broken: list[tuple[str, str]] = []
     case_id = _id(fields.get("id", record.key), broken)
@@ -103,6 +165,7 @@ def build_case(record: Record, mapping: Mapping, folder: Path, report: Report) -
         expected=fields.get("expected"),
         category=_label("category", fields.get("category"), broken),
         difficulty=_label("difficulty", fields.get("difficulty"), broken),
+        cluster=_cluster(fields.get("cluster"), broken),
         tags=_tags(fields.get("tags"), broken),
         attachments=(),
         why=_label("why", fields.get("why"), broken) or "",
@@ -150,6 +213,12 @@ def _label(name: str, value: Any, broken: list[tuple[str, str]]) -> str | None:
     return str(value)
 
 
+def _cluster(value: Any, broken: list[tuple[str, str]]) -> str | None:
+    """What cases share, which may be all of a document: that is told apart by its digest."""
+    long = isinstance(value, (dict, list)) or (isinstance(value, str) and len(value) > _LONG_CLUSTER)
+    return digest(value) if long and value else _label("cluster", value, broken)
+
+
 def _tags(value: Any, broken: list[tuple[str, str]]) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
@@ -172,3 +241,304 @@ def _report_misspelt(record: Record, report: Report) -> None:
 def _meant(key: str, absent: tuple[str, ...]) -> str:
     # A million records have the same few keys.
     return meant(key, absent)
+
+
+_GLOB = "*?["
+
+
+def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
+    """The source of the suite's cases, or None with everything wrong noted."""
+    if isinstance(raw, list) and not (raw and all(isinstance(item, str) for item in raw)):
+        return ListCases(draft.folder, raw, located=draft.located if ("cases",) in draft.located.lines else None)
+    if isinstance(raw, (str, list)):
+        raw = {"files": raw}
+    if not isinstance(raw, dict):
+        draft.tell(f"cases names files, a folder, or lists the cases; {found(raw)}", ("cases",))
+        return None
+    part = draft.check(CasesFile, raw, ("cases",))
+    mapping = _mapping(raw.get("map"), raw.get("cluster"), draft)
+    if part is None:
+        return None
+    if (part.files is None) == (part.folder is None):
+        told = "both files and folder" if part.files is not None else "neither files nor folder"
+        draft.tell(f"cases names {told}: write one of them", ("cases",))
+        return None
+    if not _check_at(part, draft):
+        return None
+    files = _listed_files(part, draft) if part.folder is None else _folder_files(part, draft)
+    if not files:
+        return None
+    return FileCases(draft.folder, tuple(files), part.folder is not None, part.at, mapping)
+
+
+def _mapping(raw: Any, cluster: Any, draft: Draft) -> Mapping:
+    spec = dict(raw) if isinstance(raw, dict) else {}
+    if isinstance(cluster, str):
+        if "cluster" in spec:
+            draft.tell("cases.cluster and cases.map.cluster say the same: write one of them", ("cases", "cluster"))
+        spec["cluster"] = cluster
+    if not spec:
+        return PLAIN_MAPPING
+
+    def tell(message: str, place: tuple[str | int, ...]) -> None:
+        where = ("cases", "cluster") if place == ("cluster",) and cluster is not None else ("cases", "map", *place)
+        draft.tell(f"{'.'.join(map(str, where[:2]))}: {message}", where)
+
+    return compile_mapping(spec, tell)
+
+
+def _check_at(part: CasesFile, draft: Draft) -> bool:
+    try:
+        split_path(part.at)
+    except ValueError as error:
+        draft.tell(f"cases.at: {error}", ("cases", "at"))
+        return False
+    if part.at and part.folder is not None:
+        draft.tell("cases.at goes with files: in a folder each file is one case", ("cases", "at"))
+        return False
+    return True
+
+
+def _listed_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
+    several = isinstance(part.files, list)
+    names = part.files if isinstance(part.files, list) else [str(part.files)]
+    if not names:
+        draft.tell("cases.files is empty", ("cases", "files"))
+    files: list[CaseFile] = []
+    for at, name in enumerate(names):
+        place = ("cases", "files", at) if several else ("cases", "files")
+        try:
+            for file in _matching(name, draft):
+                if file in files:
+                    raise ValueError(f"{file.name} is named twice")
+                files.append(file)
+        except ValueError as error:
+            draft.tell(str(error), place)
+    return files
+
+
+def _matching(name: str, draft: Draft) -> list[CaseFile]:
+    if any(sign in name for sign in _GLOB):
+        place_inside(draft.folder, _before_glob(name) or ".")
+        fitting = [path.relative_to(draft.folder).as_posix() for path in draft.folder.glob(name) if path.is_file()]
+        names = sorted(one for one in fitting if one != LEDGER_FILE)
+        if not names:
+            raise ValueError(f"no file fits {name}")
+        return [_readable(CaseFile(inside(draft.folder, one), one)) for one in names]
+    if name == LEDGER_FILE:
+        raise ValueError(f"{name} is where the suite says why its truth was edited: give the cases another name")
+    if draft.free_paths and Path(name).is_absolute():
+        if not Path(name).is_file():
+            raise ValueError(f"there is no file {name}")
+        return [_readable(CaseFile(Path(name), name))]
+    return [_readable(CaseFile(inside(draft.folder, name), name))]
+
+
+def _before_glob(name: str) -> str:
+    steps = []
+    for step in PurePosixPath(name).parts:
+        if any(sign in step for sign in _GLOB):
+            break
+        steps.append(step)
+    if ".." in PurePosixPath(name).parts:
+        raise ValueError(f"{name} leads out of the suite's folder")
+    return str(PurePosixPath(*steps)) if steps else ""
+
+
+def _readable(file: CaseFile) -> CaseFile:
+    if file.path.suffix.lower() not in READERS:
+        raise ValueError(f"{file.name} is of no known kind; cases are read from {listed(sorted(READERS))}")
+    return file
+
+
+def _folder_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
+    try:
+        folder = _folder(part, draft)
+        paths = sorted(path for path in folder.glob(part.glob) if path.is_file())
+        taken = [path for path in paths if path.suffix.lower() in ONE_CASE_A_FILE and not path.name.startswith(".")]
+        if not taken:
+            raise ValueError(f"no file in {part.folder} fits {part.glob}; a case is one of {listed(ONE_CASE_A_FILE)}")
+        root = Path(str(part.folder))
+        names = [(root / path.relative_to(folder)).as_posix() for path in taken]
+        if root.is_absolute():
+            return [CaseFile(path, name) for path, name in zip(taken, names, strict=True)]
+        return [CaseFile(inside(draft.folder, name), name) for name in names]
+    except (ValueError, NotImplementedError) as error:
+        draft.tell(str(error), ("cases", "folder"))
+        return []
+
+
+def _folder(part: CasesFile, draft: Draft) -> Path:
+    if draft.free_paths and Path(str(part.folder)).is_absolute():
+        if not Path(str(part.folder)).is_dir():
+            raise ValueError(f"there is no folder {part.folder}")
+        return Path(str(part.folder))
+    return folder_inside(draft.folder, str(part.folder))
+
+
+_MOST_TOLD = 100
+_MODULUS = 1 << 256
+_spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+@dataclass
+class _Few:
+    """The first mistakes, and how many more there were."""
+
+    told: list[Mistake] = field(default_factory=list)
+    more: int = 0
+
+    def add(self, mistake: Mistake) -> None:
+        if len(self.told) < _MOST_TOLD:
+            self.told.append(mistake)
+        else:
+            self.more += 1
+
+
+class _Hash:
+    """A hash of many things that does not depend on their order."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def add(self, data: bytes) -> None:
+        self._sum = (self._sum + int.from_bytes(hashlib.sha256(data).digest(), "big")) % _MODULUS
+
+    def text(self) -> str:
+        return f"{self._sum:064x}"[:16]
+
+
+@dataclass
+class _Tally:
+    ids: array[int] = field(default_factory=lambda: array("Q"))
+    categories: Counter[str] = field(default_factory=Counter)
+    difficulties: Counter[str] = field(default_factory=Counter)
+    tags: Counter[str] = field(default_factory=Counter)
+    clusters: set[int] = field(default_factory=set)
+    cases: _Hash = field(default_factory=_Hash)
+    truth: _Hash = field(default_factory=_Hash)
+    inputs: _Hash = field(default_factory=_Hash)
+    noted: frozenset[str] = frozenset()
+    noted_truths: dict[str, str] = field(default_factory=dict)
+
+
+def survey_cases(
+    source: FileCases | ListCases,
+    components: tuple[Component, ...],
+    draft: Draft,
+    judge: JudgeModel | None = None,
+    redactor: Redactor | None = None,
+    noted: Iterable[str] = (),
+) -> CaseSurvey:
+    """What the cases hold; every mistake in them is noted, the first ones in full.
+
+    What is hashed is what will be asked and stored, without personal data. `noted` are the cases whose truth is hashed
+    one by one, too.
+    """
+    few = _Few()
+    tally = _Tally(noted=frozenset(noted))
+    truths = TruthCheck(components, source.mapping, judge)
+    seen: dict[str, int] = {}
+    nowhere = {} if redactor is None else redactor.paths
+    for record, case in source.walk(few.add):
+        seen[record.file] = seen.get(record.file, 0) + 1 if isinstance(source, FileCases) else 1
+        truths.see_record(record)
+        if case is not None and redactor is not None:
+            nowhere = {path: get for path, get in nowhere.items() if get(case) is MISSING}
+            case = redactor.case(case)
+        if case is not None and _count(case, record, tally, few):
+            truths.see(case, record, few.add)
+    _tell_empty(source, seen, few)
+    _tell_twins(source, tally.ids, few)
+    for message, place in truths.unmet():
+        draft.tell(message, place)
+    for path in nowhere:
+        draft.tell(f"redact.names: {path} is in none of the {len(tally.ids)} cases", ("redact", "names"))
+    draft.mistakes.extend(few.told)
+    if few.more:
+        draft.more.append(Mistake(f"and {few.more} more mistakes in the cases"))
+    return CaseSurvey(
+        n=len(tally.ids),
+        categories=dict(sorted(tally.categories.items())),
+        difficulties=dict(sorted(tally.difficulties.items())),
+        tags=dict(sorted(tally.tags.items())),
+        n_clusters=len(tally.clusters),
+        cases_digest=tally.cases.text(),
+        truth_digest=tally.truth.text(),
+        input_digest=tally.inputs.text(),
+        noted_truths=tally.noted_truths,
+    )
+
+
+def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:
+    """Take a case into the tally; False (and a mistake) when it holds what cannot be kept."""
+    try:
+        attached = [(a.media_type, a.digest or a.place) for a in case.attachments]
+        asked = _spell([case.id, case.input, attached]).encode()
+        groups = "\0".join((case.category or "", case.difficulty or "", *sorted(case.tags))).encode()
+        if case.cluster is not None:
+            groups += f"\0\n{case.cluster}".encode()
+        truth = _spell([case.id, case.expected]).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        few.add(record.mistake(f"case {case.id}: {_why_not_kept(error)}"))
+        return False
+    tally.inputs.add(asked)
+    tally.cases.add(asked + groups)
+    tally.truth.add(truth)
+    tally.ids.append(_id_hash(case.id))
+    if case.id in tally.noted:
+        tally.noted_truths[case.id] = digest(case.expected)
+    if case.category is not None:
+        tally.categories[case.category] += 1
+    if case.difficulty is not None:
+        tally.difficulties[case.difficulty] += 1
+    if case.cluster is not None:
+        tally.clusters.add(_id_hash(case.cluster))
+    tally.tags.update(case.tags)
+    return True
+
+
+def _why_not_kept(error: Exception) -> str:
+    text = str(error)
+    if "not JSON compliant" in text:
+        return "it holds NaN or Infinity, which is no number: leave the value out or write null"
+    if isinstance(error, UnicodeEncodeError):
+        return "it holds half of a surrogate pair (\\ud800 and the like), which is no character"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return text
+
+
+def _tell_empty(source: FileCases | ListCases, seen: dict[str, int], few: _Few) -> None:
+    if few.told:
+        return
+    if isinstance(source, ListCases):
+        if not source.records:
+            few.add(Mistake("there are no cases", source.located.file if source.located else ""))
+        return
+    with_rows = {name.partition(" row ")[0] for name in seen}
+    for file in source.files:
+        if file.name not in with_rows:
+            few.add(Mistake("there are no cases in this file", file.name))
+
+
+def _id_hash(case_id: str) -> int:
+    return int.from_bytes(hashlib.blake2b(case_id.encode(), digest_size=8).digest(), "big")
+
+
+def _tell_twins(source: FileCases | ListCases, ids: array[int], few: _Few) -> None:
+    """Look for ids that occur twice; only when hashes clash are the files read again to name them."""
+    import numpy as np
+
+    hashes = np.sort(np.frombuffer(ids, dtype=np.uint64)) if ids else np.empty(0, dtype=np.uint64)
+    clashing = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+    if not clashing:
+        return
+    first: dict[str, str] = {}
+    for record, case in source.walk(lambda _: None):
+        if case is None or _id_hash(case.id) not in clashing:
+            continue
+        if case.id in first:
+            few.add(record.mistake(f"the id {case.id!r} is given twice; the first is at {first[case.id]}", "id"))
+        else:
+            first[case.id] = record.place

@@ -3,21 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.importing import find_callable
-from steelyard.suite.declared_judges import same_address, self_judged, settle_chat
-from steelyard.suite.describe_judge import RecordedJudge
+from steelyard.suite.build_judge import same_address, self_judged, settle_chat
 from steelyard.suite.draft import Draft
-from steelyard.suite.judge_model import JudgeModel, JudgeSpec
-from steelyard.suite.located import Located
-from steelyard.suite.model import SuiteModel, TargetSpec
-from steelyard.suite.spelling import listed, meant
+from steelyard.suite.judge import JudgeDescription, JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.models import SuiteModel, TargetSpec
+from steelyard.suite.yaml import Located, listed, meant
 
 _OF_THAT_ADDRESS = ("token", "headers")
 """Settings that must not be sent to another address."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedJudge:
+    """In the place of the settings of a model whose answers are recorded: it can be named and not be asked."""
+
+    model: str | None
+    base_url: str | None
+
+
+def _scored(rubric: Rubric) -> list[Any]:
+    return [rubric.scale, *sorted(rubric.names)]
+
+
+def as_recorded(judge: JudgeModel, described: JudgeDescription) -> JudgeModel:
+    """The judge of today with the members, and as many judgings, of the run that was described so.
+
+    Rules and checks are those of today; a member that is code is today's code. UserMistake when models gave their
+    scores on another scale, or for other dimensions, than the rubric has now: they say nothing on this one.
+    """
+    asked = any(member.kind != "python" for member in described.members)
+    if asked and _scored(described.rubric) != _scored(judge.rubric):
+        raise UserMistake(
+            "the judge's scores were given on another scale or for other dimensions than the rubric has now:"
+            " judge again, with --judge-again"
+        )
+    members = []
+    for member in described.members:
+        if member.kind == "python":
+            declared = judge.judges.get(member.name)
+            if declared is None or declared.kind != member.kind:
+                # The function that the data names is no code of the suite.
+                raise UserMistake(f"the judge {member.name!r} of that run is not in the suite any more")
+            members.append(declared)
+        else:
+            members.append(JudgeSpec(member.name, member.kind, RecordedJudge(member.model, member.address)))
+    return judge.model_copy(update={"members": tuple(members), "repeats": described.repeats})
 
 
 def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None = None) -> None:
@@ -32,30 +67,37 @@ def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None 
         raise UserMistake(wrong)
 
 
-def judged_as_then(suite: SuiteModel, described: Mapping[str, Any] | None) -> SuiteModel:
+def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_ask: bool) -> SuiteModel:
     """The suite with the judges of a run that was described so; UserMistake when one of them cannot be asked any more.
 
-    One that the suite declares is taken as it is declared now; any other is the model of then at its address.
+    One that the suite declares is taken as it is declared now; any other is the model of then at its address, which is
+    not `to_ask`: a run is data, and may come from anybody, so nothing is sent to an address that only a run names.
     """
     judge = suite.judge
     if judge is None or described is None:
         return suite
     members = []
-    for member in described["members"]:
-        declared = judge.judges.get(member["name"])
-        if declared is not None and declared.kind == member["kind"]:
+    for member in described.members:
+        declared = judge.judges.get(member.name)
+        if declared is not None and declared.kind == member.kind:
             members.append(declared)
-        elif member["kind"] == "chat" and not member["address"]:
+        elif member.kind == "chat" and not member.address:
             raise UserMistake(
-                f"where the judge {member['name']!r} of that run is asked is not known, since another tool asked it"
+                f"where the judge {member.name!r} of that run is asked is not known, since another tool asked it"
             )
-        elif member["kind"] == "chat":
-            members.append(_at_address(suite, judge, member["address"], {"model": member["model"]}))
+        elif member.kind == "chat" and to_ask:
+            raise UserMistake(
+                f"the judge of that run is not in the suite, and nobody is asked at an address that only a run names:"
+                f" if you trust it, give --judge {member.address} --judge-model {member.model}"
+            )
+        elif member.kind == "chat" and member.address is not None:
+            members.append(_at_address(suite, judge, member.address, {"model": member.model}))
         else:
             raise UserMistake(
-                f"the judge {member['name']!r} of that run is not in the suite any more: name one with --judge"
+                f"the judge {member.name!r} of that run is not in the suite any more: name one with --judge"
             )
-    return replace(suite, judge=replace(judge, members=tuple(members), repeats=described["repeats"]))
+    judged = judge.model_copy(update={"members": tuple(members), "repeats": described.repeats})
+    return replace(suite, judge=judged)
 
 
 def chosen_members(

@@ -1,4 +1,4 @@
-"""A suite while it is being read: its folder, its text, and every mistake found so far."""
+"""A suite while it is being read: its folder, its text, its own code, and every mistake found so far."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from steelyard.errors import Mistake, SuiteError
-from steelyard.suite.inside import text_inside
-from steelyard.suite.located import Located
-from steelyard.suite.problems import Place, dotted, explain
+from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.importing import PLACE, find_callable
+from steelyard.suite.files import text_inside
+from steelyard.suite.yaml import Located, Place, dotted, explain, found
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
@@ -66,3 +66,29 @@ class Draft:
             own = self.located.file
             ordered = sorted(dict.fromkeys(self.mistakes), key=lambda m: (m.file != own, m.file, m.line or 0))
             raise SuiteError([*ordered, *self.more])
+
+
+def own_code(raw: Any, place: Place, draft: Draft, *, methods: tuple[str, ...] = ()) -> Any:
+    """A function (or what has these methods), or its place, as given; None, and a note, when there is no such thing."""
+    name = dotted(place)
+    if raw is None:
+        return None
+    code = raw
+    if isinstance(raw, str) and PLACE.match(raw):
+        try:
+            code = find_callable(raw, draft.folder, name)
+        except UserMistake as error:
+            draft.tell(str(error), place)
+            return None
+    elif isinstance(raw, str) or not (callable(raw) or methods):
+        draft.tell(
+            f"{name} is code of your own, written module:{'Name' if methods else 'function'}; {found(raw)}", place
+        )
+        return None
+    lacks = [method for method in methods if not callable(getattr(code, method, None))]
+    if lacks:
+        draft.tell(
+            f"{name}: {raw if isinstance(raw, str) else type(raw).__name__} has no {' and no '.join(lacks)}", place
+        )
+        return None
+    return raw

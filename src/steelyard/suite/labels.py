@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.suite.case import Case
-from steelyard.suite.judge_model import JudgeModel, Rubric
+from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.paths import EACH, MISSING, compile_path, split_path
-from steelyard.suite.spelling import found, listed, meant, shown, unknown_key
+from steelyard.suite.yaml import found, listed, meant, shown, unknown_key
 
 ROOT = "expected"
 """Where labels are: the system under test sees all the rest of a case."""
@@ -22,6 +22,8 @@ class Label:
     best: int
     low: int
     high: int
+    by: Mapping[str, int] = field(default_factory=dict)
+    """What each of several people gave, by name; empty when nobody says who."""
 
     def allows(self, score: float) -> bool:
         """True when a score is inside the allowed range."""
@@ -47,14 +49,33 @@ def labels_of(case: Case, judge: JudgeModel) -> dict[str, Label | bool]:
     return labels
 
 
-def hidden(case: Case, judge: JudgeModel) -> Case:
-    """The case as a judge may see it: without the labels, and without what a person wrote of the case itself.
+def is_labelled(text: str, case: Case, labelled: str) -> bool:
+    """Whether the labels of a case were given for this text, but for white space: then the case holds it.
 
-    Tags are of that kind: where faults are built into texts, they say which one it is.
+    `labelled` is the path to the text that was labelled; without one it is any text of the case's input.
+    """
+    held = compile_path(labelled)(case) if labelled else case.input
+    words = text.split()
+    return any(words == each.split() for each in _texts(held))
+
+
+def _texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping | list):
+        for inner in data.values() if isinstance(data, Mapping) else data:
+            yield from _texts(inner)
+
+
+def hidden(case: Case, judge: JudgeModel) -> Case:
+    """The case as a judge may see it: without the labels and the text that they are of.
+
+    What a person wrote of the case itself is left out, too. Tags are of that kind: where faults are built into texts,
+    they say which one it is.
     """
     expected = case.expected
-    if judge.labels:
-        expected = _without(expected, split_path(judge.labels)[1:])
+    for path in filter(None, (judge.labels, judge.labelled)):
+        expected = _without(expected, split_path(path)[1:])
     return replace(case, expected=expected, tags=(), why="", source="", private=())
 
 
@@ -92,19 +113,20 @@ def _flag(value: Any, where: str) -> bool:
 
 
 def _label(value: Any, where: str, rubric: Rubric) -> Label:
-    """The label in `{best: 2, allowed: [1, 3]}`, `[1, 3]` or `2`."""
+    """The label in `{best: 2, allowed: [1, 3]}`, `{by: {ann: 2, ben: 3}}`, `[1, 3]` or `2`."""
     if isinstance(value, Mapping):
         for key in value:
-            if key not in ("best", "allowed"):
-                raise ValueError(f"{where}: {unknown_key(str(key), ('best', 'allowed'))}")
+            if key not in ("best", "allowed", "by"):
+                raise ValueError(f"{where}: {unknown_key(str(key), ('best', 'allowed', 'by'))}")
         if not value:
             raise ValueError(f"{where} is empty: write {{best: {rubric.neutral}}}")
-        best = _score(value["best"], f"{where}.best", rubric) if "best" in value else None
+        by = _people(value["by"], f"{where}.by", rubric) if "by" in value else {}
+        best = _score(value["best"], f"{where}.best", rubric) if "best" in value else _median(by, rubric.neutral)
         if "allowed" not in value and best is not None:
-            return Label(best, best, best)
+            return Label(best, best, best, by)
         low, high = _range(value["allowed"], f"{where}.allowed", rubric)
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        best, (low, high) = None, _range(value, where, rubric)
+        by, best, (low, high) = {}, None, _range(value, where, rubric)
     else:
         score = _score(value, where, rubric)
         return Label(score, score, score)
@@ -112,7 +134,19 @@ def _label(value: Any, where: str, rubric: Rubric) -> Label:
         best = _middle(low, high, rubric.neutral)
     if not low <= best <= high:
         raise ValueError(f"{where}: the best score {best} is not among those allowed, {low} to {high}")
-    return Label(best, low, high)
+    return Label(best, low, high, by)
+
+
+def _people(value: Any, where: str, rubric: Rubric) -> dict[str, int]:
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(f"{where} gives each person's score by name, as in {{ann: 2, ben: 3}}; {found(value)}")
+    return {str(name): _score(score, f"{where}.{name}", rubric) for name, score in value.items()}
+
+
+def _median(by: Mapping[str, int], neutral: int) -> int | None:
+    """What several people come to: their median; between two scores, the one nearer to the neutral one."""
+    ordered = sorted(by.values())
+    return _middle(ordered[(len(by) - 1) // 2], ordered[len(by) // 2], neutral) if by else None
 
 
 def _range(value: Any, where: str, rubric: Rubric) -> tuple[int, int]:

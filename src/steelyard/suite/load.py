@@ -2,21 +2,168 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from steelyard import registry
-from steelyard.errors import Mistake, SuiteError, UserMistake
-from steelyard.suite.build import build_suite
+from steelyard.alerts.rules import AlertSettings, build_alerts
+from steelyard.errors import Mistake, SteelyardError, SuiteError, UserMistake
+from steelyard.importing import PLACE
+from steelyard.records import RunHeader
+from steelyard.suite.build import build_suite, prompts_of, settle
+from steelyard.suite.cases import FileCases, ListCases
 from steelyard.suite.chosen_judge import chosen_members
-from steelyard.suite.declared_targets import prompts_of, settle
-from steelyard.suite.discover import SUITE_FILE, find_suite, holds_suite, suite_names
 from steelyard.suite.draft import Draft
-from steelyard.suite.inside import text_of
-from steelyard.suite.located import Located, read_yaml
-from steelyard.suite.model import SuiteModel, TargetSpec
-from steelyard.suite.spelling import listed, meant
+from steelyard.suite.files import text_of
+from steelyard.suite.models import SuiteModel, TargetSpec
+from steelyard.suite.yaml import Located, listed, meant, read_yaml
+from steelyard.user_code import raised_in_words
+
+GROUP = "steelyard.suites"
+SUITE_FILE = "suite.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteListing:
+    """One suite as a list shows it; `problem` says why it could not be read."""
+
+    name: str
+    about: str = ""
+    n_cases: int | None = None
+    path: str = ""
+    problem: str = ""
+
+
+def holds_suite(place: str | Path) -> bool:
+    """True where a suite can be read: at a file, or in a folder with a suite file."""
+    path = Path(place)
+    return (path / SUITE_FILE).exists() if path.is_dir() else path.exists()
+
+
+def find_suite(name: str) -> Path | None:
+    """Where the suite of that name is, or None."""
+    return _places().get(name)
+
+
+def suite_names() -> list[str]:
+    """The names of all suites, sorted."""
+    return sorted(_places())
+
+
+def list_suites() -> list[SuiteListing]:
+    """Every suite by name, with how many cases it has; cases are counted, not checked."""
+    return [_listing(name, path) for name, path in sorted(_places().items())]
+
+
+def _places() -> dict[str, Path]:
+    built_in = Path(__file__).parent.parent / "suites"
+    places = {path.parent.name: path for path in sorted(built_in.glob(f"*/{SUITE_FILE}"))}
+    for point in entry_points(group=GROUP):
+        module, _, inner = point.value.partition(":")
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError):
+            continue
+        folders = list(spec.submodule_search_locations or []) if spec else []
+        if folders:
+            places.setdefault(point.name, Path(folders[0]) / (inner.replace(".", "/") if inner else "") / SUITE_FILE)
+        elif spec is not None and spec.origin:
+            places.setdefault(point.name, Path(spec.origin))
+    return places
+
+
+def _listing(name: str, path: Path) -> SuiteListing:
+    from steelyard.suite.cases import build_source
+    from steelyard.suite.draft import Draft
+    from steelyard.suite.files import text_of
+    from steelyard.suite.yaml import read_yaml
+
+    if path.suffix == ".py":
+        return SuiteListing(name, path=str(path))
+    try:
+        located = read_yaml(text_of(path, str(path)), path.name)
+        raw = located.data if isinstance(located.data, dict) else {}
+        source = build_source(raw.get("cases"), Draft(located, path.parent.resolve()))
+        n = None if source is None else _count(source)
+    except (SteelyardError, ValueError) as error:
+        return SuiteListing(name, path=str(path), problem=str(error).splitlines()[0])
+    return SuiteListing(name, str(raw.get("about") or ""), n, str(path))
+
+
+def _count(source: FileCases | ListCases) -> int:
+    if isinstance(source, ListCases):
+        return len(source.records)
+    return sum(1 for file in source.files for _ in source.records_of(file, lambda _: None))
+
+
+def suite_in(path: Path) -> SuiteModel:
+    """The suite that a Python file holds under the name `suite`; UserMistake when there is none."""
+    module = _execute(path)
+    suite = getattr(module, "suite", None)
+    # A steelyard.Suite carries its model; this room does not know that class.
+    model = getattr(suite, "model", suite)
+    if not isinstance(model, SuiteModel):
+        raise UserMistake(f"{path} defines no suite: write suite = steelyard.Suite(...) at its top level")
+    return model
+
+
+def _execute(path: Path) -> ModuleType:
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_suite"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserMistake(f"{path} cannot be read as Python")
+    module = importlib.util.module_from_spec(spec)
+    home = str(path.parent.resolve())
+    # Classes in the file are looked up by their module's name, and its imports start in its own folder.
+    sys.modules[name] = module
+    sys.path.insert(0, home)
+    try:
+        spec.loader.exec_module(module)
+    except (SteelyardError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise UserMistake(f"{path} failed when it was read: {raised_in_words(error)}") from error
+    finally:
+        if home in sys.path:
+            sys.path.remove(home)
+    return module
+
+
+PROJECT_FILE = "steelyard.yaml"
+
+
+class ProjectPart(BaseModel):
+    """What a project says for all its suites."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    alerts: Any = Field(default=None, description="What to tell of, and where to, where a suite does not say.")
+
+
+def project_alerts(folder: Path) -> AlertSettings | None:
+    """What the project file of a folder says of alerts; None without one, SuiteError with every mistake in it."""
+    path = folder / PROJECT_FILE
+    if not path.is_file():
+        return None
+    draft = Draft(read_yaml(text_of(path, PROJECT_FILE), PROJECT_FILE), folder)
+    draft.mistakes.extend(draft.located.mistakes)
+    data = draft.located.data or {}
+    draft.check(ProjectPart, data)
+    # Whatever else is wrong: all mistakes are told at once.
+    found = build_alerts(data.get("alerts"), draft) if isinstance(data, Mapping) else None
+    draft.finish()
+    return found
+
 
 _MOST_JUDGINGS = 100
 
@@ -57,9 +204,19 @@ def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
         raise
     except ValueError as error:
         raise SuiteError([Mistake(str(error))]) from None
+    other = ""
     if cases is not None and isinstance(located.data, dict):
-        located.data["cases"] = _other_cases(located.data.get("cases"), cases)
-    return build_suite(Draft(located, path.parent.resolve(), free_paths=cases is not None), found_as)
+        declared = located.data.get("cases")
+        other = "" if _is_declared(declared, cases, path.parent) else str(cases)
+        located.data["cases"] = _other_cases(declared, cases)
+    suite = build_suite(Draft(located, path.parent.resolve(), free_paths=cases is not None), found_as)
+    return replace(suite, other_cases=other)
+
+
+def _is_declared(declared: Any, place: Path, folder: Path) -> bool:
+    """Whether the suite itself names this folder or file as that of its cases."""
+    own = declared.get("folder") or declared.get("files") if isinstance(declared, dict) else declared
+    return isinstance(own, str) and (folder / own).resolve() == place.resolve()
 
 
 def _other_cases(declared: Any, place: Path) -> dict[str, Any]:
@@ -73,7 +230,6 @@ def _other_cases(declared: Any, place: Path) -> dict[str, Any]:
 
 
 def _load_python(path: Path) -> SuiteModel:
-    from steelyard.suite.python_file import suite_in
 
     return suite_in(path)
 
@@ -143,25 +299,106 @@ def with_judge(
     if repeats is not None:
         if not 1 <= repeats <= _MOST_JUDGINGS:
             raise UserMistake(f"a text is judged 1 to {_MOST_JUDGINGS} times; found {repeats}")
-        judge = replace(judge, repeats=repeats)
+        judge = judge.model_copy(update={"repeats": repeats})
     if name_or_url is not None or given:
-        judge = replace(judge, members=chosen_members(suite, judge, name_or_url, given))
+        members = chosen_members(suite, judge, name_or_url, given)
+        judge = judge.model_copy(update={"members": members})
     return replace(suite, judge=judge)
 
 
 def as_imported(suite: SuiteModel) -> SuiteModel:
     """The suite as it scores what another tool recorded: that need not fit the schema, and without a truth to score it
     by a component is skipped."""
-    components = tuple(replace(one, when_unknown=one.when_unknown or "skip") for one in suite.components)
-    return replace(suite, answer=replace(suite.answer, schema=None), components=components)
+    components = tuple(
+        component.model_copy(update={"when_unknown": component.when_unknown or "skip"})
+        for component in suite.components
+    )
+    return replace(suite, answer=suite.answer.model_copy(update={"json_schema": None}), components=components)
 
 
 def strict(suite: SuiteModel) -> SuiteModel:
     """The suite with the strict rule of every scorer that has one."""
     components = tuple(
-        replace(component, scorer=component.scorer.model_copy(update={"strict": True}))
+        component.model_copy(update={"scorer": component.scorer.model_copy(update={"strict": True})})
         if getattr(component.scorer, "has_strict", False)
         else component
         for component in suite.components
     )
     return replace(suite, components=components)
+
+
+_DEEPEST = 3
+"""Folders below the current one that are looked into."""
+_SKIPPED = ("node_modules", "site-packages", "__pycache__")
+_CORE = Path(__file__).parent.parent
+
+
+def suite_of_run(header: RunHeader, place: str | None = None) -> SuiteModel:
+    """The suite at `place`, which a person named, or the only one of the run's suite name.
+
+    That is a built-in or installed one, or a suite file in the current folder or up to three folders below. Code that
+    comes with it is announced before it runs. UserMistake when there is none, or more than one.
+    """
+    if place is not None:
+        return load_suite(place)
+    name = header.suite_name
+    known = find_suite(name)
+    places = {path.resolve(): path for path in ([known] if known else [])}
+    for path in _suite_files(Path()):
+        if _raw(path, name).get("suite") == name:
+            places.setdefault(path.resolve(), path)
+    if len(places) > 1:
+        several = listed([str(path) for path in places.values()])
+        raise UserMistake(f"run {header.id} was made with suite {name}, and there are several: {several}; {_hint()}")
+    if not places:
+        made = f"run {header.id} was made with suite {name} from {header.suite_path}"
+        raise UserMistake(f"{made}: {_hint(header.suite_path)}")
+    path = next(iter(places.values()))
+    _announce_code(path, name)
+    return load_suite(name if path is known else path)
+
+
+def _hint(path: str = "PATH") -> str:
+    return f"name it with --suite {path}"
+
+
+def _suite_files(folder: Path) -> Iterator[Path]:
+    for where, folders, files in os.walk(folder):
+        here = Path(where)
+        if SUITE_FILE in files:
+            yield here / SUITE_FILE
+        deeper = [] if len(here.parts) >= _DEEPEST else sorted(folders)
+        folders[:] = [
+            one
+            for one in deeper
+            if not (one.startswith(".") or one in _SKIPPED or (here / one / "pyvenv.cfg").exists())
+        ]
+
+
+def _raw(path: Path, name: str) -> dict[str, Any]:
+    """What stands in a suite file that may have this name, read as data; nothing of one that cannot be read."""
+    try:
+        text = text_of(path, str(path)) if path.is_file() else ""
+        data = read_yaml(text, path.name).data if name in text else None
+    except (SuiteError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+@cache
+def _announce_code(path: Path, name: str) -> None:
+    """Say, once a process, that a suite which nobody named brings code along that is not Steelyard's."""
+    if path.resolve().is_relative_to(_CORE):
+        return
+    code = ["a suite in Python"] if path.suffix == ".py" else sorted(set(_code_places(_raw(path, name))))
+    if code:
+        print(f"steelyard: suite {name} was found at {path} and runs its code: {listed(code)}", file=sys.stderr)  # noqa: T201
+
+
+def _code_places(data: Any) -> Iterator[str]:
+    """All functions and classes that the data names, as `module:name`."""
+    if isinstance(data, dict | list):
+        for one in data.values() if isinstance(data, dict) else data:
+            yield from _code_places(one)
+    elif isinstance(data, str) and PLACE.match(data):
+        yield data

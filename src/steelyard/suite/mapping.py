@@ -1,19 +1,133 @@
-"""From a record in its file's own shape to the fields of a case: rename, constant, unit, template, merge."""
+"""How a record of any shape becomes the fields of a case: paths, constants, templates, units and conversions."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from steelyard.errors import SuiteError
-from steelyard.suite.conversions import CONVERSIONS
 from steelyard.suite.paths import MISSING, Getter, compile_path
-from steelyard.suite.spelling import found, shown, unknown_key
+from steelyard.suite.readers import decode, split_list
 from steelyard.suite.templates import compile_template
-from steelyard.suite.units import convert, unit_factor
+from steelyard.suite.yaml import found, listed, meant, shown, unknown_key
 
-FIELDS = ("id", "input", "expected", "category", "difficulty", "tags", "attachments", "why")
+_QUANTITIES: tuple[dict[str, str], ...] = (
+    {"dollars": "1", "cents": "0.01"},
+    {"euros": "1", "cents": "0.01"},
+    {"pounds": "1", "pence": "0.01"},
+    {
+        "seconds": "1",
+        "s": "1",
+        "milliseconds": "0.001",
+        "ms": "0.001",
+        "minutes": "60",
+        "hours": "3600",
+        "days": "86400",
+    },
+    {"fraction": "1", "percent": "0.01"},
+    {"units": "1", "thousands": "1000", "millions": "1000000", "billions": "1000000000"},
+    {"m": "1", "cm": "0.01", "mm": "0.001", "km": "1000", "inches": "0.0254", "feet": "0.3048"},
+    {"kg": "1", "g": "0.001", "mg": "0.000001"},
+    {"bytes": "1", "kb": "1000", "mb": "1000000", "gb": "1000000000"},
+)
+"""Units that can be changed into one another, with their size."""
+
+UNITS = tuple(dict.fromkeys(unit for sizes in _QUANTITIES for unit in sizes))
+_MOST_DIGITS = 400
+
+
+def unit_factor(text: str) -> tuple[Decimal, Decimal]:
+    """What `dollars to cents` multiplies and divides by; ValueError with a sentence when it is no change of unit."""
+    parts = text.lower().split()
+    if len(parts) != 3 or parts[1] != "to":
+        raise ValueError(f"{text!r} is not a change of unit: write it like dollars to cents")
+    have, want = parts[0], parts[2]
+    for sizes in _QUANTITIES:
+        if have in sizes and want in sizes:
+            return Decimal(sizes[have]), Decimal(sizes[want])
+    for unit in (have, want):
+        if unit not in UNITS:
+            raise ValueError(f"unknown unit {unit!r}{meant(unit, UNITS) or '; there are: ' + listed(UNITS)}")
+    raise ValueError(f"{have} cannot be changed to {want}")
+
+
+def convert(value: Any, factor: tuple[Decimal, Decimal]) -> int | float:
+    """The number in the other unit, an int when it is whole; ValueError when it is not a number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError("is not a number")
+    try:
+        number = Decimal(str(value).strip())
+        if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS:
+            raise ValueError("is not a number")
+        result = number * factor[0] / factor[1]
+    except (InvalidOperation, ValueError):
+        raise ValueError("is not a number") from None
+    return int(result) if result == result.to_integral_value() else float(result)
+
+
+_TRUE = ("true", "yes", "1", "y")
+_FALSE = ("false", "no", "0", "n")
+
+
+def _as_number(value: Any) -> int | float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    text = str(value).strip()
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            raise ValueError("is not a number") from None
+
+
+def _as_integer(value: Any) -> int:
+    number = _as_number(value)
+    if not math.isfinite(number) or number != int(number):
+        raise ValueError("is not a whole number")
+    return int(number)
+
+
+def _as_boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().casefold()
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise ValueError("is neither true nor false")
+
+
+def _as_list(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        return split_list(value)
+    return value if isinstance(value, list) else [value]
+
+
+def _as_json(value: Any) -> Any:
+    return decode(value) if isinstance(value, str) else value
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "number": _as_number,
+    "integer": _as_integer,
+    "list": _as_list,
+    "json": _as_json,
+    "boolean": _as_boolean,
+    "text": _as_text,
+}
+"""What `as:` can turn a value into."""
+
+
+FIELDS = ("id", "input", "expected", "category", "difficulty", "cluster", "tags", "attachments", "why")
 """The fields of a case, in the order documents list them."""
 
 _LEAF = ("from", "default", "unit", "as")
@@ -49,6 +163,8 @@ class Mapping:
 
     rules: dict[str, Rule] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
+    plain: bool = True
+    """Whether records have the keys of a case, so that a key that is almost one is a slip."""
 
     def fields(self, record: dict[str, Any]) -> dict[str, Any]:
         """The case's fields that the record has; Unmappable when a value does not fit."""
@@ -60,7 +176,7 @@ class Mapping:
 
 def compile_mapping(spec: dict[str, Any], tell: Tell) -> Mapping:
     """The mapping in `spec`; fields it leaves out come from the record's keys of the same name."""
-    mapping = Mapping({name: compile_path(name) for name in FIELDS})
+    mapping = Mapping({name: compile_path(name) for name in FIELDS}, plain=set(spec) <= {"cluster"})
     for name, rule in spec.items():
         if name not in FIELDS:
             tell(unknown_key(name, FIELDS), (name,))

@@ -19,7 +19,7 @@ from steelyard.errors import UserMistake
 from steelyard.records import Attempt, Failure
 from steelyard.suite.case import Case
 from steelyard.suite.draft import Draft
-from steelyard.suite.model import CaseSource
+from steelyard.suite.models import CaseSource
 from steelyard.suite.paths import MISSING, compile_path
 from steelyard.user_code import UserCodeError, checked_call, place_in_words
 
@@ -91,6 +91,7 @@ class Redactor:
             expected=self._tree(case.expected, names),
             category=self._tree(case.category, names),
             difficulty=self._tree(case.difficulty, names),
+            cluster=self._tree(case.cluster, names),
             tags=tuple(self._text(tag, names) for tag in case.tags),
             why=self._text(case.why, names),
         )

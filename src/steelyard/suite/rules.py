@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from steelyard.suite.judge_model import BindingRule
-from steelyard.suite.spelling import found, listed, meant
+from steelyard.suite.judge import BindingRule
+from steelyard.suite.yaml import found, listed, meant
 
 Metrics = Mapping[str, Any]
 """By component, what it measured by name."""

@@ -14,7 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from steelyard.errors import Mistake, SuiteError
 from steelyard.suite.case import Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 
 _TRUTH_SHOWN = "the template would show the truth to the system under test"
 _NOT_FENCED = "the filter fenced is for the templates of a judge"

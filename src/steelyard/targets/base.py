@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 from steelyard.errors import SteelyardError, TargetFailure
 from steelyard.suite.case import Case
-from steelyard.suite.model import Variant
+from steelyard.suite.models import Variant
 from steelyard.user_code import in_one_line, place_in_words, raised_in_words
 
 
@@ -90,7 +90,7 @@ class Target(Protocol):
 
     One that can tell whether the system is still there has a further method, `async def gone(self) -> str | None`: why
     it is not, in words, or None. It is asked after the last call, and when a call finds nobody to answer; a system
-    that is gone makes the run INVALID.
+    that is gone makes the run INVALID. With the attribute `may_come_back = True` it is waited for as in any outage.
     """
 
     async def __aenter__(self) -> Self: ...

@@ -77,6 +77,11 @@ class HttpTarget:
         received = await self._wire.send(self._request(ask), self._take.expected_statuses(ask))
         return replace(self._take.reply(received), latency=received.took)
 
+    @property
+    def may_come_back(self) -> bool:
+        """True for a service that somebody else runs."""
+        return self._settings.start is None
+
     async def gone(self) -> str | None:
         """Why the service is not there any more: its process has ended, or it is not ready; None when it is there."""
         ended = (lambda: None) if self._service is None else self._service.ended

@@ -9,8 +9,7 @@ from typing import Any
 
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Attachment, Case
-from steelyard.suite.inside import inside
-from steelyard.suite.pictures import media_type_of
+from steelyard.suite.files import inside, media_type_of
 
 
 def image_part(attachment: Attachment, folder: Path, detail: str | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from steelyard import registry
 from steelyard.errors import Mistake, SuiteError, UserMistake
-from steelyard.suite.model import TargetSpec
+from steelyard.suite.models import TargetSpec
 from steelyard.targets.base import Surroundings, Target
 
 

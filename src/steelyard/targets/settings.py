@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.redact import looks_secret
-from steelyard.suite.inside import text_inside
+from steelyard.suite.files import text_inside
 from steelyard.targets.base import Surroundings
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from steelyard.report.safe_text import one_line
+from steelyard.report.format import one_line
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_ROWS: Final = 100

@@ -23,7 +23,7 @@ from steelyard.report.charts.base import (
     rows_axis,
     rows_shown,
 )
-from steelyard.report.figures import counted
+from steelyard.report.format import counted
 
 # What is broken is the darkest: it is found first, without colour too.
 STATES = {"holds": LIGHT_BLUE, "broken": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}

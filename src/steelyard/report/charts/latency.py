@@ -38,8 +38,8 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
         return None
     shown = list(figures.cells)
     if len(shown) > MOST_ROWS:
-        shown = sorted(shown, key=lambda cell: -(cell.spread.p95 or 0.0))[:MOST_ROWS]
-    unit, factor = _unit(max((cell.spread.p95 or 0.0 for cell in shown), default=0.0))
+        shown = sorted(shown, key=lambda cell: -(cell.spread.tail[1] or 0.0))[:MOST_ROWS]
+    unit, factor = _unit(max((cell.spread.tail[1] or 0.0 for cell in shown), default=0.0))
     names = row_names(shown)
     values = [{"row": name, **_row(cell, factor)} for name, cell in zip(names, shown, strict=True)]
     x = {
@@ -50,11 +50,17 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
     }
     which = rows_shown(shown, figures.n_cells, "slowest", n_known=len(figures.cells)) + _missing(figures)
     source = STATED if stated else ""
+    kinds = {cell.spread.tail[0] for cell in shown if cell.spread.n}
+    tick = (
+        "longest call"
+        if kinds == {"max"}
+        else "95th percentile" + (", of few calls the longest" if len(kinds) > 1 else "")
+    )
     return chart(
         "latency_by_case",
         "Latency by case",
-        f"{source}bar: mean, tick: 95th percentile; {which}",
-        f"{source}Mean and 95th percentile of the time of answered calls for {which}",
+        f"{source}bar: mean, tick: {tick}; {which}",
+        f"{source}Mean and {tick} of the time of answered calls for {which}",
         data={"values": values},
         width=_WIDTH,
         height=height(),
@@ -63,11 +69,11 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
             {"mark": {"type": "bar", "color": PALE_BLUE, "height": 11}, "encoding": {"x": {"field": "mean", **x}}},
             {
                 "mark": {"type": "rule", "color": BLUE},
-                "encoding": {"x": {"field": "mean", **x}, "x2": {"field": "p95"}},
+                "encoding": {"x": {"field": "mean", **x}, "x2": {"field": "tail"}},
             },
             {
                 "mark": {"type": "tick", "color": BLUE, "thickness": 3, "size": 13, "opacity": 1},
-                "encoding": {"x": {"field": "p95", **x}},
+                "encoding": {"x": {"field": "tail", **x}},
             },
             {
                 "mark": {"type": "text", "align": "left", "dx": 6, "color": INK, "fontSize": 11},
@@ -162,11 +168,10 @@ def _bar(bar: Bar, factor: float) -> dict[str, Any]:
 
 
 def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
-    spread = cell.spread
+    mean, (_, tail) = cell.spread.mean, cell.spread.tail
     row: dict[str, Any] = {"told": _told(cell), "end": 0.0}
-    if spread.mean is not None and spread.p95 is not None:
-        end = max(spread.mean, spread.p95) * factor
-        row |= {"mean": spread.mean * factor, "p95": spread.p95 * factor, "end": end}
+    if mean is not None and tail is not None:
+        row |= {"mean": mean * factor, "tail": tail * factor, "end": max(mean, tail) * factor}
     return row
 
 
@@ -180,9 +185,10 @@ def _told(cell: CellLatency) -> str:
 
 
 def _summed_up(spread: Spread) -> str:
-    if spread.mean is None or spread.p95 is None:
+    name, tail = spread.tail
+    if spread.mean is None or tail is None:
         return "no answered call"
-    return f"mean {seconds(spread.mean)}, p95 {seconds(spread.p95)} ({based_on(spread.n)})"
+    return f"mean {seconds(spread.mean)}, {name} {seconds(tail)} ({based_on(spread.n)})"
 
 
 def _missing(figures: LatencyFigures) -> str:

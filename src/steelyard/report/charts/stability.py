@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.analysis.model import Estimate
-from steelyard.analysis.stability_model import CellStability, StabilityFigures
-from steelyard.report import figures as words
+from steelyard.analysis.stability import CellStability, StabilityFigures
+from steelyard.report import format as words
 from steelyard.report.charts.base import (
     BLACK,
     GREY,

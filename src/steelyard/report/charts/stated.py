@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.analysis.checks_model import CheckOfCell, ChecksFigures
 from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Estimate
-from steelyard.analysis.stability_model import CellStability, StabilityFigures
+from steelyard.analysis.stability import CellStability, StabilityFigures
 
 _PRESENCE = "presence"
 _CHECK = "check."

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.number_text import in_unit
-from steelyard.release.history_marks import days
-from steelyard.release.history_model import History, Trend, figure_by_slice
+from steelyard.decide.history import History, Trend, days, figure_by_slice
 from steelyard.report.charts.base import BLUE, MUTED, PALE_BLUE, Chart, chart, distinct, short_name
 from steelyard.report.charts.trend_marks import Standing, gate_lines, layer, standing_lines
 

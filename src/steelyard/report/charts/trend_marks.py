@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.number_text import in_unit
-from steelyard.release.history_model import History, Trend
+from steelyard.decide.history import History, Trend
 from steelyard.report.charts.base import DARK_VERMILLION, GREEN, INK, MUTED, VERMILLION
 
 _LINE = 13

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _weigh(options: argparse.Namespace) -> int:
     # By its place: a folder `review` where the command is given may hold another suite.
-    suite = load_suite(Path(__file__).parent, cases=options.cases)
+    # The cases of whoever calls it are all that there are.
+    suite = replace(load_suite(Path(__file__).parent, cases=options.cases), other_cases="")
     suite = with_target(suite, "http", {"base_url": options.base_url})
     run = run_suite(
         suite,

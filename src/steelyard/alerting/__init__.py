@@ -1,1 +1,0 @@
-"""Alerts in words, and the channels that carry them. Knows release and report."""

@@ -1,0 +1,411 @@
+"""Rules on what got worse, beyond noise: metrics, the judge, latency and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.alerts.evidence import (
+    Evidence,
+    Level,
+    Reading,
+    State,
+    both_n,
+    chance_of,
+    counted,
+    pooled,
+    rise_in_words,
+    sureness,
+    then_and_now,
+    too_little,
+    unknown,
+)
+from steelyard.alerts.rules import CostRise, JudgeDrift, LatencyRise, Regression
+from steelyard.analysis.against import Against
+from steelyard.analysis.by_run import difference_of_runs, is_by_run, smallest_that_matters
+from steelyard.analysis.compared_run import ComparedRun, read_run
+from steelyard.analysis.model import Estimate
+from steelyard.analysis.number_text import difference
+from steelyard.analysis.pooled import Pool
+from steelyard.analysis.sound_runs import same_load
+from steelyard.decide.baselines import baselines, no_baseline
+from steelyard.decide.gates import p_text
+from steelyard.metrics.expressions import Gate, parse_metric
+from steelyard.metrics.run_data import RunData
+from steelyard.metrics.table import Table, cut
+from steelyard.records import RunHeader
+from steelyard.stats.paired import holm, least_p
+
+_BY_SAMPLE = ("pass_rate", "average", "score.<component>.average", "score.<component>.points")
+"""Figures that are means over samples, so that earlier samples of the same case can be held against today's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One figure then and now."""
+
+    subject: str
+    before: float
+    now: float
+    difference: Estimate
+    p: float | None
+    test: str
+    n_before: int
+    n_now: int
+    smallest_p: float = 0.0
+    """The smallest p-value that so few cases can show."""
+    of: str = "case"
+    """What its n counts."""
+
+
+def regressions(rule: Regression, evidence: Evidence) -> Iterator[Reading]:
+    """What became of the rule's figure, in every slice that it speaks of."""
+    gate = _figure(rule, evidence)
+    names = evidence.slices(gate)
+    yield from evidence.watched_no_more(rule.label, [_subject(gate, name) for name in names])
+    if not names:
+        asked = _subject(gate, gate.slice or "")
+        yield unknown(rule.label, asked, f"{asked}: this run has no such {gate.factor}")
+    if rule.against:
+        yield from _against_baseline(rule, gate, evidence)
+        return
+    # Causes with an open alert are held against the runs before it, so each may have a window of its own.
+    windows: dict[tuple[str, ...], list[str]] = {}
+    by_window: dict[tuple[str, ...], list[RunHeader]] = {}
+    for name in names:
+        runs = evidence.window(_cause(rule, _subject(gate, name)))
+        if gate.pattern.startswith("latency"):
+            runs = [run for run in runs if same_load(run, evidence.header)]
+        key = tuple(run.id for run in runs)
+        by_window[key] = runs
+        windows.setdefault(key, []).append(name)
+    for key, names in windows.items():
+        yield from _against_window(rule, gate, by_window[key], names, evidence)
+
+
+def _figure(rule: Regression, evidence: Evidence) -> Gate:
+    return parse_metric(rule.metric or ("pass_rate" if evidence.header.description.passing else "average"))
+
+
+def _cause(rule: Regression, subject: str) -> str:
+    return Reading(rule.label, subject, State.UNKNOWN, "").cause
+
+
+def _subject(gate: Gate, name: str) -> str:
+    return f"{gate.factor}.{name}.{gate.metric}" if gate.factor else gate.metric
+
+
+def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Iterator[Reading]:
+    locks = {lock.name: lock.run_id for lock in baselines(evidence.store, evidence.suite)}
+    if rule.against not in locks:
+        yield unknown(rule.label, gate.metric, no_baseline(rule.against, evidence.suite, list(locks)))
+        return
+    store, header = evidence.store, evidence.header
+    if locks[rule.against] == header.id:
+        yield unknown(rule.label, gate.metric, f"this run is {rule.against} itself")
+        return
+    against = Against(read_run(store, locks[rule.against]), _compared(evidence))
+    found = []
+    for name, change in against.changes(replace(gate, baseline=rule.against)).items():
+        if gate.factor and name not in evidence.slices(gate):
+            continue
+        hindered = against.hindered_by(change, gate.factor or "", name)
+        subject = _subject(gate, name)
+        if hindered:
+            yield unknown(rule.label, subject, f"{subject} cannot be held against {rule.against}: {hindered[0]}")
+        elif change.a.value is None or change.b.value is None or change.difference.value is None:
+            yield unknown(rule.label, subject, f"{subject}: no sample can be compared with one of {rule.against}")
+        else:
+            floor = 0.0 if change.df else least_p(change.difference.n)
+            n = (change.a.n, change.b.n)
+            values = (change.a.value, change.b.value)
+            found.append(Moved(subject, *values, change.difference, change.p, change.test, *n, floor))
+    look = ("steelyard", "compare", f"@{rule.against}", header.id)
+    yield from _readings(rule, gate, found, f"in {rule.against}", look, evidence)
+
+
+def _compared(evidence: Evidence) -> ComparedRun:
+    store, header = evidence.store, evidence.header
+    return replace(read_run(store, header.id), header=header)
+
+
+def _against_window(
+    rule: Regression, gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: Evidence
+) -> Iterator[Reading]:
+    limits = evidence.limits
+    if few := too_little(runs, limits.min_n, min_runs=limits.min_runs, min_n=limits.min_n):
+        for name in names:
+            yield unknown(rule.label, _subject(gate, name), f"{_subject(gate, name)}: {few}")
+        return
+    by_sample = gate.pattern in _BY_SAMPLE
+    moves = (_by_sample if by_sample else _by_run)(gate, runs, names, evidence)
+    found = []
+    for name, moved in zip(names, moves, strict=True):
+        subject = _subject(gate, name)
+        if moved is None:
+            why = "this run, or too many of the earlier ones, have no such figure"
+            yield unknown(rule.label, subject, f"{subject}: {why}")
+        elif moved.n_before < limits.min_n:
+            few = too_little(runs, moved.n_before, min_runs=1, min_n=limits.min_n)
+            yield unknown(rule.label, subject, f"{subject}: {few}")
+        else:
+            found.append(moved)
+    look = ("steelyard", "compare", runs[0].id, evidence.header.id)
+    told = f"in {counted(len(runs), 'earlier run')}"
+    yield from _readings(rule, gate, found, told, look, evidence)
+
+
+def _by_sample(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: Evidence) -> list[Moved | None]:
+    """The figure case by case: what earlier runs came to together, and this one."""
+    store, header = evidence.store, evidence.header
+    columns = store.columns(header.id)
+    data = RunData(columns, header.suite)
+    table = data.table
+    pool = Pool(table)
+    for run in runs:
+        other = RunData(store.columns(run.id), run.suite)
+        pool.add(other.table, gate.of.contributions(other, gate.names).values)
+    values = gate.of.contributions(data, gate.names).values
+    found: list[Moved | None] = []
+    groups = cut(columns, header.suite, 0).get(gate.factor or "")
+    low, high = (0.0, 1.0) if gate.unit != "points" else table.scales.get(gate.subject, (0.0, 1.0))
+    everything = np.ones(table.n, dtype=bool)
+    for name in names:
+        rows = np.arange(table.n)
+        if gate.factor:
+            known = groups.names if groups is not None else []
+            rows = groups.samples_where(known.index(name), everything) if groups and name in known else rows[:0]
+        change = pool.change(values, rows, high - low)
+        if change.before is None or change.now is None or change.difference.value is None:
+            found.append(None)
+            continue
+        n = (change.n_before, change.n_now)
+        floor = least_p(change.difference.n)
+        found.append(
+            Moved(_subject(gate, name), change.before, change.now, change.difference, change.p, change.test, *n, floor)
+        )
+    return found
+
+
+def _by_run(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: Evidence) -> list[Moved | None]:
+    """The figure run by run, for those that no sample has a value of."""
+    found: list[Moved | None] = []
+    for name in names:
+        now = evidence.figure(evidence.header, gate, name)
+        earlier = [evidence.figure(run, gate, name) for run in runs]
+        before = pooled(earlier)
+        if now.value is None or before is None or before.runs < evidence.limits.min_runs:
+            found.append(None)
+            continue
+        difference = Estimate(now.value - before.value, now.n)
+        test = f"{before.runs} earlier runs, weighted by n"
+        p = chance_of(now, before)
+        if is_by_run(gate.metric):
+            tested = difference_of_runs([each.value for each in earlier if each.value is not None], [now.value])
+            p, test = (None, "too few runs were before it") if tested is None else (tested.p, f"{tested.test}, {test}")
+        values, n = (before.value, now.value), (before.n, now.n)
+        found.append(Moved(_subject(gate, name), *values, difference, p, test, *n, of="sample"))
+    return found
+
+
+def _readings(
+    rule: Regression, gate: Gate, moves: Sequence[Moved], reference: str, look: tuple[str, ...], evidence: Evidence
+) -> Iterator[Reading]:
+    max_p, declared, several = evidence.settings.max_p, rule.least(gate.unit), len(moves)
+    sign = 1.0 if _higher_is_worse(rule, gate, evidence) else -1.0
+    for moved, p in zip(moves, holm([each.p for each in moves]), strict=True):
+        by, least, of_runs = sign * (moved.now - moved.before), declared, is_by_run(gate.metric)
+        if of_runs and not declared:
+            least = smallest_that_matters(evidence.header.suite, gate.unit, moved.before)
+        if by > 0 and (p is None or moved.smallest_p * several >= max_p):
+            few = moved.test if of_runs else f"{counted(moved.difference.n, 'case')} are too few to tell"
+            yield unknown(rule.label, moved.subject, f"{moved.subject} is worse than {reference}, and {few}")
+            continue
+        there = by > 0 and by >= least and p is not None and p < max_p
+        yield Reading(
+            rule=rule.label,
+            subject=moved.subject,
+            state=State.THERE if there else State.GONE,
+            what=f"{moved.subject} is {'worse' if there else 'not worse beyond noise'} than {reference}",
+            how_much=f"{then_and_now(moved.before, moved.now, gate.unit)} {both_n(moved.n_now, moved.n_before)}",
+            how_sure=sureness(moved.difference, p, gate.unit, moved.test, several, moved.of),
+            look=look,
+            size=max(by, 0.0),
+        )
+
+
+def _higher_is_worse(rule: Regression, gate: Gate, evidence: Evidence) -> bool:
+    if rule.worse is not None:
+        return rule.worse == "higher"
+    return gate.of.worse_in(evidence.header.suite, gate.names) == "higher"
+
+
+_SAME_ANSWERS = "same answers"
+_HABITS = {
+    "broken_rules": "ballots that break a binding rule",
+    "made_up_quotes": "ballots with a quote that is not in the text",
+    "contradictions": "ballots that what was judged shows to be wrong",
+    "failed": "answers of the judge that cannot be used",
+    "disagreement": "texts on which its readings lie far apart",
+}
+
+
+def judge_drifts(rule: JudgeDrift, evidence: Evidence) -> Iterator[Reading]:
+    """What identical answers and the judge's habits say of it."""
+    if evidence.header.description.judge is None:
+        yield Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, "the suite has no judge")
+        return
+    yield _on_same_answers(rule, evidence)
+    found = [(name, *_habit(name, rule, evidence)) for name in _HABITS]
+    adjusted = holm([None if p is None else p for _, _, p in found])
+    for (name, reading, _), p in zip(found, adjusted, strict=True):
+        yield _judged(name, reading, p, evidence) if isinstance(reading, _Habit) else reading
+
+
+def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
+    """Of an answer that is the same to the byte the system has no part in any change."""
+    cause = Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, "").cause
+    runs, store, header = evidence.window(cause), evidence.store, evidence.header
+    limits, max_p = evidence.limits, evidence.settings.max_p
+    if few := too_little(runs, limits.min_n, min_runs=limits.min_runs, min_n=limits.min_n):
+        return Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, f"the judge on the same answers: {few}")
+    table = Table(store.columns(header.id), header.suite)
+    pool = Pool(table, store.answer_digests(header.id))
+    for run in runs:
+        other = Table(store.columns(run.id), run.suite)
+        pool.add(other, other.score(), store.answer_digests(run.id))
+    change = pool.change(table.score(), np.arange(table.n))
+    n_cases = change.difference.n
+    if change.before is None or change.now is None or change.p is None or least_p(n_cases) >= max_p:
+        why = (
+            f"answers of {counted(n_cases, 'case')} came in earlier runs to the byte: too few to tell whether it drifts"
+        )
+        return Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, why)
+    size = abs(change.now - change.before)
+    there = size >= rule.by and size > 0 and change.p < max_p
+    return Reading(
+        rule=rule.label,
+        subject=_SAME_ANSWERS,
+        state=State.THERE if there else State.GONE,
+        what=f"the judge {'reads' if there else 'does not read'} the same answers otherwise than in"
+        f" {counted(len(runs), 'earlier run')}",
+        how_much=f"{then_and_now(change.before, change.now, 'score')} on answers that are the same to the byte"
+        f" {both_n(change.n_now, change.n_before)}",
+        how_sure=sureness(change.difference, change.p, "score", change.test),
+        look=("steelyard", "compare", runs[0].id, header.id),
+        level=Level.WARNING,
+        size=size,
+    )
+
+
+class _Habit:
+    """How often the judge did something, before and now."""
+
+    def __init__(self, rule: str, now: Estimate, value: float, n: int, runs: Sequence[RunHeader]) -> None:
+        self.rule, self.now, self.value, self.n, self.runs = rule, now, value, n, runs
+
+
+def _habit(name: str, rule: JudgeDrift, evidence: Evidence) -> tuple[_Habit | Reading, float | None]:
+    runs = evidence.window(Reading(rule.label, name, State.UNKNOWN, "").cause)
+    now, limits = _share(evidence.header, name), evidence.limits
+    earlier = [_share(run, name) for run in runs]
+    before = pooled(earlier)
+    told = [run for run, each in zip(runs, earlier, strict=True) if each.value is not None]
+    n = 0 if before is None else before.n
+    if now.value is None:
+        return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: this run does not tell"), None
+    few = too_little(told, n, min_runs=limits.min_runs, min_n=limits.min_n)
+    if few or before is None:
+        return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: {few}"), None
+    return _Habit(rule.label, now, before.value, before.n, told), chance_of(now, before)
+
+
+def _share(header: RunHeader, name: str) -> Estimate:
+    told = ((header.summary or {}).get("judge") or {}).get(name) or {}
+    return Estimate(
+        told.get("value"), told.get("n") or 0, told.get("n_missing") or 0, told.get("low"), told.get("high")
+    )
+
+
+def _judged(name: str, habit: _Habit, p: float | None, evidence: Evidence) -> Reading:
+    by = (habit.now.value or 0.0) - habit.value
+    if p is None:
+        return Reading(habit.rule, name, State.UNKNOWN, f"{_HABITS[name]}: nobody can tell what is noise")
+    there = by > 0 and p < evidence.settings.max_p
+    return Reading(
+        rule=habit.rule,
+        subject=name,
+        state=State.THERE if there else State.GONE,
+        what=f"{_HABITS[name]} are {'more' if there else 'not more beyond noise'} than in"
+        f" {counted(len(habit.runs), 'earlier run')}",
+        how_much=f"{then_and_now(habit.value, habit.now.value or 0.0, 'share')} {both_n(habit.now.n, habit.n)}",
+        how_sure=f"{p_text(p)} (adjusted for {len(_HABITS)} habits; earlier runs weighted by n)",
+        look=("steelyard", "report", evidence.header.id),
+        level=Level.WARNING,
+        size=max(by, 0.0),
+    )
+
+
+def latency_rises(rule: LatencyRise, evidence: Evidence) -> Iterator[Reading]:
+    """Whether answers take longer than under the same load before."""
+    point = rule.metric.partition(".")[2]
+
+    def value(run: RunHeader) -> Estimate:
+        return evidence.summary(run).overall.latency.get(point, Estimate(None, 0))
+
+    runs = [run for run in evidence.window(rule.label) if same_load(run, evidence.header)]
+    look = ("steelyard", "history", evidence.suite, "--metric", rule.metric)
+    yield _rise(rule, rule.metric, "s", [value(run) for run in runs], value(evidence.header), runs, look, evidence)
+
+
+def cost_rises(rule: CostRise, evidence: Evidence) -> Iterator[Reading]:
+    """Whether a call costs more than before."""
+    name = rule.metric.replace(".", "_")
+
+    def value(run: RunHeader) -> Estimate:
+        total = evidence.summary(run).overall.totals.get(name, Estimate(None, 0))
+        return Estimate(None, 0) if total.value is None or not total.n else Estimate(total.value / total.n, total.n)
+
+    runs = evidence.window(rule.label)
+    look = ("steelyard", "report", evidence.header.id)
+    what = f"{rule.metric} of a call"
+    yield _rise(rule, what, "cost", [value(run) for run in runs], value(evidence.header), runs, look, evidence)
+
+
+def _rise(
+    rule: LatencyRise | CostRise,
+    what: str,
+    unit: str,
+    earlier: Sequence[Estimate],
+    now: Estimate,
+    runs: Sequence[RunHeader],
+    look: tuple[str, ...],
+    evidence: Evidence,
+) -> Reading:
+    before, limits = pooled(earlier), evidence.limits
+    if now.value is None:
+        return unknown(rule.label, "", f"{what}: this run does not tell")
+    n = 0 if before is None else before.n
+    told = [run for run, each in zip(runs, earlier, strict=True) if each.value is not None]
+    if few := too_little(told, n, min_runs=limits.min_runs, min_n=limits.min_n):
+        return unknown(rule.label, "", f"{what}: {few}")
+    tested = difference_of_runs([each.value for each in earlier if each.value is not None], [now.value])
+    if before is None or tested is None:
+        return unknown(rule.label, "", f"{what}: {len(told)} earlier runs do not tell how far runs lie apart")
+    by, p = now.value - before.value, tested.p
+    least = max(rule.by * before.value, smallest_that_matters(evidence.header.suite, unit, before.value))
+    there = by > 0 and by >= least and p < evidence.settings.max_p
+    since = f"than in {counted(before.runs, 'earlier run')}"
+    spread = "" if before.spread is None else f"; they lie {difference(before.spread, unit).lstrip('+')} apart (SD)"
+    return Reading(
+        rule=rule.label,
+        subject="",
+        state=State.THERE if there else State.GONE,
+        what=f"{what} is {'higher' if there else 'not higher beyond noise'} {since}",
+        how_much=f"{rise_in_words(before.value, now.value, unit)} {both_n(now.n, before.n)}",
+        how_sure=f"{p_text(p)} ({tested.test}; figures of earlier runs weighted by n{spread})",
+        look=look,
+        size=max(by, 0.0),
+    )

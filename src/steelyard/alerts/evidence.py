@@ -1,0 +1,344 @@
+"""What rules look at (a run, its verdict, open alerts, earlier runs), and the readings they give, cause by cause."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from steelyard.alerts.rules import AlertSettings, Rule, WindowPart
+from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.number_text import difference, in_unit
+from steelyard.analysis.sound_runs import is_partial, is_reading, origin
+from steelyard.analysis.stored import summarise_stored
+from steelyard.analysis.stored_summary import stored_summary
+from steelyard.decide.baselines import kept_results
+from steelyard.decide.gates import Decision, measure, p_text
+from steelyard.decide.verdict import decide
+from steelyard.metrics.expressions import EVERY, FACTORS, Gate
+from steelyard.records import RunHeader
+from steelyard.stats.intervals import Z, t_two_sided
+from steelyard.store.base import Store
+from steelyard.store.logs import AlertRecord
+from steelyard.suite.models import ComponentDescription
+
+
+class State(StrEnum):
+    """What a rule says of one cause."""
+
+    THERE = "there"
+    GONE = "gone"
+    """Looked for, and not found: an alert that is open for it is closed."""
+    UNKNOWN = "unknown"
+    """Nobody can tell: an open alert stays open, and none is raised."""
+    NOT_WATCHED = "not watched"
+    """What was looked at does not exist any more: an open alert is closed, and nobody says that it is well."""
+
+
+class Level(StrEnum):
+    """How loud an alert is, in GitHub's words."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a rule says of one cause in one run, in words for a person who was asleep a minute ago."""
+
+    rule: str
+    """The label of the rule."""
+    subject: str
+    """What tells this cause from the others of the rule."""
+    state: State
+    what: str
+    how_much: str = ""
+    how_sure: str = ""
+    look: tuple[str, ...] = ()
+    """Words of the command that shows it."""
+    quotes: tuple[tuple[str, str], ...] = ()
+    """Labelled texts of models: data, to be fenced wherever they are shown."""
+    level: Level = Level.ERROR
+    size: float | None = None
+    """How far the figure has moved, where it is a change of one; an alert that is open for it is closed only when less
+    than half of it is left."""
+
+    @property
+    def cause(self) -> str:
+        """The name of the cause in its suite."""
+        return f"{self.rule}: {self.subject}" if self.subject else self.rule
+
+    def as_data(self) -> dict[str, Any]:
+        """As the store keeps it."""
+        return {
+            "rule": self.rule,
+            "subject": self.subject,
+            "what": self.what,
+            "how_much": self.how_much,
+            "how_sure": self.how_sure,
+            "look": list(self.look),
+            "quotes": [list(each) for each in self.quotes],
+            "level": self.level.value,
+            "size": self.size,
+        }
+
+
+def unknown(rule: str, subject: str, why: str) -> Reading:
+    """That nobody can tell, and why."""
+    return Reading(rule, subject, State.UNKNOWN, why)
+
+
+def reading_from(data: dict[str, Any]) -> Reading:
+    """What an alert was raised with, from what the store keeps."""
+    return Reading(
+        rule=data["rule"],
+        subject=data["subject"],
+        state=State.THERE,
+        what=data["what"],
+        how_much=data["how_much"],
+        how_sure=data["how_sure"],
+        look=tuple(data["look"]),
+        quotes=tuple((label, text) for label, text in data["quotes"]),
+        level=Level(data["level"]),
+        size=data["size"],
+    )
+
+
+_LOOKED_AT = 200
+"""The newest runs that a window is looked for in."""
+_INSTRUMENT = ("cases", "truth", "scorers", "schema", "judge", "rules")
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """One figure over several runs: each counts as much as the n that it stands on."""
+
+    value: float
+    n: int
+    runs: int
+    error: float | None
+    """Standard error of `value` from what the runs themselves say; None when one of them does not."""
+    spread: float | None
+    """Standard deviation between runs; None with fewer than two."""
+
+
+def earlier_runs(store: Store, header: RunHeader, *, before: float, most: int) -> list[RunHeader]:
+    """The newest sound runs of the same instrument that were begun before a moment, newest first.
+
+    Of answers that were weighed more than once only the newest weighing counts, and the run's own answers never do.
+    """
+    found: list[RunHeader] = []
+    runs = _newest(store, header.suite_name, before, max(_LOOKED_AT, 20 * most))
+    by_id = {each.id: each for each in runs}
+    seen = {origin(header, by_id)}
+    for each in runs:
+        if len(found) == most:
+            break
+        asked = origin(each, by_id)
+        sound = is_reading(each) and not is_partial(each)
+        if each.created_at < before and asked not in seen and sound and same_instrument(each, header):
+            seen.add(asked)
+            found.append(each)
+    return found
+
+
+def _newest(store: Store, suite: str, before: float, enough: int) -> list[RunHeader]:
+    """The newest runs, so many that `enough` of them were begun before a moment, which may be long ago."""
+    limit = enough
+    while True:
+        runs = store.runs(suite, limit)
+        if len(runs) < limit or sum(each.created_at < before for each in runs) >= enough // 2:
+            return runs
+        limit *= 4
+
+
+def same_instrument(one: RunHeader, other: RunHeader) -> bool:
+    """Whether two runs were read with the same cases, truth, scorers, shape, judge and rules."""
+    return all((one.signature.get(part) or "") == (other.signature.get(part) or "") for part in _INSTRUMENT)
+
+
+def pooled(estimates: Iterable[Estimate]) -> Pooled | None:
+    """The figure over all runs that have it, weighted by n; None when none has."""
+    known = [each for each in estimates if each.value is not None and each.n > 0]
+    n = sum(each.n for each in known)
+    if not n:
+        return None
+    values = [each.value or 0.0 for each in known]
+    value = sum(each.n * one for each, one in zip(known, values, strict=True)) / n
+    errors = [own_error(each) for each in known]
+    told = [error for error in errors if error is not None]
+    error = (
+        math.sqrt(sum((each.n / n * one) ** 2 for each, one in zip(known, told, strict=True)))
+        if len(told) == len(known)
+        else None
+    )
+    spread = None
+    if len(known) > 1:
+        between = sum(each.n * (one - value) ** 2 for each, one in zip(known, values, strict=True)) / n
+        spread = math.sqrt(between * len(known) / (len(known) - 1))
+    return Pooled(value, n, len(known), error, spread)
+
+
+def own_error(estimate: Estimate) -> float | None:
+    """The standard error behind an interval; None without one."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    return (estimate.high - estimate.low) / (2 * Z)
+
+
+def chance_of(now: Estimate, before: Pooled) -> float | None:
+    """How likely chance alone puts a run so far from earlier ones; None when nobody can tell.
+
+    Two kinds of noise are allowed for, and the larger p-value holds: that of the samples, and how far earlier runs lie
+    apart (Student's t of one more run).
+    """
+    if now.value is None:
+        return None
+    away, found = abs(now.value - before.value), []
+    own = own_error(now)
+    if own is not None and before.error is not None:
+        found.append(_normal(away, math.hypot(own, before.error)))
+    if before.spread is not None:
+        error = before.spread * math.sqrt(1 + 1 / before.runs)
+        found.append(t_two_sided(away / error, before.runs - 1) if error > 0 else (1.0 if away == 0 else 0.0))
+    return max(found, default=None)
+
+
+def _normal(away: float, error: float) -> float:
+    if error <= 0:
+        return 1.0 if away == 0 else 0.0
+    return math.erfc(away / error / math.sqrt(2))
+
+
+def too_little(runs: Sequence[RunHeader], n: int, *, min_runs: int, min_n: int) -> str:
+    """Why so few earlier runs tell nothing; "" when they are enough."""
+    if len(runs) < min_runs:
+        there = f"{len(runs)} earlier run{'' if len(runs) == 1 else 's'}"
+        return f"{there} of the same instrument, and the window asks for {min_runs}"
+    return f"earlier runs have n {n} together, and the window asks for {min_n}" if n < min_n else ""
+
+
+def then_and_now(before: float, now: float, unit: str) -> str:
+    """`78.0 % now, 90.0 % before: -12.0 points`."""
+    return f"{in_unit(now, unit)} now, {in_unit(before, unit)} before: {difference(now - before, unit)}"
+
+
+def rise_in_words(before: float, now: float, unit: str) -> str:
+    """The same with how much more it is, as a share."""
+    by = f" ({100 * (now / before - 1):+.0f} %)" if before > 0 else ""
+    return f"{in_unit(now, unit)} now, {in_unit(before, unit)} before{by}"
+
+
+def sureness(change: Estimate, p: float | None, unit: str, test: str, several: int = 1, of: str = "case") -> str:
+    """`95 % interval -20.1 to -3.9 points, p 0.004 (exact McNemar, 50 cases)`."""
+    interval = ""
+    if change.low is not None and change.high is not None:
+        low, high = (difference(end, unit) for end in (change.low, change.high))
+        interval = f"95 % interval {low.removesuffix(' points').removesuffix(' s')} to {high}, "
+    among = f", adjusted for {several} slices" if several > 1 else ""
+    return f"{interval}{p_text(p)} ({test}, {counted(change.n, of)}{among})"
+
+
+def both_n(now: int, before: int) -> str:
+    """`(n 50 now, 480 before)`."""
+    return f"(n {now:,} now, {before:,} before)"
+
+
+def counted(n: int, thing: str) -> str:
+    """`1 case`, `1,200 cases`."""
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+class Evidence:
+    """A run that has ended, and what it is held against; everything is read when it is asked for, and once."""
+
+    def __init__(
+        self, store: Store, header: RunHeader, settings: AlertSettings, open_alerts: Sequence[AlertRecord]
+    ) -> None:
+        self.store, self.header, self.settings = store, header, settings
+        self.rules: tuple[Rule, ...] = settings.rules or ()
+        self.limits = settings.window or WindowPart()
+        self._open: Mapping[str, AlertRecord] = {alert.cause: alert for alert in open_alerts}
+        self._windows: dict[float, list[RunHeader]] = {}
+        self._summaries: dict[str, Summary] = {}
+
+    @property
+    def suite(self) -> str:
+        """The suite's name."""
+        return self.header.suite_name
+
+    def open_of(self, rule: str) -> list[AlertRecord]:
+        """The alerts that are open for causes of a rule."""
+        return [alert for alert in self._open.values() if alert.content.get("rule") == rule]
+
+    def watched_no_more(self, rule: str, subjects: Collection[str]) -> Iterator[Reading]:
+        """The open alerts of a rule on what this run, which is of the whole suite, does not have any more."""
+        for alert in self.open_of(rule):
+            subject = alert.content["subject"]
+            if subject not in subjects:
+                why = f"{subject} is not there any more, or nobody asks for it"
+                yield Reading(rule, subject, State.NOT_WATCHED, why)
+
+    def window(self, cause: str = "") -> list[RunHeader]:
+        """The earlier runs that a cause is held against, newest first.
+
+        While an alert is open they are those before the run that raised it: what went wrong must not become usual.
+        """
+        alert = self._open.get(cause)
+        before = self.header.created_at if alert is None else min(alert.opened_run_at, self.header.created_at)
+        if before not in self._windows:
+            self._windows[before] = earlier_runs(self.store, self.header, before=before, most=self.limits.runs)
+        return self._windows[before]
+
+    def summary(self, header: RunHeader) -> Summary:
+        """The figures that a run ended with."""
+        if header.id not in self._summaries:
+            kept = stored_summary(header.summary, _ALL_FACTORS)
+            self._summaries[header.id] = kept or summarise_stored(
+                self.store, header.id, header.suite, only_for_gates=True
+            )
+        return self._summaries[header.id]
+
+    @cached_property
+    def decision(self) -> Decision:
+        """Every gate and criterion of the run, as its report has them."""
+        header = self.header
+        summary = summarise_stored(self.store, header.id, header.suite, only_for_gates=True)
+        return decide(
+            summary,
+            header.description,
+            state=header.state,
+            suspect=header.suspect,
+            gone=header.options.get("broken"),
+            relative=kept_results(header),
+        )
+
+    def slices(self, gate: Gate) -> list[str]:
+        """The groups of this run that a figure speaks of; `""` is the whole run."""
+        if gate.factor is None:
+            return [""]
+        names = [each.name for each in self.summary(self.header).slices.get(gate.factor, ())]
+        return [name for name in names if gate.slice in (EVERY, name)]
+
+    def figure(self, header: RunHeader, gate: Gate, name: str) -> Estimate:
+        """A figure of a run, in one group of it."""
+        summary = self.summary(header)
+        part = _part(summary, gate, name)
+        return Estimate(None, 0) if part is None else measure(gate, part, summary)
+
+    @property
+    def components(self) -> tuple[ComponentDescription, ...]:
+        """What the suite scores, as its runs describe it."""
+        return self.header.description.components
+
+
+_ALL_FACTORS: Collection[str] = tuple(FACTORS)
+
+
+def _part(summary: Summary, gate: Gate, name: str) -> Slice | None:
+    if gate.factor is None:
+        return summary.overall
+    return next((each for each in summary.slices.get(gate.factor, ()) if each.name == name), None)

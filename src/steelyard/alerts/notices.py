@@ -1,0 +1,173 @@
+"""What people are told: an alert was raised, or it is closed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from steelyard import __version__
+from steelyard.alerts.evidence import Level, Reading
+from steelyard.report.format import clipped, one_line, shortened, visible
+
+LONGEST_QUOTE = 500
+_LONGEST = 600
+_LONGEST_SUBJECT = 150
+
+
+class Kind(StrEnum):
+    """What a notice says of an alert."""
+
+    RAISED = "raised"
+    RECOVERED = "recovered"
+    """Its cause was looked for and is not there any more."""
+    WITHDRAWN = "withdrawn"
+    """Nobody looks for its cause any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One alert as a message tells it."""
+
+    kind: Kind
+    suite: str
+    run_id: str
+    """The run that shows it."""
+    reading: Reading
+    """What the alert was raised with."""
+    since_run: str
+    since_at: float
+    now: Reading | None = None
+    """What the run that closed it shows; None when nothing looks at it any more."""
+    alert: int | None = None
+    """Its number in the store; None when it was not kept."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the alert is over."""
+        return self.kind is not Kind.RAISED
+
+    @property
+    def level(self) -> str:
+        """error or warning; of what is over, notice."""
+        return "notice" if self.closed else self.reading.level.value
+
+    @property
+    def title(self) -> str:
+        """What it is about, on one line."""
+        before = {Kind.RAISED: "", Kind.RECOVERED: "RECOVERED: ", Kind.WITHDRAWN: "NO LONGER WATCHED: "}[self.kind]
+        told = self.reading if self.now is None else self.now
+        return before + one_line(told.what, _LONGEST)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Labels with what stands beside them, each on one line."""
+        told = self.reading if self.now is None else self.now
+        since = f"run {self.since_run} of {moment(self.since_at)}"
+        rows = [
+            ("What", self.title),
+            ("Now" if self.closed and self.now else "How much", told.how_much),
+            ("How sure", told.how_sure),
+            ("Since", since + (" (this run)" if self.since_run == self.run_id else f"; seen in run {self.run_id}")),
+            ("Look", self.command),
+        ]
+        return [(label, one_line(text, _LONGEST)) for label, text in rows if text]
+
+    @property
+    def command(self) -> str:
+        """The command that shows it, as one types it."""
+        return shlex.join((self.now or self.reading).look or ("steelyard", "report", self.run_id))
+
+    def quotes(self) -> list[tuple[str, str]]:
+        """Labelled texts of models, every sign in them visible; they must be fenced."""
+        return [(one_line(label), shortened(visible(text), LONGEST_QUOTE)) for label, text in self.reading.quotes]
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain data for programs: the texts as they are."""
+        told = self.reading if self.now is None else self.now
+        return {
+            "kind": self.kind.value,
+            "level": self.level,
+            "alert": self.alert,
+            "suite": self.suite,
+            "run": self.run_id,
+            "cause": self.reading.cause,
+            "rule": self.reading.rule,
+            "subject": self.reading.subject,
+            "title": self.title,
+            "what": self.reading.what,
+            "how_much": told.how_much,
+            "how_sure": told.how_sure,
+            "since": {"run": self.since_run, "at": _iso(self.since_at)},
+            "look": self.command,
+            "quotes": [{"label": label, "text": text} for label, text in self.reading.quotes],
+        }
+
+
+def _iso(at: float) -> str:
+    """`2026-01-18T03:12:00Z`, for programs."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment(at: float) -> str:
+    """`2026-01-18 03:12 UTC`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Everything that one channel is told after one run."""
+
+    suite: str
+    run_id: str
+    notices: tuple[Notice, ...]
+
+    @property
+    def subject(self) -> str:
+        """One line that says it all: for the subject of a mail."""
+        first = self.notices[0]
+        rest = len(self.notices) - 1
+        more = f" (and {rest} more)" if rest else ""
+        return clipped(f"[steelyard] {self.suite}: {first.title}", _LONGEST_SUBJECT - len(more)) + more
+
+    def text(self) -> str:
+        """The message as plain text; what models said is set off by `> `."""
+        return "\n\n".join(_block(each, self.suite) for each in self.notices) + f"\n\n-- \nSteelyard {__version__}\n"
+
+    def as_data(self) -> dict[str, Any]:
+        """The message as plain data."""
+        return {
+            "source": "steelyard",
+            "version": __version__,
+            "suite": self.suite,
+            "run": self.run_id,
+            "subject": self.subject,
+            "alerts": [each.as_data() for each in self.notices],
+        }
+
+
+def _block(notice: Notice, suite: str) -> str:
+    rows = [("Suite", one_line(suite, _LONGEST)), *notice.facts()]
+    lines = [f"{label + ':':<10}{text}" for label, text in rows]
+    for label, text in notice.quotes():
+        lines += [f"{label}:", *(f"> {line}" for line in text.split("\n"))]
+    return "\n".join(lines)
+
+
+def redacted(reading: Reading, redact: Callable[[str], str]) -> Reading:
+    """The reading with every secret redacted."""
+    return replace(
+        reading,
+        what=redact(reading.what),
+        how_much=redact(reading.how_much),
+        how_sure=redact(reading.how_sure),
+        quotes=tuple((redact(label), redact(text)) for label, text in reading.quotes),
+    )
+
+
+def loudest_first(notices: Sequence[Notice]) -> list[Notice]:
+    """Errors, then warnings, then what is over."""
+    order = [Level.ERROR.value, Level.WARNING.value, "notice"]
+    return sorted(notices, key=lambda each: order.index(each.level))

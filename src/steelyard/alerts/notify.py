@@ -1,0 +1,195 @@
+"""From a run that has ended to messages: what its rules find, what the store keeps, what each channel is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from steelyard.alerts.channels import Delivered, Patience, Place, deliver, secret_redactor
+from steelyard.alerts.evaluate import Changes, Closing, changes_of, readings_of
+from steelyard.alerts.evidence import Evidence, Reading, reading_from
+from steelyard.alerts.notices import Kind, Message, Notice, loudest_first, redacted
+from steelyard.alerts.rules import AlertSettings, Channel
+from steelyard.analysis.sound_runs import is_partial
+from steelyard.records import RunHeader
+from steelyard.redact import SecretRedactor
+from steelyard.store.base import Store
+from steelyard.store.logs import FAILED, AlertRecord, Delivery
+
+RAISED, CLOSED = "raised", "closed"
+_UNDER_WAY = 2 * Patience().in_all
+"""Seconds in which what nobody has noted anything of may be on its way, sent by another process."""
+
+
+def messages_for(
+    store: Store,
+    header: RunHeader,
+    notices: Sequence[Notice],
+    open_alerts: Sequence[AlertRecord],
+    channels: Sequence[Channel],
+) -> list[tuple[Channel, Message]]:
+    """A message for every channel that has something to be told, what it missed before included."""
+    over = store.unheard_endings(header.suite_name)
+    told = _Told(store, [*open_alerts, *over])
+    new = {each.alert for each in notices}
+    found = []
+    for channel in channels:
+        label = channel.label
+        # Nobody is told of the end of what they never heard of.
+        fresh = [each for each in notices if not each.closed or told.heard(each.alert, label)]
+        missed = [notice_of(each, header.id) for each in open_alerts if told.missed(each, RAISED, label)]
+        missed += [
+            _ending(each) for each in over if told.heard(each.number, label) and told.missed(each, CLOSED, label)
+        ]
+        fresh += [each for each in missed if each.alert not in new]
+        if fresh:
+            found.append((channel, Message(header.suite_name, header.id, tuple(loudest_first(fresh)))))
+    return found
+
+
+class _Told:
+    """What channels were told of some alerts."""
+
+    def __init__(self, store: Store, alerts: Sequence[AlertRecord]) -> None:
+        numbers = [each.number for each in alerts]
+        self._states = {(each.alert, each.notice, each.channel): each.state for each in store.deliveries(numbers)}
+        self._now = time.time()
+
+    def heard(self, alert: int | None, channel: str) -> bool:
+        """Whether a channel was told that an alert was raised."""
+        return self._states.get((alert or 0, RAISED, channel), FAILED) != FAILED
+
+    def missed(self, alert: AlertRecord, notice: str, channel: str) -> bool:
+        """Whether a channel has not been told, and nobody is about to."""
+        state = self._states.get((alert.number, notice, channel))
+        at = alert.opened_at if notice == RAISED else alert.closed_at or 0.0
+        return state == FAILED or (state is None and at < self._now - _UNDER_WAY)
+
+
+def notice_of(alert: AlertRecord, run_id: str) -> Notice:
+    """That an alert was raised, as a run finds it in the store."""
+    reading = reading_from(alert.content)
+    since = (alert.opened_run, alert.opened_run_at)
+    return Notice(Kind.RAISED, alert.suite_name, run_id, reading, *since, alert=alert.number)
+
+
+def _ending(alert: AlertRecord) -> Notice:
+    """That an alert was closed, as the store keeps it."""
+    ending = alert.ending or {}
+    now = ending.get("now")
+    kind = Kind(ending.get("kind", Kind.RECOVERED))
+    notice = notice_of(alert, alert.closed_run or alert.seen_run)
+    return replace(notice, kind=kind, now=None if now is None else reading_from(now))
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a run changed about the alerts of its suite, and what became of telling people."""
+
+    notices: tuple[Notice, ...]
+    still: tuple[AlertRecord, ...]
+    """Open before and there still: nobody was told again."""
+    unknown: tuple[Reading, ...]
+    """What nobody can tell, and why."""
+    messages: tuple[tuple[Channel, Message], ...]
+    """What was sent, or would be."""
+    delivered: tuple[Delivered, ...]
+    not_kept: str = ""
+    """Why nothing was kept or sent; "" when it was."""
+
+
+def check_run(
+    store: Store,
+    header: RunHeader,
+    settings: AlertSettings,
+    place: Place,
+    *,
+    dry_run: bool = False,
+    patience: Patience = Patience(),  # noqa: B008 - frozen
+) -> Checked:
+    """Hold a run against the rules, keep what it raises and closes, and tell every channel once.
+
+    What a channel did not take before is sent to it again. With `dry_run`, and of a run that may not speak for its
+    suite, nothing is kept or sent.
+    """
+    not_kept = "a dry run" if dry_run else why_not_kept(store, header)
+    open_alerts = store.alerts(header.suite_name)
+    evidence = Evidence(store, header, settings, open_alerts)
+    changes = changes_of(readings_of(evidence), open_alerts, {rule.label for rule in evidence.rules})
+    channels = settings.channels or ()
+    teller = _Teller(store, header, secret_redactor(channels, place.env), keeps=not not_kept)
+    notices = teller.notices(changes)
+    messages = messages_for(store, header, notices, open_alerts, channels)
+    delivered: list[Delivered] = []
+    if not not_kept and messages:
+        delivered = deliver(messages, place, patience)
+        store.log_deliveries(list(_kept(messages, delivered)))
+    return Checked(
+        notices=tuple(notices),
+        still=tuple(alert for alert, _ in changes.still),
+        unknown=changes.unknown,
+        messages=tuple(messages),
+        delivered=tuple(delivered),
+        not_kept=not_kept,
+    )
+
+
+def why_not_kept(store: Store, header: RunHeader) -> str:
+    """Why a run may not speak for its suite; "" when it may."""
+    if header.ended_at is None:
+        return "the run has not ended"
+    if is_partial(header):
+        return "the run is of a part of the suite alone"
+    newer = [each for each in store.runs(header.suite_name, 50) if (each.ended_at or 0.0) > header.ended_at]
+    whole = [each for each in newer if not is_partial(each)]
+    return f"run {whole[0].id} is newer" if whole else ""
+
+
+class _Teller:
+    """Keeps what changes, and puts it into words; two processes that find the same cause tell of it once."""
+
+    def __init__(self, store: Store, header: RunHeader, redact: SecretRedactor, *, keeps: bool) -> None:
+        self._store, self._header, self._redact_secrets, self._keeps = store, header, redact, keeps
+
+    def notices(self, changes: Changes) -> list[Notice]:
+        found = [self._raised(redacted(each, self._redact_secrets)) for each in changes.raised]
+        found += [self._closed(each) for each in changes.closed]
+        if self._keeps and changes.still:
+            self._store.see_alerts([alert.number for alert, _ in changes.still], self._header.id)
+        return loudest_first([each for each in found if each is not None])
+
+    def _raised(self, reading: Reading) -> Notice | None:
+        header = self._header
+        notice = Notice(Kind.RAISED, header.suite_name, header.id, reading, header.id, header.created_at)
+        if not self._keeps:
+            return notice
+        kept = self._store.open_alert(header.suite_name, reading.cause, header.id, reading.as_data())
+        return None if kept is None else replace(notice, alert=kept.number)
+
+    def _closed(self, closing: Closing) -> Notice | None:
+        header, alert = self._header, closing.alert
+        now = None if closing.reading is None else redacted(closing.reading, self._redact_secrets)
+        kind = Kind.RECOVERED if closing.recovered else Kind.WITHDRAWN
+        ending = {"kind": kind.value, "now": None if now is None else now.as_data()}
+        if self._keeps and not self._store.close_alert(alert.number, header.id, ending):
+            return None
+        return replace(notice_of(alert, header.id), kind=kind, now=now)
+
+
+def _kept(messages: Sequence[tuple[Channel, Message]], delivered: Sequence[Delivered]) -> Sequence[Delivery]:
+    now = time.time()
+    return [
+        Delivery(
+            alert=notice.alert,
+            notice=CLOSED if notice.closed else RAISED,
+            channel=outcome.channel,
+            state=outcome.state,
+            tries=outcome.tries,
+            told_at=now,
+            detail=outcome.detail,
+        )
+        for (_, message), outcome in zip(messages, delivered, strict=True)
+        for notice in message.notices
+        if notice.alert is not None
+    ]

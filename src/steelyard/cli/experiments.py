@@ -1,0 +1,515 @@
+"""`steelyard ab` and `steelyard experiment`: two arms, on a suite's cases or on live traffic, and a decision."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.shared_options import (
+    Finite,
+    JudgeChoice,
+    as_json,
+    chosen_settings,
+    concurrency,
+    max_inconclusive,
+    only,
+    read_points,
+    store_url,
+)
+
+if TYPE_CHECKING:
+    from steelyard.cli.experiment_runs import Attempt
+    from steelyard.decide.assignment import Experiment as LiveExperiment
+    from steelyard.decide.experiment import AbPlan, AbReport
+    from steelyard.decide.experiment_file import Experiment
+    from steelyard.interleaving import AbRuns, Suites
+    from steelyard.report.experiments import ExperimentReport
+    from steelyard.store.base import Store
+    from steelyard.suite.models import SuiteModel
+
+JUDGE = ("judge", "judge_model", "judge_token", "judge_repeats", "judge_temperature")
+KEYS = ("target", "variant", *JUDGE)
+"""What is no setting of the target."""
+_KINDS: dict[str, Callable[[str], Any]] = {
+    "judge_repeats": click.IntRange(min=1),
+    "judge_temperature": Finite(min=0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ArmChoice:
+    """What was asked for of one arm; everything else is as the suite says."""
+
+    chosen: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, suite: SuiteModel) -> SuiteModel:
+        """The suite as this arm uses it; UserMistake when it has no such target, variant or judge."""
+        from steelyard.suite.load import with_target
+
+        target = self.chosen.get("target")
+        if target is not None or self.settings:
+            suite = with_target(suite, target, self.settings)
+        suite = JudgeChoice(*(self.chosen.get(key) for key in JUDGE)).of(suite)
+        return self._with_variant(suite)
+
+    def _with_variant(self, suite: SuiteModel) -> SuiteModel:
+        name = self.chosen.get("variant")
+        if name is None:
+            return suite
+        from steelyard.errors import UserMistake
+        from steelyard.suite.yaml import listed, meant
+
+        names = [variant.name for variant in suite.variants if variant.name]
+        if name not in names:
+            known = f"; there are: {listed(names)}" if names else ", which has no variants"
+            raise UserMistake(f"suite {suite.name} has no variant {name!r}{meant(name, names) or known}")
+        return replace(suite, variants=tuple(variant for variant in suite.variants if variant.name == name))
+
+
+def read_arm(letter: str, written: tuple[str, ...]) -> ArmChoice:
+    """The arm that `--a` or `--b` says."""
+    hint = f"--{letter}"
+    chosen: dict[str, Any] = {}
+    settings: list[str] = []
+    for text in written:
+        key, sign, value = text.partition("=")
+        if not sign or not key or not value:
+            raise click.BadParameter(f"{text!r}: write KEY=VALUE, such as model=NAME", param_hint=hint)
+        if key in KEYS:
+            chosen[key] = _typed(key, value, hint)
+        else:
+            settings.append(text.removeprefix("set."))
+    return ArmChoice(chosen, chosen_settings(None, None, tuple(settings)))
+
+
+def _typed(key: str, value: str, hint: str) -> Any:
+    try:
+        return _KINDS[key](value) if key in _KINDS else value
+    except click.BadParameter as error:
+        raise click.BadParameter(f"{key}: {error.message}", param_hint=hint) from None
+
+
+def show(report: AbReport, markdown: Path | None, html: Path | None, *, as_json: bool) -> None:
+    """Print the report, and write the files that were asked for."""
+    from steelyard.cli.show import show_document
+    from steelyard.report.experiments import ab_data, ab_document
+
+    show_document(ab_document(report), ab_data(report), markdown, html, as_json=as_json)
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_INTERRUPTED = 130
+_OFFLINE = "SUITE"
+
+
+class _SuiteOrCommand(click.Group):
+    """`ab SUITE ...`, and beside it the commands of an online experiment."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in self.commands and args[0] != _OFFLINE:
+            return super().resolve_command(ctx, args)
+        return _OFFLINE, self.commands[_OFFLINE], args
+
+
+class _Offline(click.Command):
+    """`ab SUITE`: the suite stands where others have their name, and is not asked for once more."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
+        return [self.options_metavar or ""]
+
+
+@click.group(
+    "ab", cls=_SuiteOrCommand, context_settings={"ignore_unknown_options": True}, subcommand_metavar="SUITE | COMMAND"
+)
+def ab() -> None:
+    """Decide between two systems, on a suite's cases or on users.
+
+    `steelyard ab SUITE --a KEY=VALUE --b KEY=VALUE` asks both arms the same cases, interleaved in random order.
+    `steelyard ab SUITE --help` lists its options. `assign` and `report` are for experiments on live traffic.
+    """
+
+
+@ab.command(_OFFLINE, cls=_Offline, short_help="Ask two arms the same cases, interleaved, and decide.")
+@click.argument("suite", metavar="SUITE")
+@click.option("--a", "a", metavar="KEY=VALUE", multiple=True, help="Arm A, how it is now. [default: as the suite says]")
+@click.option("--b", "b", metavar="KEY=VALUE", multiple=True, help="Arm B, how it may become. May be repeated.")
+@click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Ask each case this often in each arm.")
+@only
+@click.option("--max-cases", metavar="N", type=click.IntRange(min=2), help="Ask at most this many, drawn at random.")
+@click.option("--stop-early", is_flag=True, help="Stop as soon as it is decided, by an always-valid test.")
+@click.option("--same-within", metavar="POINTS", callback=read_points, help="Arms so close count as the same.")
+@click.option("--metric", type=click.Choice(["pass_rate", "average"]), help="What decides. [default: as the suite has]")
+@click.option("--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Draws the order.")
+@concurrency
+@click.option("--timeout", metavar="SECONDS", type=Finite(min=0, min_open=True), help="Time for one call.")
+@click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
+@click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most, of both arms.")
+@click.option(
+    "--max-cost", metavar="AMOUNT", type=Finite(min=0, min_open=True), help="Stop before both arms cost more than this."
+)
+@max_inconclusive
+@click.option(
+    "--resume",
+    metavar="AB",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    help="Go on with an unfinished A/B: its name, or nothing for the suite's newest.",
+)
+@click.option("--anyway", is_flag=True, help="Decide although the arms have two judges, or one is suspect.")
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report as Markdown, too.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@store_url
+@as_json
+def offline(
+    suite: str,
+    a: tuple[str, ...],
+    b: tuple[str, ...],
+    repeats: int | None,
+    only: tuple[str, ...],
+    max_cases: int | None,
+    stop_early: bool,
+    same_within: float | None,
+    metric: str | None,
+    seed: int,
+    concurrency: int | None,
+    timeout: float | None,
+    retries: int | None,
+    rps: float | None,
+    max_cost: float | None,
+    max_inconclusive: float | None,
+    resume: str | None,
+    anyway: bool,
+    markdown: Path | None,
+    html: Path | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Ask two arms the same cases, interleaved in random order, and decide.
+
+    KEY is target, model, base_url, variant, judge, judge_model, judge_token, judge_repeats, judge_temperature or any
+    other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
+    --same-within allows; 1 when A is better; 4 when nobody can tell; 3 when an arm is no reading.
+    """
+    from steelyard.cli.show import progress_of
+    from steelyard.decide.experiment import AbPlan
+    from steelyard.engine.options import RunOptions, Selection, parse_only
+    from steelyard.interleaving import find_ab, metric_of, run_ab
+    from steelyard.store.open import open_store
+
+    suites = _suites(suite, a, b)
+    options = RunOptions(
+        selection=Selection(parse_only(only)),
+        repeats=repeats,
+        concurrency=concurrency,
+        timeout=timeout,
+        retries=retries,
+        requests_per_second=rps,
+        max_cost=max_cost,
+        max_inconclusive=max_inconclusive,
+    )
+    plan = AbPlan(seed, metric_of(suites[0], metric), max_cases, stop_early, same_within)
+    store = open_store(store_url, create=resume is None)
+    try:
+        runs = None if resume is None else find_ab(store, suites[0].name, resume)
+        if runs is not None:
+            _insist_on_plan(runs, plan, metric)
+        if runs is None or not runs.ended:
+            with progress_of(f"{suites[0].name} A/B", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+                runs = run_ab(suites, store, options, plan, progress, resumed=runs)
+            _say_how_to_go_on(runs)
+        report = _decided(store, runs, anyway=anyway)
+    finally:
+        store.close()
+    show(report, markdown, html, as_json=as_json)
+    from steelyard.report.verdicts import exit_code
+
+    sys.exit(exit_code(report.decided))
+
+
+def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
+    from steelyard.suite.load import load_suite
+
+    if not a and not b:
+        raise click.UsageError("say what differs: --a KEY=VALUE, --b KEY=VALUE, such as --b model=NAME")
+    first, second = read_arm("a", a), read_arm("b", b)
+    return first.of(load_suite(place)), second.of(load_suite(place))
+
+
+def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
+    """UserMistake when something is asked for that was not planned: what is chosen after a look decides nothing."""
+    from steelyard.decide.experiment import AbPlan
+    from steelyard.errors import UserMistake
+
+    given = {name for name in AbPlan.__dataclass_fields__ if getattr(asked, name) != getattr(AbPlan(), name)}
+    given = given - {"metric"} | ({"metric"} if metric else set())
+    other = [name for name in sorted(given) if getattr(asked, name) != getattr(runs.plan, name)]
+    if other:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
+        raise UserMistake(f"{runs.id} was planned otherwise: leave {options} out, or start a new one without --resume")
+
+
+def _say_how_to_go_on(runs: AbRuns) -> None:
+    if runs.stopped is None:
+        return
+    kept = _without_resume(sys.argv[1:])
+    again = shlex.join(["steelyard", *kept, "--resume", runs.id])
+    click.echo(f"Not finished ({runs.stopped}). Go on with:\n  {again}", err=True)
+    if runs.interrupted:
+        sys.exit(_INTERRUPTED)
+
+
+def _without_resume(words: list[str]) -> list[str]:
+    """The command as it was typed, without what it was told to go on with."""
+    kept: list[str] = []
+    named = False
+    for word in words:
+        is_name, named = named and not word.startswith("-"), word == "--resume"
+        if not is_name and not named and not word.startswith("--resume="):
+            kept.append(word)
+    return kept
+
+
+def _decided(store: Store, runs: AbRuns, *, anyway: bool) -> AbReport:
+    from steelyard.analysis.compared_run import read_run
+    from steelyard.decide.offline import offline_report
+    from steelyard.same_instrument import rescored
+
+    a, b = (read_run(store, header.id) for header in runs.headers)
+    return offline_report(rescored(a, b), b, stopped=runs.stopped, anyway=anyway)
+
+
+_NOT_IN = "-"
+
+
+@click.command("assign")
+@click.argument("units", metavar="ID...", nargs=-1)
+@click.option("--experiment", "file", metavar="FILE", type=_FILE, help="The experiment's file.")
+@click.option("--name", metavar="NAME", help="Without a file: the experiment's name, which the salts are made of.")
+@click.option("--salt-exposure", metavar="TEXT", help="A salt of its own for who takes part.")
+@click.option("--salt-arm", metavar="TEXT", help="A salt of its own for who gets which arm.")
+@click.option("--traffic", metavar="SHARE", help="The share that takes part: 0.01 or '1 %'. [default: 100 %]")
+@click.option("--arms", metavar="NAMES", help="The arms, the control first. [default: control,treatment]")
+@as_json
+def assign_command(
+    units: tuple[str, ...],
+    file: Path | None,
+    name: str | None,
+    salt_exposure: str | None,
+    salt_arm: str | None,
+    traffic: str | None,
+    arms: str | None,
+    as_json: bool,
+) -> None:
+    """Say which arm each ID gets; - for those that take no part. Without IDs, they are read from standard input.
+
+    A service does the same with `steelyard.ab.assign`.
+    """
+    from steelyard.decide.assignment import assign
+
+    if traffic is not None and units[:1] == ("%",):
+        # `--traffic 1 %` without quotes: what was meant is 1 %, not everybody and a unit of that name.
+        traffic, units = f"{traffic} %", units[1:]
+    own = {
+        "--name": name,
+        "--salt-exposure": salt_exposure,
+        "--salt-arm": salt_arm,
+        "--traffic": traffic,
+        "--arms": arms,
+    }
+    experiment = _of_file(file, own) if file is not None else _of_options(name, salt_exposure, salt_arm, traffic, arms)
+    found = ((unit, assign(unit, experiment)) for unit in (units or _from_standard_input()))
+    if as_json:
+        from steelyard.cli.show import print_json
+
+        print_json([{"unit": unit, "arm": arm} for unit, arm in found])
+        return
+    for unit, arm in found:
+        click.echo(f"{unit}\t{_NOT_IN if arm is None else arm}")
+
+
+def _from_standard_input() -> Iterator[str]:
+    for line in sys.stdin:
+        if unit := line.rstrip("\r\n"):
+            yield unit
+
+
+def _of_file(file: Path, own: dict[str, str | None]) -> LiveExperiment:
+    from steelyard.decide.outcomes import read_online
+
+    given = [option for option, value in own.items() if value is not None]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: the experiment's file says that already")
+    return read_online(file).experiment
+
+
+def _of_options(
+    name: str | None, salt_exposure: str | None, salt_arm: str | None, traffic: str | None, arms: str | None
+) -> LiveExperiment:
+    from steelyard.decide.assignment import Experiment as LiveExperiment
+    from steelyard.suite.values import share
+
+    if name is None and (salt_exposure is None or salt_arm is None):
+        raise click.UsageError("name the experiment with --experiment FILE or --name, or give both salts")
+    try:
+        part = 1.0 if traffic is None else share(traffic)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--traffic") from None
+    names = ("control", "treatment") if arms is None else tuple(one.strip() for one in arms.split(","))
+    return LiveExperiment(name or "unnamed", names, part, salt_exposure=salt_exposure, salt_arm=salt_arm)
+
+
+@click.command("report")
+@click.argument("outcomes", metavar="OUTCOMES", type=_FILE)
+@click.option("--experiment", "file", metavar="FILE", type=_FILE, required=True, help="The experiment's file.")
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report as Markdown, too.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@as_json
+def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path | None, as_json: bool) -> None:
+    """Check the outcomes of an online experiment, and decide.
+
+    OUTCOMES is a JSONL or CSV file with a unit, its arm and its outcome in each record. Exit code 0 when the treatment
+    is better, or the same within what the experiment allows; 1 when the control is better; 4 when nobody can tell; 3
+    when the assignment is broken.
+    """
+    from steelyard.decide.online import online_report
+    from steelyard.decide.outcomes import read_online, read_outcomes
+
+    experiment = read_online(file)
+    report = online_report(experiment, read_outcomes(outcomes, experiment))
+    show(report, markdown, html, as_json=as_json)
+    from steelyard.report.verdicts import exit_code
+
+    sys.exit(exit_code(report.decided))
+
+
+@click.command("experiment")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--report",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write report.md and report.html there, too.",
+)
+@click.option("--resume", is_flag=True, help="Go on with an arm that was stopped.")
+@click.option("--anew", is_flag=True, help="Run both arms again, although there are runs of this experiment.")
+@click.option(
+    "--decide-only", "decide_on", metavar="A B", nargs=2, default=None, help="Run nothing; decide on these two runs."
+)
+@click.option("--anyway", is_flag=True, help="Let the criteria decide although more than the factor changed.")
+@store_url
+@as_json
+def experiment(
+    file: Path,
+    folder: Path | None,
+    resume: bool,
+    anew: bool,
+    decide_on: tuple[str, str] | None,
+    anyway: bool,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Run a baseline and a candidate that differ in one factor, and decide.
+
+    FILE names the hypothesis, the factor, both arms and the criteria; they are stored before the first call. Exit
+    code 0 to adopt the candidate, 1 to reject it, 4 when nobody can tell, 3 when an arm is INVALID.
+    """
+    from steelyard.cli.show import show_document
+    from steelyard.decide.experiment_file import read_experiment
+    from steelyard.report.experiments import data, document
+    from steelyard.report.verdicts import exit_code
+
+    if sum((resume, anew, decide_on is not None)) > 1:
+        raise click.UsageError("--resume, --anew and --decide-only exclude each other")
+    experiment = read_experiment(file)
+    if folder is not None:
+        _make(folder)
+    if decide_on is not None:
+        from steelyard.cli.experiment_runs import on_runs
+
+        report = on_runs(experiment, decide_on, store_url, anyway=anyway)
+    else:
+        report = _run_and_decide(experiment, store_url, resume=resume, anew=anew, anyway=anyway)
+    files = (None, None) if folder is None else (folder / "report.md", folder / "report.html")
+    show_document(document(report), data(report), *files, as_json=as_json)
+    sys.exit(exit_code(report.ruling.decided))
+
+
+def _run_and_decide(
+    experiment: Experiment, store_url: str | None, *, resume: bool, anew: bool, anyway: bool
+) -> ExperimentReport:
+    from steelyard.cli.experiment_runs import attempts, check_criteria, loaded_suites, on_attempt, run_arms
+    from steelyard.store.open import open_store
+
+    suites = loaded_suites(experiment)
+    check_criteria(experiment, suites["candidate"])
+    store = open_store(store_url)
+    try:
+        earlier = attempts(store, experiment.name)
+        begun = _taken_up(experiment, earlier, resume=resume) if not anew else None
+        before = len(earlier) - (begun is not None)
+        if begun is not None and begun.complete:
+            click.echo(f"deciding on the runs that are there ({begun.id}); --anew runs both arms again", err=True)
+            return on_attempt(experiment, store, begun, before, anyway=anyway)
+        ran = run_arms(experiment, suites, store, begun)
+        if ran.stopped is not None:
+            again = shlex.join(["steelyard", "experiment", str(experiment.file), "--resume"])
+            click.echo(f"Not finished ({ran.stopped}). Go on with:\n  {again}", err=True)
+        if ran.interrupted:
+            sys.exit(_INTERRUPTED)
+        return on_attempt(experiment, store, ran.attempt, before, anyway=anyway)
+    finally:
+        store.close()
+
+
+def _taken_up(experiment: Experiment, earlier: list[Attempt], *, resume: bool) -> Attempt | None:
+    """The newest runs of the experiment; None when there are none.
+
+    UserMistake when they are of another plan, or are not finished and nobody asked to go on with them.
+    """
+    from steelyard.cli.experiment_runs import changed_since
+    from steelyard.errors import UserMistake
+
+    if not earlier:
+        if resume:
+            raise UserMistake(f"there is no run of experiment {experiment.name} to go on with: leave --resume out")
+        return None
+    latest, plan = earlier[0], experiment.plan()
+    if latest.plan["plan"] != plan["plan"]:
+        changed = ", ".join(changed_since(latest.plan, plan)) or "the plan"
+        raise UserMistake(
+            f"{experiment.file.name}: since experiment {experiment.name} was run ({latest.id}) these have changed:"
+            f" {changed}. What was not written beforehand decides nothing: put it back, or run both arms under the"
+            " new plan with --anew"
+        )
+    if not latest.complete and not resume:
+        raise UserMistake(
+            f"experiment {experiment.name} ({latest.id}) has not finished: --resume goes on with it, --anew starts"
+            " afresh"
+        )
+    return latest
+
+
+def _make(folder: Path) -> None:
+    """The folder for the report, made before anything is run: hours later would be late to hear that it cannot be."""
+    from steelyard.errors import UserMistake
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserMistake(f"cannot make the folder {folder}: {error.strerror}") from None
+
+
+ab.add_command(assign_command)
+ab.add_command(report_command)

@@ -1,0 +1,1 @@
+"""What a run, or a pair of runs, comes to: gates, verdicts, baselines, history and experiments."""

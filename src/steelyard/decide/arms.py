@@ -1,0 +1,230 @@
+"""What differs between the two arms of an experiment, and whether that is the factor that was to change, and no other.
+
+Seen are the runs' signatures, targets and settings, and which models said that they answered. What a service does
+behind its address is not seen: a prompt that is to change there shows as another service, and that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.analysis.compare_model import Comparison
+from steelyard.analysis.sound_runs import shown_address
+from steelyard.records import RunHeader
+
+_PARTS = {
+    "suite": "suite",
+    "judge": "judge",
+    "rules": "judge",
+    "scorers": "scorers",
+    "schema": "schema",
+    "cases": "cases",
+    "questions": "cases",
+    "truth": "truth",
+    "model": "model",
+    "prompts": "prompt",
+    "repeats": "repeats",
+}
+"""Parts of the instrument, as comparing names them, by the factor they are."""
+_COVERS = {"target": ("service", "parameter"), "prompt": ("variant",)}
+"""What else is seen when a factor changes."""
+_BEHIND = ("model", "prompt", "parameter")
+"""Factors that a service or a program may hold, where nobody sees them."""
+_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
+_LIMITS = ("timeout", "retries", "max_cost", "max_inconclusive", "judge_repeats")
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FactorChange:
+    """One thing that differs between the arms."""
+
+    factor: str
+    baseline: str = ""
+    """How it is there, in a few words; "" when that says nothing."""
+    candidate: str = ""
+
+    @property
+    def told(self) -> str:
+        """`repeats (1 and 5)`, `parameter (query)`, `prompt`."""
+        if self.baseline == self.candidate:
+            return f"{self.factor} ({self.baseline})" if self.baseline else self.factor
+        return f"{self.factor} ({self.baseline or 'none'} and {self.candidate or 'none'})"
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Everything that differs, held against the factor that was declared."""
+
+    declared: str
+    as_declared: tuple[FactorChange, ...] = ()
+    besides: tuple[FactorChange, ...] = ()
+    behind: bool = False
+    """True when the declared factor itself cannot be seen, and another service or program stands for it."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is wrong with the experiment; nothing when the declared factor changed, and it alone."""
+        found = []
+        if not self.as_declared:
+            found.append(f"{self.declared}, the factor that was to change, did not change")
+        if self.besides:
+            found.append(f"also changed: {', '.join(one.told for one in self.besides)}")
+        return tuple(found)
+
+    @property
+    def caution(self) -> str:
+        """What cannot be seen; "" when the declared factor can."""
+        if not self.behind:
+            return ""
+        seen = " and ".join(one.told for one in self.as_declared)
+        return (
+            f"{self.declared} cannot be seen from outside, only another {seen}: whatever else differs behind it is"
+            " counted as the same change"
+        )
+
+
+def held_against(declared: str, changes: Sequence[FactorChange]) -> Changed:
+    """Which of the changes are the declared factor, and which came besides."""
+    mine = {declared, *_COVERS.get(declared, ())}
+    own = [one for one in changes if one.factor in mine]
+    # A target that is exchanged brings its model along, where only one of them names any.
+    if declared == "target" and own:
+        own += [one for one in changes if one.factor == "model" and not (one.baseline and one.candidate)]
+    behind = not own and declared in _BEHIND
+    if behind:
+        own = [one for one in changes if one.factor in ("service", "target")]
+    # A variant is one factor's level; where its name tells that several differ, each is a change.
+    several = [one for one in own if one.factor == "variant"][1:]
+    kept = tuple(one for one in own if one not in several)
+    besides = tuple(one for one in changes if one not in kept)
+    return Changed(declared, kept, besides, behind=behind and bool(kept))
+
+
+def changed_factors(
+    comparison: Comparison, answered: tuple[Sequence[str], Sequence[str]] = ((), ())
+) -> tuple[FactorChange, ...]:
+    """Everything that differs between the arms, each factor once.
+
+    `answered` are the models that the answers of either side name.
+    """
+    a, b = comparison.a, comparison.b
+    found: dict[tuple[str, ...], FactorChange] = {}
+    for change in (
+        *_instruments(comparison),
+        *_targets(a, b),
+        *_variants(a, b),
+        *_answered(*answered),
+        *_settings(a, b),
+    ):
+        several = (change.baseline, change.candidate) if change.factor == "variant" else ()
+        found.setdefault((change.factor, *several), change)
+    return tuple(found.values())
+
+
+def _instruments(comparison: Comparison) -> Iterator[FactorChange]:
+    for change in comparison.instruments.changes:
+        if change.part in _PARTS:
+            named = change.part in ("model", "repeats", "suite") or (
+                change.part == "judge" and " -> " in change.sentence
+            )
+            sides = (_short(change.a), _short(change.b)) if named else ("", "")
+            if change.part == "cases":
+                sides = ("", "")
+            yield FactorChange(_PARTS[change.part], *sides)
+
+
+def _targets(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
+    before, after = a.target, b.target
+    if before.get("kind") != after.get("kind"):
+        yield FactorChange("target", _short(before.get("kind")), _short(after.get("kind")))
+        return
+    differs = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    if "address" in differs:
+        places = (_short(shown_address(str(each.get("address") or ""))) for each in (before, after))
+        yield FactorChange("service", *places)
+    said = _said_differently(a, b)
+    if "settings" in differs and not (said == {"base_url"} and "address" in differs):
+        yield from _parameters(before.get("settings"), after.get("settings"), _set_differently(a, b))
+    others = [key for key in differs if key not in ("address", "settings", "model", "prompts", "stdin", "n")]
+    if others:
+        yield FactorChange(
+            "target", *(_short(", ".join(f"{key} {side.get(key)}" for key in others)) for side in (before, after))
+        )
+
+
+def _parameters(before: Any, after: Any, named: Sequence[str]) -> Iterator[FactorChange]:
+    """Settings of a target that differ, by name where the run or the plan tells it."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+        told = [_short(", ".join(f"{key} {side.get(key, 'not set')}" for key in keys)) for side in (before, after)]
+        yield FactorChange("parameter", *told)
+        return
+    if "start" in named:
+        yield FactorChange("service")
+    others = [name for name in named if name != "start"]
+    if others or not named:
+        yield FactorChange("parameter", *(2 * [_short(", ".join(others))] if others else ("", "")))
+
+
+def _variants(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
+    before, after = (list(run.description.variants) for run in (a, b))
+    if before == after:
+        return
+    levels = [_levels(names[0]) if len(names) == 1 else {} for names in (before, after)]
+    if levels[0] and levels[0].keys() == levels[1].keys():
+        for name, level in levels[0].items():
+            if level != levels[1][name]:
+                yield FactorChange("variant", f"{name} {level}", f"{name} {levels[1][name]}")
+        return
+    yield FactorChange("variant", *(_short(", ".join(name or "none" for name in names)) for names in (before, after)))
+
+
+def _levels(name: str) -> dict[str, str]:
+    """Factor to level of a variant such as `prompt=short, heat=0`; nothing when the name does not tell."""
+    pairs = [part.partition("=") for part in name.split(", ")]
+    return {key: level for key, _, level in pairs} if all(sign for _, sign, _ in pairs) else {}
+
+
+def _answered(before: Sequence[str], after: Sequence[str]) -> Iterator[FactorChange]:
+    if before and after and set(before) != set(after):
+        yield FactorChange("model", *(_short(", ".join(sorted(side))) for side in (before, after)))
+
+
+def _settings(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
+    loads = [{key: (run.options.get("load") or {}).get(key) for key in _LOAD} for run in (a, b)]
+    # Runs of before loads were kept, and answers that nobody was asked for, say nothing of theirs.
+    if all(run.options.get("load") for run in (a, b)) and loads[0] != loads[1]:
+        keys = [key for key in _LOAD if loads[0][key] != loads[1][key]]
+        told = (", ".join(f"{key.replace('_', ' ')} {load[key] or 'none'}" for key in keys) for load in loads)
+        yield FactorChange("load", *told)
+    before, after = _arms(a, b)
+    for key in _LIMITS:
+        if before.get(key) != after.get(key):
+            told = (str(arm.get(key, "as the suite says")) for arm in (before, after))
+            yield FactorChange(key.replace("_", " "), *told)
+
+
+def _arms(a: RunHeader, b: RunHeader) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the plan says of either arm; nothing where a run is of no experiment."""
+    plans = [run.options.get("experiment") or {} for run in (a, b)]
+    told = [(plan.get("arms") or {}).get(plan.get("arm")) or {} for plan in plans]
+    return told[0], told[1]
+
+
+def _said_differently(a: RunHeader, b: RunHeader) -> set[str]:
+    """The keys of the target in which the arms of the plan differ."""
+    before, after = _arms(a, b)
+    return {key for key in ("target", "base_url", "set") if before.get(key) != after.get(key)}
+
+
+def _set_differently(a: RunHeader, b: RunHeader) -> list[str]:
+    before, after = (arm.get("set") or {} for arm in _arms(a, b))
+    return [key for key in {**before, **after} if before.get(key) != after.get(key)]
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

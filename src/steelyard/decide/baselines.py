@@ -1,0 +1,285 @@
+"""Baselines of a store: locking and finding them, and the gates of a run that are counted from them."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from steelyard.analysis.against import Against
+from steelyard.analysis.compared_run import Rescore, read_run
+from steelyard.analysis.sound_runs import is_partial
+from steelyard.analysis.stored import summarise_stored
+from steelyard.decide.gates import GateResult
+from steelyard.decide.relative_gates import relative_results, results_data, results_from, undecided
+from steelyard.decide.verdict import decide
+from steelyard.errors import UserMistake
+from steelyard.metrics.expressions import BASELINE_SIGN, Gate, baseline_name_problem, is_relative, parse_gate
+from steelyard.metrics.own import load_metrics
+from steelyard.records import Mode, RunHeader, RunState, Verdict
+from steelyard.store.base import Store
+from steelyard.store.logs import BaselineEntry, standing
+from steelyard.suite.yaml import listed, meant
+
+
+def set_baseline(
+    store: Store, run: RunHeader, name: str, *, by: str, reason: str = "", force: bool = False
+) -> BaselineEntry:
+    """Lock a run under a name of its suite, in the place of what had the name before.
+
+    UserMistake when the run is no sound reading, unless it is forced with a reason.
+    """
+    if wrong := baseline_name_problem(name):
+        raise UserMistake(wrong)
+    if force and not reason.strip():
+        raise UserMistake('--force asks for --reason "...": the log keeps why a doubtful run became a baseline')
+    doubts = why_unsound(store, run)
+    if doubts and not force:
+        told = "".join(f"\n  - {doubt}" for doubt in doubts)
+        raise UserMistake(
+            f"run {run.id} is no sound baseline:{told}\n"
+            'Choose another run, or lock it all the same with --force --reason "..."'
+        )
+    entry = BaselineEntry(
+        suite_name=run.suite_name,
+        name=name,
+        run_id=run.id,
+        made_at=time.time(),
+        made_by=by,
+        reason=reason.strip(),
+        forced=bool(doubts),
+        signature=run.signature,
+    )
+    store.log_baseline(entry)
+    return entry
+
+
+def why_unsound(store: Store, run: RunHeader) -> list[str]:
+    """Why nothing should be held against a run: it is not finished, INVALID, AMBIGUOUS, suspect or partial.
+
+    What its gates relative to other baselines come to has no part in it: the first baseline has none before it.
+    """
+    if run.state is not RunState.ENDED:
+        return [f"it has not ended: it is {run.state.value}"]
+    gates = tuple(gate for gate in run.description.gates if not is_relative(gate))
+    absolute = run.description.model_copy(update={"gates": gates})
+    summary = summarise_stored(store, run.id, run.suite, only_for_gates=True)
+    decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.get("broken"))
+    told = "it weighed a part of the suite alone, or other cases (see its report); the rest would have no baseline"
+    partial = [told] if is_partial(run) else []
+    if decision.verdict in (Verdict.INVALID, Verdict.AMBIGUOUS):
+        return partial + [f"it is {decision.verdict.value}: {reason}" for reason in decision.reasons]
+    return partial + [f"it is suspect: {reason}" for reason in run.suspect]
+
+
+def anchors_kept(run: RunHeader) -> int:
+    """How many answers of a run, which it keeps with the scores of its judge, later runs let their judge read again."""
+    judge = run.description.judge
+    if judge is None or judge.mode not in (Mode.MODEL, Mode.BASIC):
+        return 0
+    return min(run.description.anchors, run.n_planned)
+
+
+def remove_baseline(store: Store, lock: BaselineEntry, *, by: str, reason: str) -> BaselineEntry:
+    """Take the name away from its run; the log keeps both."""
+    if not reason.strip():
+        raise UserMistake('give --reason "...": the log keeps why a baseline went')
+    entry = BaselineEntry(
+        suite_name=lock.suite_name,
+        name=lock.name,
+        run_id=lock.run_id,
+        made_at=time.time(),
+        made_by=by,
+        reason=reason.strip(),
+        removed=True,
+        signature=lock.signature,
+    )
+    store.log_baseline(entry)
+    return entry
+
+
+def baselines(store: Store, suite: str | None = None) -> list[BaselineEntry]:
+    """The locks that hold, by suite and name."""
+    return list(standing(store.baseline_log(suite)).values())
+
+
+def find_baseline(store: Store, name: str, suite: str | None = None) -> BaselineEntry:
+    """The lock of that name, written `release`, `@release` or `@suite/release`; UserMistake when there is none, or when
+    several suites have one and `suite` does not say which."""
+    asked = name.removeprefix(BASELINE_SIGN)
+    locks = baselines(store, suite)
+    of_suite, _, alone = asked.rpartition("/")
+    found = [lock for lock in locks if lock.name == asked or (lock.suite_name, lock.name) == (of_suite, alone)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        suites = listed([lock.suite_name for lock in found])
+        raise UserMistake(f"several suites have a baseline {asked!r}: {suites}. Say which with --suite NAME")
+    raise UserMistake(no_baseline(asked, suite, [lock.name for lock in locks]))
+
+
+def no_baseline(name: str, suite: str | None, names: list[str]) -> str:
+    """That there is no such baseline, what there is, and how to make it."""
+    of = f"suite {suite} has no baseline {name!r}" if suite else f"there is no baseline {name!r}"
+    close = meant(name, names)
+    hint = close.removesuffix("?") or (f"; there are: {listed(names)}" if names else "")
+    return f"{of}{hint}{'?' if close else '.'} Lock a run under this name: steelyard baseline set RUN --name {name}"
+
+
+def whoever(env: Mapping[str, str] | None = None) -> str:
+    """Who is at work, as the log names them: `ada@workshop`; in a CI, who set it off."""
+    env = os.environ if env is None else env
+    actor = env.get("GITHUB_ACTOR") or env.get("GITLAB_USER_LOGIN")
+    if actor:
+        return actor
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "somebody"
+    return f"{user}@{socket.gethostname()}"
+
+
+def entry_data(entry: BaselineEntry) -> dict[str, Any]:
+    """One line of the log as plain data."""
+    return {
+        "suite": entry.suite_name,
+        "name": entry.name,
+        "run": entry.run_id,
+        "made_at": entry.made_at,
+        "by": entry.made_by,
+        "reason": entry.reason or None,
+        "removed": entry.removed,
+        "forced": entry.forced,
+        "signature": entry.signature,
+    }
+
+
+KEPT = "against"
+"""Under what a run's options keep what came of it: later reports say the same, whatever becomes of the baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The run that another is to be held against, found before that other one begins."""
+
+    label: str
+    """As it was asked for: `release`, or a run's name."""
+    run_id: str
+    store: Store | None = None
+    """Where that run is, if not in the store of the other one."""
+
+
+def find_reference(store: Store, name: str, suite: str) -> Reference:
+    """What `--against` names: a baseline of the suite, else a run of it; UserMistake when there is neither."""
+    asked = name.removeprefix(BASELINE_SIGN)
+    locks = {lock.name: lock.run_id for lock in baselines(store, suite)}
+    if asked in locks:
+        return Reference(asked, locks[asked])
+    nowhere = no_baseline(asked, suite, list(locks))
+    if name.startswith(BASELINE_SIGN):
+        raise UserMistake(nowhere)
+    try:
+        found = store.run(name)
+    except UserMistake as error:
+        raise UserMistake(f"{nowhere}; and as the name of a run: {error}") from None
+    if found.suite_name != suite:
+        raise UserMistake(f"{name!r} is a run of suite {found.suite_name}, not of {suite}: {nowhere}")
+    return Reference(asked, found.id)
+
+
+def held_against(
+    store: Store,
+    header: RunHeader,
+    *,
+    rescore: Rescore = lambda a, _: a,
+    reference: Reference | None = None,
+    anyway: bool = False,
+    strict: bool = False,
+) -> list[GateResult]:
+    """The results of every gate on a baseline, of the run's own and for what was asked for.
+
+    Unless a gate says how far it may fall from what was asked for, the pass rate (else the average) may not be worse
+    beyond noise. `rescore` says what changed in the baseline's instrument and is the same all the same. A baseline that
+    does not exist leaves its gates undecided; with `strict` it is a UserMistake.
+    """
+    gates = _relative_gates(header)
+    runs = _runs_behind(store, header, gates, reference, strict=strict)
+    if not gates and reference is None:
+        return []
+    me = replace(read_run(store, header.id), header=header)
+    compared = {
+        run_id: Against(rescore(read_run(home_of(reference, run_id, store), run_id), me), me, anyway=anyway)
+        for run_id in {*runs.values()}
+        if run_id
+    }
+    if reference is not None:
+        implied = _implied(reference, compared[reference.run_id])
+        # A suite that says itself how far the deciding figure may fall has the word.
+        if implied.stands_on not in {gate.stands_on for gate in gates if gate.baseline == reference.label}:
+            gates.append(implied)
+    found: list[GateResult] = []
+    for gate in gates:
+        run_id = runs[gate.baseline]
+        if run_id is None:
+            found.append(undecided(gate, no_baseline(gate.baseline, header.suite_name, [])))
+        else:
+            found += relative_results(gate, compared[run_id])
+    return found
+
+
+def _relative_gates(header: RunHeader) -> list[Gate]:
+    """The run's own gates that look at a baseline."""
+    load_metrics(header)
+    return [parse_gate(text) for text in header.description.gates if is_relative(text)]
+
+
+def runs_held_against(store: Store, header: RunHeader, reference: Reference | None) -> dict[str, tuple[Store, str]]:
+    """By name, the runs that a run is or will be held against, and where they are: what was asked for and what its
+    gates name, else the suite's newest baseline."""
+    gates = _relative_gates(header)
+    runs = {name: run for name, run in _runs_behind(store, header, gates, reference, strict=False).items() if run}
+    if not runs and (locks := baselines(store, header.suite_name)):
+        newest = max(locks, key=lambda lock: lock.made_at)
+        runs = {newest.name: newest.run_id}
+    return {name: (home_of(reference, run, store), run) for name, run in runs.items()}
+
+
+def home_of(reference: Reference | None, run_id: str, store: Store) -> Store:
+    """The store that holds a run which another one in `store` is held against."""
+    elsewhere = None if reference is None or reference.run_id != run_id else reference.store
+    return store if elsewhere is None else elsewhere
+
+
+def _runs_behind(
+    store: Store, header: RunHeader, gates: Sequence[Gate], reference: Reference | None, *, strict: bool
+) -> dict[str, str | None]:
+    """By the name that a gate gives it, the run behind each baseline; None where there is none."""
+    runs: dict[str, str | None] = {} if reference is None else {reference.label: reference.run_id}
+    locks = {lock.name: lock.run_id for lock in baselines(store, header.suite_name)} if gates else {}
+    for gate in gates:
+        if strict and gate.baseline not in runs and gate.baseline not in locks:
+            find_baseline(store, gate.baseline, header.suite_name)
+        runs.setdefault(gate.baseline, locks.get(gate.baseline))
+    return runs
+
+
+def _implied(reference: Reference, against: Against) -> Gate:
+    """What is asked for by `--against` alone: not worse beyond noise."""
+    gate = parse_gate(f"{against.primary} >= {BASELINE_SIGN}x")
+    return replace(gate, text=f"{against.primary} >= {BASELINE_SIGN}{reference.label}", baseline=reference.label)
+
+
+def kept(results: Sequence[GateResult], reference: Reference | None) -> dict[str, Any]:
+    """What a run's options keep of how it was held against its baselines; nothing when it was not."""
+    if not results:
+        return {}
+    return {KEPT: {"asked": None if reference is None else reference.label, "gates": results_data(results)}}
+
+
+def kept_results(header: RunHeader) -> tuple[GateResult, ...]:
+    """What came of a run's gates on baselines when it ended."""
+    return results_from((header.options.get(KEPT) or {}).get("gates") or ())

@@ -1,0 +1,473 @@
+"""Gates and criteria evaluated on a run: value, n, interval, verdict and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.analysis.model import Estimate, Repeated, Slice, Summary
+from steelyard.analysis.number_text import in_unit, told_apart
+from steelyard.errors import UserMistake
+from steelyard.metrics.expression_checks import SuiteNames, check_gate
+from steelyard.metrics.expressions import (
+    COMPARE,
+    EVERY,
+    Expression,
+    Gate,
+    RepeatsRule,
+    parse_expression,
+    parse_gate,
+)
+from steelyard.records import Verdict
+from steelyard.suite.models import Criterion
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """One gate on one metric (a `*` gate gives one result a slice), or one criterion.
+
+    Of a criterion, metric, value, operator and threshold are those of its `pass` expression; of one over repeats the
+    value is the share of cases and variants in which it holds, and `value.n` is how many of them could be decided.
+    """
+
+    gate: str
+    """As written in the suite; of a criterion, when it passes."""
+    metric: str
+    """The metric it was evaluated on, with `*` filled in."""
+    value: Estimate
+    threshold: float
+    operator: str
+    verdict: Verdict
+    reason: str
+    name: str = ""
+    """What a criterion is called; "" for a plain gate."""
+    secondary: bool = False
+    """Shown, but the verdict does not depend on it."""
+    about: str = ""
+    unit: str = ""
+    """"share", "score", "points", "count", "s", "cost", "tokens": how to print value and threshold; with ± before it
+    for differences."""
+    fails: str = ""
+    """When a criterion fails, as written; "" when whatever does not pass fails."""
+    left_out: bool = False
+    """True when the run has nothing that it could stand on by its nature, as a truth: it is shown, and secondary."""
+    baseline: str = ""
+    """Of a gate on a baseline, the run behind it: value is the paired difference from it, `value.n` counts cases, and
+    the threshold is what it may be."""
+    skipped: str = ""
+    """Of a gate that skips small slices: those that it skipped, each with its n."""
+
+    @property
+    def word(self) -> str:
+        """Its verdict as tables have it."""
+        return "left out" if self.left_out else self.verdict.value
+
+
+@dataclass(frozen=True, slots=True)
+class VariantDecision:
+    """What the criteria come to on the samples of one variant."""
+
+    variant: str
+    verdict: Verdict
+    criteria: tuple[GateResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The run's verdict with every reason for it; `verdict` is None when the suite declares no gates."""
+
+    verdict: Verdict | None
+    reasons: tuple[str, ...] = ()
+    gates: tuple[GateResult, ...] = field(default=())
+    """Gates and criteria."""
+    by_variant: tuple[VariantDecision, ...] = field(default=())
+    """What the criteria come to for each variant alone; empty without criteria or with a single variant."""
+
+
+_TOLERANCE = 1e-9
+"""What rounding may leave between 45 / 50 and 0.9."""
+_GROWING = ("count", "cost", "tokens")
+"""Units of sums: a sample that is missing can only have added to them."""
+_OF_ALL = ("pass_rate", "average", "median")
+"""Figures of all samples: where more than half are missing, the rest does not stand for all, whatever is allowed."""
+
+
+def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float = 0.05) -> list[GateResult]:
+    """The results of all gates on plain numbers, in order; a `*` gate gives one for each slice.
+
+    A sum (findings, cost, tokens) that stands on fewer samples than were planned decides only while the missing share
+    is within `max_inconclusive`, or when the missing could not change the outcome.
+    """
+    whole = Scope(summary, summary.overall, max_inconclusive)
+    return [result for gate in map(parse_gate, gates) if not gate.baseline for result in results(gate, whole)]
+
+
+def names_of_run(suite: dict[str, Any], summary: Summary) -> SuiteNames:
+    """The names that gates may use in a stored run."""
+    return SuiteNames.of_run(suite, {factor: [part.name for part in parts] for factor, parts in summary.slices.items()})
+
+
+def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) -> None:
+    """UserMistake with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
+    names, problems = names_of_run(suite, summary), []
+    for text in gates:
+        try:
+            problem = check_gate(parse_gate(text), names)
+        except ValueError as error:
+            problem = str(error)
+        if problem:
+            problems.append(problem)
+    if problems:
+        raise UserMistake("\n".join(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The samples that gates are held against: the whole run, or one variant of it."""
+
+    summary: Summary
+    part: Slice
+    max_inconclusive: float
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether these are the samples of one variant."""
+        return self.part.factor == "variant"
+
+    def slices(self, gate: Gate) -> list[Slice]:
+        """The slices a gate speaks of, as far as this scope has them."""
+        if gate.factor is None:
+            return [self.part]
+        known = [self.part] if self.is_variant else self.summary.slices.get(gate.factor, [])
+        return [each for each in known if each.factor == gate.factor and gate.slice in (EVERY, each.name)]
+
+
+def results(gate: Gate, scope: Scope) -> list[GateResult]:
+    """The results of one gate: one for each slice it speaks of, or a single undecided one when there is none."""
+    found = scope.slices(gate)
+    small = small_slices(gate, {each.name: _reachable(gate, each, scope.summary) for each in found})
+    rest: Sequence[Slice | None] = [each for each in found if each.name not in small] or [None]
+    return [_result(gate, each, scope.summary, scope.max_inconclusive, named(small)) for each in rest]
+
+
+def small_slices(gate: Gate, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Those slices, of these sizes, that a gate which skips small ones leaves out."""
+    return {name: n for name, n in sizes.items() if n < gate.min_n} if gate.skip_small else {}
+
+
+def named(small: Mapping[str, int]) -> str:
+    """Slices with their n: `vases (n 2), rugs (n 1)`."""
+    return ", ".join(f"{name} (n {n})" for name, n in small.items())
+
+
+def p_text(p: float | None) -> str:
+    """`p 0.004`, `p < 0.001`."""
+    if p is None:
+        return "p unknown"
+    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
+
+
+def all_small(gate: Gate, skipped: str) -> str:
+    """Why a gate that left out every slice decides nothing."""
+    return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, and nothing is left: {skipped}"
+
+
+def _reachable(gate: Gate, found: Slice, summary: Summary) -> int:
+    """The n of a slice had every answer come and been read: one that is small for want of answers is not left out."""
+    unread = found.n_planned - found.outcomes.get("scored", 0)
+    return min(found.n_planned, measure(gate, found, summary).n + unread)
+
+
+def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float, skipped: str) -> GateResult:
+    if found is None:
+        name = f"{gate.factor}.{gate.slice}.{gate.metric}"
+        value = Estimate(None, 0)
+        what = f"any {gate.factor}" if gate.slice == EVERY else f"{gate.factor} {gate.slice!r}"
+        reason = all_small(gate, skipped) if skipped else f"no sample of this run has {what}"
+        verdict, skipped = Verdict.AMBIGUOUS, ""
+    else:
+        name = gate.metric if gate.factor is None else f"{gate.factor}.{found.name}.{gate.metric}"
+        value = measure(gate, found, summary)
+        few = gate.of.group == "latency" and gate.of.point is not None and value.value is None and value.n > 0
+        if few and value.n >= gate.min_n:
+            verdict, reason = _few_calls(gate, found)
+        else:
+            verdict, reason = _judge(gate, value, summary, max_inconclusive)
+    return GateResult(
+        gate=gate.text,
+        metric=name,
+        value=value,
+        threshold=gate.threshold,
+        operator=gate.operator,
+        verdict=verdict,
+        reason=reason,
+        unit=gate.unit,
+        skipped=skipped,
+    )
+
+
+def measure(gate: Gate, found: Slice, summary: Summary) -> Estimate:
+    """The value of a gate's metric in one slice; n/a when the run does not have it."""
+    scale = summary.extra.get("scales", {}).get(gate.subject, (0.0, 1.0))
+    return found.estimate(gate.of, gate.names, scale)
+
+
+def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: float) -> tuple[Verdict, str]:
+    if value.value is None:
+        return Verdict.AMBIGUOUS, "n/a: nothing to stand on" + _more_repeats(gate, summary) + _missing(value)
+    if value.n < gate.min_n:
+        return Verdict.AMBIGUOUS, f"n {value.n} is below the {gate.min_n} that this gate asks for" + _missing(value)
+    holds = _holds(value.value, gate.operator, gate.threshold)
+    verdict = Verdict.PASS if holds else Verdict.FAIL
+    if gate.pattern.endswith("held") and _could_hold(gate, value, holds=holds):
+        return Verdict.AMBIGUOUS, f"{value.n_missing} of {value.n + value.n_missing} cannot be told and could change it"
+    if gate.pattern in _OF_ALL and value.n_missing > value.n and _rest_could_turn(gate, value, holds=holds):
+        return (
+            Verdict.AMBIGUOUS,
+            f"{value.n_missing} of {value.n + value.n_missing} samples are missing: more than half",
+        )
+    if gate.unit in _GROWING and value.n_missing and _could_turn(gate, value.value, holds=holds):
+        planned = value.n + value.n_missing
+        if value.n_missing / planned > max_inconclusive + _TOLERANCE:
+            return Verdict.AMBIGUOUS, f"{value.n_missing} of {planned} samples are missing and could change it"
+        return verdict, _words(gate, value.value, holds=holds) + _missing(value)
+    return verdict, _words(gate, value.value, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
+
+
+def _few_calls(gate: Gate, found: Slice) -> tuple[Verdict, str]:
+    """A percentile of too few calls for one: it lies between the median and the longest, and these may decide."""
+    middle, longest = found.latency["p50"], found.latency["max"]
+    few = f"{gate.metric} of {longest.n:,} call{'' if longest.n == 1 else 's'} is not known"
+    ends = [(each, _holds(each.value or 0.0, gate.operator, gate.threshold)) for each in (middle, longest)]
+    if gate.operator in ("==", "!=") or ends[0][1] is not ends[1][1]:
+        return Verdict.AMBIGUOUS, f"{few}; the longest took {in_unit(longest.value or 0.0, 's')}" + _missing(longest)
+    decisive = longest if ends[0][1] is (gate.operator[0] == "<") else middle
+    told = _words(gate, decisive.value or 0.0, holds=ends[0][1])
+    return (Verdict.PASS if ends[0][1] else Verdict.FAIL), (
+        f"{few}; {'the longest' if decisive is longest else 'the median'}: {told}" + _missing(longest)
+    )
+
+
+def _could_hold(gate: Gate, value: Estimate, *, holds: bool) -> bool:
+    """Whether those of which nobody can tell could change sides of a share of all, in which they do not hold."""
+    planned = value.n + value.n_missing
+    best = (value.value or 0.0) + value.n_missing / planned
+    if gate.operator in ("==", "!="):
+        return (
+            value.n_missing > 0
+            and _holds(gate.threshold, ">=", value.value or 0.0)
+            and _holds(best, ">=", gate.threshold)
+        )
+    return _holds(best, gate.operator, gate.threshold) is not holds
+
+
+def _rest_could_turn(gate: Gate, value: Estimate, *, holds: bool) -> bool:
+    """Whether samples without a reading could change sides: they may all be worth nothing, or everything."""
+    share = 0.0 if gate.pattern == "median" else value.n / (value.n + value.n_missing)
+    worst = (value.value or 0.0) * share
+    return any(_holds(end, gate.operator, gate.threshold) is not holds for end in (worst, worst + 1 - share))
+
+
+def needed_repeats(gate: Gate) -> int:
+    """How many repeats of a case a figure stands on at least."""
+    if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal():
+        return int(gate.subject)
+    return 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
+
+
+def _more_repeats(gate: Gate, summary: Summary) -> str:
+    """What to do when a figure over repeats asks for more of them than the run has."""
+    asked = needed_repeats(gate)
+    return (
+        f"; it asks for {asked} repeats and this run has {summary.repeats}: run with -n {asked}"
+        if summary.repeats < asked
+        else ""
+    )
+
+
+def _holds(value: float, sign: str, threshold: float) -> bool:
+    return COMPARE[sign](threshold if _close(value, threshold) else value, threshold)
+
+
+def _close(value: float, threshold: float) -> bool:
+    return abs(value - threshold) <= _TOLERANCE * max(1.0, abs(threshold))
+
+
+def _could_turn(gate: Gate, value: float, *, holds: bool) -> bool:
+    """Whether a sum that may only grow could still change sides."""
+    if gate.operator in ("<", "<="):
+        return holds
+    if gate.operator in (">", ">="):
+        return not holds
+    return value <= gate.threshold
+
+
+def _words(gate: Gate, value: float, *, holds: bool) -> str:
+    limit = in_unit(gate.threshold, gate.unit)
+    figure = in_unit(value, gate.unit) if holds else told_apart(value, gate.unit, gate.threshold)
+    if gate.pattern == "findings.<code>.samples":
+        figure += f" {'sample' if value == 1 else 'samples'} with {gate.subject}"
+    return f"{figure} {gate.operator} {limit}" if holds else f"{figure} is not {gate.operator} {limit}"
+
+
+def _missing(value: Estimate) -> str:
+    return f"; {value.n_missing} missing" if value.n_missing else ""
+
+
+def _within_noise(gate: Gate, value: Estimate, *, holds: bool) -> str:
+    return "; the 95 % interval reaches across the threshold" if within_noise(gate, value, holds=holds) else ""
+
+
+def within_noise(gate: Gate, value: Estimate, *, holds: bool) -> bool:
+    """Whether the interval reaches over the threshold: another run might end on the other side."""
+    if value.low is None or value.high is None or gate.operator in ("==", "!="):
+        return False
+    return {_holds(end, gate.operator, gate.threshold) for end in (value.low, value.high)} != {holds}
+
+
+HOLDS, DOES_NOT, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
+"""What an expression alone comes to; for a criterion's `fail`, holding is bad."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What one expression comes to, with the figure it stands on."""
+
+    state: Verdict
+    reason: str
+    metric: str
+    value: Estimate
+    operator: str
+    threshold: float
+    unit: str
+
+
+def evaluate_criteria(criteria: Sequence[Criterion], scope: Scope) -> list[GateResult]:
+    """The results of all criteria, in order; for one variant, only of those that speak of nothing but its samples."""
+    return [_evaluate(criterion, scope) for criterion in criteria if _applies(criterion, scope)]
+
+
+def _applies(criterion: Criterion, scope: Scope) -> bool:
+    parts = [parse_expression(text) for text in (criterion.passes, criterion.fails) if text]
+    return not scope.is_variant or all(scope.slices(part) for part in parts if isinstance(part, Gate))
+
+
+def _evaluate(criterion: Criterion, scope: Scope) -> GateResult:
+    passes = parse_expression(criterion.passes)
+    fails = parse_expression(criterion.fails) if criterion.fails else None
+    passed = _everywhere(passes, scope)
+    if fails is None:
+        verdict, reason = passed.state, passed.reason
+    else:
+        failed = _anywhere(fails, scope)
+        verdict = _verdict(passed.state, failed.state)
+        neither = (passed.state, failed.state) == (DOES_NOT, DOES_NOT)
+        between = _between(passes, fails, passed.value) if neither else None
+        reason = between or _reason(verdict, passed, failed)
+    return GateResult(
+        gate=criterion.passes,
+        metric=passed.metric,
+        value=passed.value,
+        threshold=passed.threshold,
+        operator=passed.operator,
+        verdict=verdict,
+        reason=reason,
+        name=criterion.name,
+        secondary=criterion.secondary,
+        about=criterion.about,
+        unit=passed.unit,
+        fails=criterion.fails or "",
+    )
+
+
+def _verdict(passed: Verdict, failed: Verdict) -> Verdict:
+    """What holds for certain decides; where both hold, on figures of different kinds, failing does."""
+    if failed is HOLDS:
+        return Verdict.FAIL
+    return Verdict.PASS if (passed, failed) == (HOLDS, DOES_NOT) else Verdict.AMBIGUOUS
+
+
+def _reason(verdict: Verdict, passed: _Answer, failed: _Answer) -> str:
+    if verdict is not Verdict.AMBIGUOUS:
+        return failed.reason if verdict is Verdict.FAIL else passed.reason
+    if (passed.state, failed.state) == (DOES_NOT, DOES_NOT):
+        return f"neither passes nor fails: {passed.reason}; {failed.reason}"
+    if failed.state is DOES_NOT or failed.reason == passed.reason:
+        return passed.reason
+    return f"{passed.reason}; whether it fails is open: {failed.reason}"
+
+
+def _between(passes: Expression, fails: Expression, value: Estimate) -> str | None:
+    """The words for the one figure that both compare; None when there is no such one."""
+    if not isinstance(passes, Gate) or not isinstance(fails, Gate):
+        return None
+    if passes.stands_on != fails.stands_on or passes.slice == EVERY:
+        return None
+    figure = told_apart(value.value or 0.0, passes.unit, passes.threshold, fails.threshold)
+    high, low = (f"{each.operator} {in_unit(each.threshold, each.unit)}" for each in (passes, fails))
+    absent = f"; {value.n_missing} missing" if value.n_missing else ""
+    noise = any(within_noise(each, value, holds=False) for each in (passes, fails))
+    across = "; the 95 % interval reaches across a threshold" if noise else ""
+    return f"{figure} lies between: passes at {high}, fails at {low}{absent}{across}"
+
+
+def _everywhere(expression: Expression, scope: Scope) -> _Answer:
+    """An expression that holds when it holds in every slice, case and variant that it speaks of."""
+    if isinstance(expression, RepeatsRule):
+        return _over_repeats(expression, scope, enough_once=False)
+    return _of_slices(expression, scope, decisive=DOES_NOT)
+
+
+def _anywhere(expression: Expression, scope: Scope) -> _Answer:
+    """An expression that holds as soon as it holds in one slice, or in one case under one variant."""
+    if isinstance(expression, RepeatsRule):
+        return _over_repeats(expression, scope, enough_once=True)
+    return _of_slices(expression, scope, decisive=HOLDS)
+
+
+def _of_slices(gate: Gate, scope: Scope, *, decisive: Verdict) -> _Answer:
+    """The first slice that decides; without one, the first that is open; else they all agree."""
+    found = results(gate, scope)
+    order = {decisive: 0, OPEN: 1}
+    one = min(found, key=lambda each: order.get(each.verdict, 2))
+    alike = sum(each.verdict is one.verdict for each in found)
+    reason = one.reason if gate.factor is None else f"{one.metric}: {one.reason}"
+    more = f"; {alike - 1} more alike" if alike > 1 else ""
+    more += f"; skipped as small: {one.skipped}" if one.skipped else ""
+    return _Answer(one.verdict, reason + more, one.metric, one.value, gate.operator, gate.threshold, gate.unit)
+
+
+def _over_repeats(rule: RepeatsRule, scope: Scope, *, enough_once: bool) -> _Answer:
+    found = scope.part.repeated.get(rule.text, Repeated(0, 0, 0))
+    decided = found.held + found.failed
+    share = Estimate(found.held / decided if decided else None, decided, found.undecided)
+    if not decided and not found.undecided:
+        state, reason = OPEN, "n/a: nothing to stand on"
+    elif enough_once and found.held:
+        state, reason = HOLDS, f"{rule.text} holds in {found.held} of {decided}"
+    elif found.failed and not enough_once:
+        state, reason = DOES_NOT, _failing(found, decided)
+    elif found.undecided:
+        state, reason = OPEN, _undecided(rule, found, scope.summary.repeats)
+    else:
+        state = DOES_NOT if enough_once else HOLDS
+        reason = f"{rule.text} holds in none of {decided}" if enough_once else f"all {decided} hold"
+    return _Answer(state, reason, rule.text, share, ">=", 1.0, "share")
+
+
+def _failing(found: Repeated, decided: int) -> str:
+    named = ", ".join(found.failing)
+    left_off = found.failed - len(found.failing)
+    named += f" and {left_off} more" if named and left_off else ""
+    open_ = f"; {found.undecided} undecided" if found.undecided else ""
+    verb = "does" if found.failed == 1 else "do"
+    return f"{found.held} of {decided} hold; {found.failed} {verb} not" + (f": {named}" if named else "") + open_
+
+
+def _undecided(rule: RepeatsRule, found: Repeated, repeats: int) -> str:
+    if repeats < rule.of:
+        return f"undecided: it asks for {rule.of} repeats and this run has {repeats}; run with -n {rule.of}"
+    cells = found.held + found.failed + found.undecided
+    verb = "has" if found.undecided == 1 else "have"
+    return f"undecided: {found.undecided} of {cells} {verb} fewer than {rule.of} conclusive repeats"

@@ -1,0 +1,511 @@
+"""The history of a suite: its runs, what changed between them, trends, and where levels changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from steelyard.analysis.by_run import smallest_that_matters
+from steelyard.analysis.model import Estimate, Summary
+from steelyard.analysis.number_text import in_unit
+from steelyard.analysis.sound_runs import answers_from, arm_of, is_partial, is_reading, origin, target_name
+from steelyard.analysis.stored import summarise_stored
+from steelyard.analysis.stored_summary import stored_summary
+from steelyard.decide.baselines import baselines
+from steelyard.decide.gates import measure, p_text
+from steelyard.errors import UserMistake
+from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
+from steelyard.metrics.own import load_metrics
+from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.stats.change_points import METHOD, ChangePoint, Series, find_change_points
+from steelyard.store.base import Store
+from steelyard.suite.values import Band
+from steelyard.suite.yaml import listed
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRun:
+    """One run as the table shows it."""
+
+    run_id: str
+    answered_at: float
+    """When its answers were asked for; of answers that were weighed again, when they first were."""
+    verdict: str
+    """PASS, FAIL, AMBIGUOUS, INVALID; "" without gates."""
+    n: int
+    """Samples that the average stands on."""
+    n_missing: int
+    figures: dict[str, Estimate]
+    """By metric, as gates name it."""
+    best_band: Estimate | None = None
+    """Share of samples in the suite's highest band."""
+    left_out: str = ""
+    """Why it has no part in the trends; "" when it has."""
+    rescored_from: str | None = None
+    baselines: tuple[str, ...] = ()
+    """Names of the baselines that stand for it now."""
+    target: str = ""
+    """What answered: its kind, and its model or place."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMark:
+    """Something in how the runs were made that is another from this run on."""
+
+    at: int
+    """Place among the runs of the trends."""
+    run_id: str
+    when: float
+    instrument: bool
+    """True for judge, rules, scorers, shape, truth and cases: what moves then may be theirs. False for what is weighed:
+    target, model, prompts."""
+    parts: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChange:
+    """A change of level with what changed in the same run."""
+
+    at: int
+    run_id: str
+    when: float
+    before: float
+    after: float
+    n_before: int
+    n_after: int
+    p: float
+    instrument: bool
+    """True when the instrument changed with it: then it is not put down to the system."""
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One figure over the runs that have a part in the trends, oldest first."""
+
+    metric: str
+    """As gates name it; of a slice, with the slice."""
+    title: str
+    """What a picture calls it."""
+    unit: str
+    values: tuple[Estimate, ...]
+    """One for each run of the trends; n/a where it has none."""
+    gates: tuple[tuple[str, float], ...] = ()
+    """Thresholds of the newest run's gates on this figure, as operator and number."""
+    changes: tuple[NamedChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The runs of a suite and how their figures went."""
+
+    suite: str
+    n_all: int
+    """Runs that the store holds of it."""
+    runs: tuple[HistoryRun, ...]
+    """Oldest first; those without a part in the trends, too."""
+    marks: tuple[HistoryMark, ...]
+    trends: tuple[Trend, ...]
+    grouped: tuple[Trend, ...] = ()
+    """One figure by slice, or by finding code."""
+    by: str = ""
+    n_groups: int = 0
+    """How many slices or codes there are; `grouped` holds those to look at first."""
+    passing: str = ""
+    best_band: str = ""
+    method: str = ""
+
+    @property
+    def in_trends(self) -> tuple[HistoryRun, ...]:
+        """The runs that have a part in the trends, oldest first."""
+        return tuple(run for run in self.runs if not run.left_out)
+
+
+def figure_by_slice(history: History) -> str:
+    """The figure that is followed slice by slice: `average`."""
+    first = history.grouped[0]
+    return first.metric.removeprefix(f"{history.by}.{first.title}.")
+
+
+_INSTRUMENT = {
+    "judge": "the judge",
+    "rules": "the judge's rules",
+    "scorers": "the scorers",
+    "schema": "the shape asked of answers",
+    "truth": "the truth",
+    "cases": "the set of cases",
+}
+_SUBJECT = {"model": "the model", "prompts": "the prompts or variants", "target": "the target"}
+_ABSENT_IS_SAID = ("judge", "rules", "model")
+_MOST_NAMES = 60
+
+
+def marks_between(headers: Sequence[RunHeader], when: Sequence[float]) -> list[HistoryMark]:
+    """Every place where the instrument or what is weighed is another than in the run before."""
+    marks = []
+    for at, (before, after) in enumerate(pairwise(_as_last_said(headers)), start=1):
+        for instrument, parts in ((True, _INSTRUMENT), (False, _SUBJECT)):
+            changed = tuple(part for part in parts if _differs(part, before, after))
+            if not instrument and "model" in changed:
+                # Whoever names another model is another target, too.
+                changed = tuple(part for part in changed if part != "target")
+            if changed:
+                told = _joined([parts[part] + _named(part, before, after) for part in changed])
+                marks.append(HistoryMark(at, after.id, when[at], instrument, changed, f"{told} changed"))
+    return marks
+
+
+def _as_last_said(headers: Sequence[RunHeader]) -> Iterator[RunHeader]:
+    """The runs, each with what the runs before it said where it does not say."""
+    said: dict[str, Any] = {}
+    for header in headers:
+        said |= {
+            part: value for part, value in header.signature.items() if value is not None and part not in _ABSENT_IS_SAID
+        }
+        yield replace(header, signature=header.signature | said)
+
+
+def _differs(part: str, before: RunHeader, after: RunHeader) -> bool:
+    signed = [header.signature.get(part) for header in (before, after)]
+    # A run that does not say is no evidence of a change, except for having a judge at all.
+    if part in _ABSENT_IS_SAID:
+        return (signed[0] or "") != (signed[1] or "")
+    return None not in signed and signed[0] != signed[1]
+
+
+def _named(part: str, before: RunHeader, after: RunHeader) -> str:
+    if part not in ("judge", "model"):
+        return ""
+    names = [
+        _judges(header) if part == "judge" else str(header.signature.get("model") or "") for header in (before, after)
+    ]
+    if names[0] == names[1]:
+        return ""
+    return f" ({names[0][:_MOST_NAMES] or 'none'} -> {names[1][:_MOST_NAMES] or 'none'})"
+
+
+def _judges(header: RunHeader) -> str:
+    judge = header.description.judge
+    return "" if judge is None else ", ".join(member.label for member in judge.members)
+
+
+def _joined(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def named_change(
+    point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], at: int, run: HistoryRun
+) -> NamedChange:
+    """A change of level in words, with what changed in the same run."""
+    instrument = [mark for mark in marks if mark.instrument]
+    return NamedChange(
+        at=at,
+        run_id=run.run_id,
+        when=run.answered_at,
+        before=point.before,
+        after=point.after,
+        n_before=point.n_before,
+        n_after=point.n_after,
+        p=point.p,
+        instrument=bool(instrument),
+        sentence=" ".join(_sentence(point, trend, marks, run)),
+    )
+
+
+def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], run: HistoryRun) -> Iterator[str]:
+    rose = "rose" if point.after > point.before else "fell"
+    figures = f"from {in_unit(point.before, trend.unit)} to {in_unit(point.after, trend.unit)}"
+    yield f"{trend.metric} {rose} on {day(run.answered_at)} {figures}"
+    yield f"(mean of {_runs(point.n_before)} before, {point.n_after} after, {p_text(point.p)}),"
+    instrument = [mark.sentence for mark in marks if mark.instrument]
+    subject = [mark.sentence for mark in marks if not mark.instrument]
+    if instrument and subject:
+        yield f"when {instrument[0]}; {subject[0]}, too: nobody can tell which of them did it"
+    elif instrument:
+        yield f"when {instrument[0]}: it may be the instrument, and is not put down to the system"
+    elif subject:
+        yield f"when {subject[0]}"
+    else:
+        yield "with the same instrument, target and prompts as before"
+
+
+def day(moment: float) -> str:
+    """A date as `2026-01-18`."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
+
+
+def days(moments: Sequence[float]) -> list[str]:
+    """The date of each moment, with the time where a day has several."""
+    dates = [day(moment) for moment in moments]
+    several = {date for date, n in Counter(dates).items() if n > 1}
+    return [
+        datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M") if date in several else date
+        for date, moment in zip(dates, moments, strict=True)
+    ]
+
+
+def _runs(n: int) -> str:
+    return f"{n} run{'' if n == 1 else 's'}"
+
+
+CODE = "code"
+GROUPINGS = (*FACTORS, CODE)
+DEFAULT_METRICS = ("average", "median", "pass_rate")
+MOST_GROUPS = 16
+"""Slices or codes that get a trend of their own: those that moved most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A run with its figures."""
+
+    header: RunHeader
+    summary: Summary | None
+    run: HistoryRun
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a history: the newest `last` runs, which figures, one of them by slice or code, and of which
+    target, by its name in the table or a part of it."""
+
+    last: int | None = None
+    metrics: tuple[str, ...] = ()
+    by: str = ""
+    target: str = ""
+
+
+def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History:  # noqa: B008 - frozen
+    """The runs of the suite of that name; UserMistake when it has none, or a figure is asked for that is none."""
+    headers = store.runs(suite)
+    if not headers:
+        raise UserMistake(_no_runs(store, suite))
+    load_metrics(headers[0])
+    asked = {text: asked_metric(text) for text in dict.fromkeys((*DEFAULT_METRICS, *wanted.metrics))}
+    headers = _of_target(headers, wanted.target)
+    shown = headers[: wanted.last] if wanted.last else headers
+    factors = {factor for factor in (wanted.by, *(gate.factor for gate in asked.values())) if factor in FACTORS}
+    reader = _Reader(store, headers, asked, {factor for factor in factors if factor})
+    found = sorted(map(reader.read, shown), key=lambda each: (each.run.answered_at, each.header.created_at))
+    trended = [each for each in found if not each.run.left_out]
+    marks = marks_between([each.header for each in trended], [each.run.answered_at for each in trended])
+    names = [name for name in asked if name in wanted.metrics] or ["average", "pass_rate"]
+    trends = [_trend(name, name, asked[name], trended) for name in names]
+    for text in wanted.metrics:
+        if not any(value.n for trend in trends if trend.metric == text for value in trend.values):
+            raise UserMistake(f"no run of {suite} that counts has {text}: see docs/reference/metrics.md for the names")
+    trends = [trend for trend in trends if any(value.value is not None for value in trend.values)]
+    grouped, n_groups = _groups(wanted, names, asked, trended)
+    # The figures of the whole suite were asked for first: how many slices there are does not blur them.
+    named = _named_changes(trends, marks, trended) | _named_changes(grouped, marks, trended)
+    newest = found[-1]
+    return History(
+        suite=suite,
+        n_all=len(headers),
+        runs=tuple(each.run for each in found),
+        marks=tuple(marks),
+        trends=tuple(replace(trend, changes=named[trend.metric]) for trend in trends),
+        grouped=tuple(replace(trend, changes=named[trend.metric]) for trend in grouped),
+        by=wanted.by,
+        n_groups=n_groups,
+        passing=newest.summary.passing if newest.summary else "",
+        best_band="" if reader.best_band is None else reader.best_band.name,
+        method=METHOD,
+    )
+
+
+def _of_target(headers: list[RunHeader], name: str) -> list[RunHeader]:
+    names = {header.id: target_name(header) for header in headers}
+    exact = [header for header in headers if not name or names[header.id] == name]
+    found = exact or [header for header in headers if name.casefold() in names[header.id].casefold()]
+    if not found:
+        raise UserMistake(f"no run with a target {name!r}; there are: {listed(sorted(set(names.values())))}")
+    return found
+
+
+def asked_metric(text: str) -> Gate:
+    """The figure that a text names as gates do: `average`, `category.art.pass_rate`; UserMistake when it is none."""
+    try:
+        gate = parse_metric(text, "--metric")
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
+    if gate.slice == EVERY:
+        raise UserMistake(f"{gate.label}: name one {gate.factor}, or see all of them with --by {gate.factor}")
+    return gate
+
+
+def _no_runs(store: Store, suite: str) -> str:
+    names = list(dict.fromkeys(header.suite_name for header in store.runs(limit=200)))
+    there = f"; there are runs of: {listed(sorted(names))}" if names else ""
+    return f"no runs of a suite {suite!r}{there}. Make one: steelyard run SUITE"
+
+
+class _Reader:
+    """Reads runs with the figures that were asked for."""
+
+    def __init__(self, store: Store, headers: Sequence[RunHeader], asked: dict[str, Gate], factors: set[str]) -> None:
+        self._store, self._asked, self._factors = store, asked, factors
+        self._by_id = {header.id: header for header in headers}
+        # However often answers were weighed, they are one reading: the newest.
+        self._newest = {origin(header, self._by_id): header.id for header in reversed(headers) if is_reading(header)}
+        arms = Counter(number for number, _ in set(map(arm_of, headers)))
+        self._apart = {number for number, n in arms.items() if n > 1}
+        self.best_band = _highest_band(headers[0])
+        self._locks: dict[str, list[str]] = {}
+        for lock in baselines(store, headers[0].suite_name):
+            self._locks.setdefault(lock.run_id, []).append(lock.name)
+
+    def read(self, header: RunHeader) -> _Read:
+        summary = self._summary(header)
+        figures = {} if summary is None else {name: _figure(gate, summary) for name, gate in self._asked.items()}
+        average = figures.get("average", Estimate(None, 0, header.n_planned))
+        # A highest band that begins elsewhere is another figure, whatever its name.
+        own = _highest_band(header)
+        best = None if summary is None or not own or own != self.best_band else summary.overall.bands.get(own.name)
+        run = HistoryRun(
+            run_id=header.id,
+            answered_at=self._answered_at(header),
+            verdict=header.verdict.value if header.verdict else "",
+            n=average.n,
+            n_missing=average.n_missing,
+            figures=figures,
+            best_band=best,
+            left_out=self._left_out(header),
+            rescored_from=answers_from(header),
+            baselines=tuple(self._locks.get(header.id, ())),
+            target=target_name(header),
+        )
+        return _Read(header, summary, run)
+
+    def _summary(self, header: RunHeader) -> Summary | None:
+        """What was kept when the run ended; computed again for a run that keeps nothing that can be read."""
+        kept = stored_summary(header.summary, self._factors)
+        if kept is not None or header.state is not RunState.ENDED:
+            return kept
+        return summarise_stored(self._store, header.id, header.suite, only_for_gates=True)
+
+    def _answered_at(self, header: RunHeader) -> float:
+        return self._by_id.get(origin(header, self._by_id), header).created_at
+
+    def _left_out(self, header: RunHeader) -> str:
+        if header.state is not RunState.ENDED:
+            return f"not finished ({header.state.value})"
+        if header.verdict is Verdict.INVALID:
+            return "INVALID"
+        if header.suspect:
+            return f"suspect: {header.suspect[0]}"
+        if is_partial(header):
+            return "a part of the suite alone"
+        number, arm = arm_of(header)
+        if number in self._apart:
+            return f"arm {arm} of {number}, whose arms are two systems: --target NAME shows one"
+        newest = self._newest[origin(header, self._by_id)]
+        return "" if newest == header.id else f"weighed again as {newest}"
+
+
+def _highest_band(header: RunHeader) -> Band | None:
+    return next(iter(header.description.bands), None)
+
+
+def _figure(gate: Gate, summary: Summary) -> Estimate:
+    if gate.factor is None:
+        return measure(gate, summary.overall, summary)
+    found = [each for each in summary.slices.get(gate.factor, ()) if each.name == gate.slice]
+    return measure(gate, found[0], summary) if found else Estimate(None, 0)
+
+
+def _trend(
+    metric: str, title: str, gate: Gate, runs: Sequence[_Read], value: Callable[[_Read], Estimate] | None = None
+) -> Trend:
+    read = value or (lambda each: each.run.figures.get(metric, Estimate(None, 0)))
+    gates = tuple(_thresholds(runs[-1].header, gate)) if runs else ()
+    return Trend(metric, title, gate.unit, tuple(read(each) for each in runs), gates)
+
+
+def _thresholds(header: RunHeader, figure: Gate) -> Iterator[tuple[str, float]]:
+    """The gates of a run on a figure, as operator and number; those on a baseline have no number of their own."""
+    for text in header.description.gates:
+        try:
+            gate = parse_gate(text)
+        except ValueError:
+            # Of a run of another version, whose gates may say more.
+            continue
+        same = (gate.factor, gate.metric) == (figure.factor, figure.metric) and gate.slice in (EVERY, figure.slice)
+        if same and not gate.baseline:
+            yield gate.operator, gate.threshold
+
+
+def _groups(
+    wanted: Wanted, names: Sequence[str], asked: dict[str, Gate], runs: Sequence[_Read]
+) -> tuple[list[Trend], int]:
+    """A trend for each slice of a factor, or for each finding code, those that moved most first; and how many are."""
+    if not wanted.by:
+        return [], 0
+    if wanted.by == CODE:
+        every = dict.fromkeys(code for each in runs if each.summary for code in each.summary.overall.findings)
+        found = [_code_trend(code, runs) for code in sorted(every)]
+    else:
+        metric = next((name for name in names if asked[name].factor is None), "average")
+        of = [each.summary.slices.get(wanted.by, []) if each.summary else [] for each in runs]
+        every = dict.fromkeys(part.name for parts in of for part in parts)
+        found = [_slice_trend(wanted.by, name, metric, runs) for name in every]
+    found = [trend for trend in found if any(value.value is not None for value in trend.values)]
+    return sorted(found, key=_moved, reverse=True)[:MOST_GROUPS], len(found)
+
+
+def _moved(trend: Trend) -> float:
+    known = [value.value for value in trend.values if value.value is not None]
+    return max(known) - min(known)
+
+
+def _code_trend(code: str, runs: Sequence[_Read]) -> Trend:
+    quoted = f'"{code}"' if '"' not in code else f"'{code}'"
+    metric = f"findings.{code}.rate"
+
+    def rate(each: _Read) -> Estimate:
+        return _figure(gate, each.summary) if each.summary else Estimate(None, 0)
+
+    gate = parse_metric(f"findings.{quoted}.rate")
+    return _trend(metric, code, gate, runs, rate)
+
+
+def _slice_trend(factor: str, name: str, metric: str, runs: Sequence[_Read]) -> Trend:
+    gate = replace(parse_metric(metric), factor=factor, slice=name)
+
+    def value(each: _Read) -> Estimate:
+        return _figure(gate, each.summary) if each.summary else Estimate(None, 0)
+
+    return _trend(f"{factor}.{name}.{metric}", name, gate, runs, value)
+
+
+def _named_changes(
+    trends: Sequence[Trend], marks: Sequence[HistoryMark], runs: Sequence[_Read]
+) -> dict[str, tuple[NamedChange, ...]]:
+    """By metric, where its level changed, with what else changed there; all trends are looked at together."""
+    places = {trend.metric: [i for i, value in enumerate(trend.values) if value.value is not None] for trend in trends}
+    breaks = [mark.at for mark in marks if mark.instrument]
+    series = [
+        Series(
+            trend.metric,
+            [trend.values[i].value or 0.0 for i in places[trend.metric]],
+            [sum(i < at for i in places[trend.metric]) for at in breaks],
+        )
+        for trend in trends
+    ]
+    found: dict[str, list[NamedChange]] = {trend.metric: [] for trend in trends}
+    by_metric = {trend.metric: trend for trend in trends}
+    for point in find_change_points(series):
+        known = places[point.series]
+        at, previous = known[point.at], known[point.at - 1]
+        unit, by = by_metric[point.series].unit, abs(point.after - point.before)
+        if unit in ("s", "cost") and by <= smallest_that_matters(runs[at].header.suite, unit, point.before):
+            continue
+        here = [mark for mark in marks if previous < mark.at <= at]
+        run = runs[at].run
+        found[point.series].append(named_change(point, by_metric[point.series], here, at, run))
+    return {metric: tuple(changes) for metric, changes in found.items()}

@@ -1,0 +1,275 @@
+"""What a run comes to, with the reasons in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from steelyard.analysis.judge_check import FEWEST_LABELS
+from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.number_text import in_unit, percent
+from steelyard.analysis.stability import BANDS
+from steelyard.decide.gates import (
+    Decision,
+    GateResult,
+    Scope,
+    VariantDecision,
+    evaluate,
+    evaluate_criteria,
+    needed_repeats,
+)
+from steelyard.decide.relative_gates import undecided
+from steelyard.metrics.expressions import COMPARE, parse_gate
+from steelyard.records import Outcome, RunState, Verdict
+from steelyard.suite.models import Criterion, SuiteDescription
+
+_UNJUDGED = (
+    *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
+    *("cases", "checks", "check", "pass_all", "flaky_rate", "stability"),
+)
+"""Parts of the names of figures that no judge has a say in."""
+
+
+def with_checked_judge(
+    found: Iterable[GateResult], summary: Summary, suite: SuiteDescription
+) -> tuple[GateResult, ...]:
+    """The results; where the suite requires a checked judge and it is not, none on what it says is a pass."""
+    if suite.judge is None or not suite.judge.require_checked:
+        return tuple(found)
+    computed = [component for component in suite.components if component.scorer != "judge"]
+    unjudged = [*_UNJUDGED, *(f"score.{component.name}" for component in computed)]
+    unjudged += [f"findings.{component.code}" for component in computed if component.code]
+    return tuple(
+        each if any(f".{name}." in f".{each.metric}." for name in unjudged) else _capped(each, summary)
+        for each in found
+    )
+
+
+def _capped(result: GateResult, summary: Summary) -> GateResult:
+    why = _why_not(result, summary) if result.verdict is Verdict.PASS else ""
+    return replace(result, verdict=Verdict.AMBIGUOUS, reason=f"{result.reason}, but {why}") if why else result
+
+
+def _why_not(result: GateResult, summary: Summary) -> str:
+    check = summary.judge_check
+    if check is None or not check.enough:
+        n, others = (0, 0) if check is None else (check.n_labelled, check.n_labelled_otherwise)
+        but = f" ({others:,} have labels of other texts)" if others else ""
+        return f"the judge is unchecked: {n} judged texts have labels{but}, and at least {FEWEST_LABELS} must"
+    rate, said = check.corrected.rate, summary.overall.pass_rate.value
+    if result.metric != "pass_rate" or result.baseline:
+        if said is None or rate.low is None or rate.high is None or rate.low <= said <= rate.high:
+            return ""
+        told = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(said, 'share')}"
+        return f"the labels contradict the judge: by them the pass rate is {told}"
+    if rate.value is None or check.corrected.told:
+        return f"nobody can tell the rate by the labels: {check.corrected.told}"
+    if COMPARE[result.operator](rate.value, result.threshold):
+        return ""
+    return f"by the labels it is {in_unit(rate.value, 'share')}"
+
+
+_MOST_FAILURES = 3
+_NOTHING_LEFT = "every gate that decides was left out: nothing is left that could fail"
+_MOST_LOW = 8
+
+
+def decide(
+    summary: Summary,
+    suite: SuiteDescription,
+    *,
+    state: RunState | str = RunState.ENDED,
+    suspect: Sequence[str] = (),
+    gone: str | None = None,
+    relative: Sequence[GateResult] = (),
+) -> Decision:
+    """The verdict of a run: INVALID before anything else, then FAIL, AMBIGUOUS, PASS; None when nothing decides.
+
+    Gates and criteria that are not secondary decide. A run that a health check found suspect is never PASS.
+    `gone` says why the system under test was not there any more when the run ended: nothing it said then is a reading.
+    `relative` is what came of its gates on baselines; one of which nothing is known leaves the verdict open.
+    """
+    allowed, criteria, gates = suite.max_inconclusive, suite.criteria, suite.gates
+    everything = (
+        *_without_repeats(evaluate(gates, summary, max_inconclusive=allowed), summary, suite),
+        *relative,
+        *_unheld(gates, relative),
+        *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
+    )
+    found = with_checked_judge(_without_truth(suite.without_truth, everything), summary, suite)
+    broken = (*((gone,) if gone else ()), *_why_invalid(summary.overall, allowed, RunState(state)))
+    doubts = tuple(f"suspect: {reason}" for reason in suspect)
+    verdict = Verdict.INVALID if broken else _verdict(found, doubtful=bool(doubts))
+    shown = _reasons(found, Verdict.FAIL, Verdict.AMBIGUOUS, secondary=True)
+    if broken:
+        reasons = (*broken, *_failures(summary))
+    elif verdict is None:
+        reasons = ("all criteria are secondary, so none decides" if found else "the suite declares no gates", *shown)
+    elif verdict is Verdict.PASS:
+        reasons = (_all_hold(found), *_worse_within_noise(found), *shown)
+    else:
+        shown = (_NOTHING_LEFT, *shown) if all(each.secondary for each in found) else shown
+        decided = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS))
+        reasons = (*decided, *_worse_within_noise(found), *shown)
+    if not broken:
+        reasons += tuple(
+            dict.fromkeys(f"{each.gate}: skipped as small: {each.skipped}" for each in found if each.skipped)
+        )
+    by_variant = _by_variant(criteria, summary, suite, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
+    return Decision(verdict, (*reasons, *_remarks(summary), *doubts), found, by_variant)
+
+
+def _without_repeats(found: list[GateResult], summary: Summary, suite: SuiteDescription) -> list[GateResult]:
+    """The same, gates that need more repeats than a run with fewer than usual has left out; not if all would be."""
+    short = [needed_repeats(parse_gate(each.gate)) > summary.repeats for each in found]
+    if all(short) or summary.repeats >= (suite.usual_repeats or 0):
+        return found
+    return [_left_out(each, each.reason) if less else each for each, less in zip(found, short, strict=True)]
+
+
+def _remarks(summary: Summary) -> Iterator[str]:
+    """What decides nothing and should be seen beside a verdict: repeats that differ, calls that took too long."""
+    if summary.stability is not None and (low := summary.stability.unstable):
+        more = f", and {len(low) - _MOST_LOW} more" if len(low) > _MOST_LOW else ""
+        yield f"stability {BANDS['unstable']}: {', '.join(low[:_MOST_LOW])}{more}"
+    if summary.latency is not None and summary.latency.slow:
+        yield summary.latency.slow
+
+
+def _without_truth(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple[GateResult, ...]:
+    """The results, those on figures that no case has a truth for marked as left out of the verdict."""
+    if not unknown:
+        return tuple(found)
+    marked = []
+    for each in found:
+        figure = next((name for name in unknown if f".{name}." in f".{each.metric}."), None)
+        if figure is not None:
+            each = _left_out(each, f"no case of this run has a truth for {figure.partition('.')[2]}")
+        marked.append(each)
+    return tuple(marked)
+
+
+def _left_out(result: GateResult, reason: str) -> GateResult:
+    """The result of a gate that can say nothing about such a run: shown with the reason, and not counted."""
+    return replace(result, verdict=Verdict.AMBIGUOUS, secondary=True, left_out=True, reason=f"left out: {reason}")
+
+
+def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateResult]:
+    """The gates on baselines that were held against none."""
+    known = {each.gate for each in relative}
+    return [
+        undecided(gate, f"this run was not held against {gate.baseline}: steelyard gate RUN does it")
+        for gate in map(parse_gate, gates)
+        if gate.baseline and gate.text not in known
+    ]
+
+
+def _verdict(found: Sequence[GateResult], *, doubtful: bool) -> Verdict | None:
+    verdicts = {each.verdict for each in found if not each.secondary}
+    if not verdicts:
+        # Nothing passes because everything that could have failed was left out.
+        return Verdict.AMBIGUOUS if any(each.left_out for each in found) else None
+    if Verdict.FAIL in verdicts:
+        return Verdict.FAIL
+    return Verdict.AMBIGUOUS if doubtful or Verdict.AMBIGUOUS in verdicts else Verdict.PASS
+
+
+def _by_variant(
+    criteria: Sequence[Criterion],
+    summary: Summary,
+    suite: SuiteDescription,
+    allowed: float,
+    state: RunState,
+    *,
+    doubtful: bool,
+    gone: bool,
+) -> tuple[VariantDecision, ...]:
+    """What the criteria come to for each variant alone; left out when no criterion can decide for every one."""
+    variants = summary.slices.get("variant", [])
+    if len(variants) < 2:
+        return ()
+    # Which variant a sample that never came belongs to is not known, so it puts every variant in doubt.
+    lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
+    decisions = []
+    for part in variants:
+        results = evaluate_criteria(criteria, Scope(summary, part, allowed))
+        found = with_checked_judge(_without_truth(suite.without_truth, results), summary, suite)
+        verdict = _verdict(found, doubtful=doubtful)
+        if verdict is None:
+            return ()
+        if gone or lacking or _why_invalid(part, allowed, state):
+            verdict = Verdict.INVALID
+        decisions.append(VariantDecision(part.name, verdict, found))
+    return tuple(decisions)
+
+
+def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...]:
+    reasons = []
+    if state is not RunState.ENDED:
+        reasons.append(f"the run has not finished: it is {state.value}")
+    planned, absent = part.n_planned, _absent(part)
+    failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
+    aside = part.set_aside
+    if part.average.n == 0:
+        never = f", {aside} set aside" if aside else ""
+        never += f", {absent} that never came" if absent else ""
+        samples = f"{planned} sample{'' if planned == 1 else 's'}"
+        reasons.append(f"nothing was weighed: {samples}, {failed} of them inconclusive{never}")
+    elif failed + aside + absent > allowed * planned + 1e-9:
+        found = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
+        if aside:
+            found.append(f"{aside} of {planned} samples {_are(aside)} set aside, read by another kind of judge")
+        found += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
+        share = percent((failed + aside + absent) / planned)
+        reasons.append(f"{' and '.join(found)} ({share}), more than the {100 * allowed:g} % allowed")
+    return tuple(reasons)
+
+
+def _failures(summary: Summary) -> tuple[str, ...]:
+    """What the calls failed with, most frequent first."""
+    told = [f"{kind} ({n})" for kind, n in list(summary.failures.items())[:_MOST_FAILURES]]
+    return (f"what failed: {', '.join(told)}",) if told else ()
+
+
+def _absent(part: Slice) -> int:
+    return part.n_planned - sum(part.outcomes.values())
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _worse_within_noise(found: Sequence[GateResult]) -> tuple[str, ...]:
+    """What is beyond the limit of a gate on a baseline and passes, since it may be chance: never left unsaid."""
+    return tuple(
+        _said(each)
+        for each in found
+        if each.baseline
+        and each.verdict is Verdict.PASS
+        and not COMPARE[each.operator](each.value.value or 0.0, each.threshold)
+    )
+
+
+def _all_hold(found: Sequence[GateResult]) -> str:
+    """ "the gate holds", "all 2 gates and 3 criteria that decide hold": what decided, counted."""
+    deciding = [each for each in found if not each.secondary]
+    criteria = sum(bool(each.name) for each in deciding)
+    gates = len(deciding) - criteria
+    decide = " that decide" if len(deciding) < len(found) else ""
+    if len(deciding) == 1:
+        return f"the {'criterion' if criteria else 'gate'}{decide + 's' if decide else ''} holds"
+    counted = [f"{gates} {'gate' if gates == 1 else 'gates'}"] if gates else []
+    counted += [f"{criteria} {'criterion' if criteria == 1 else 'criteria'}"] if criteria else []
+    return f"all {' and '.join(counted)}{decide} hold" if len(counted) == 1 else f"{' and '.join(counted)}{decide} hold"
+
+
+def _reasons(found: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:
+    return tuple(_said(each) for each in found if each.verdict in verdicts and each.secondary is secondary)
+
+
+def _said(result: GateResult) -> str:
+    if not result.name:
+        where = "" if result.metric in result.gate else f" ({result.metric})"
+        return f"{result.gate}{where}: {result.reason}"
+    about = f"; {result.about.strip().rstrip('.')}" if result.about and result.verdict is Verdict.AMBIGUOUS else ""
+    return f"{'secondary: ' if result.secondary else ''}{result.name}: {result.reason}{about}"

@@ -1,0 +1,73 @@
+"""What is looked at of a run's judge when the run ends: whether it tells texts apart, and whether it has drifted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from steelyard.analysis.constant_judge import constant_judge
+from steelyard.analysis.judge_drift import ANCHORS
+from steelyard.analysis.model import Summary
+from steelyard.decide.baselines import Reference, runs_held_against
+from steelyard.engine.progress import Progress
+from steelyard.errors import SteelyardError
+from steelyard.records import Mode, RunHeader
+from steelyard.store.base import Store
+from steelyard.suite.models import Limits, SuiteModel
+
+if TYPE_CHECKING:
+    from steelyard.judging.estimate import CostEstimate
+
+
+def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[str]:
+    """That the judge does not tell texts apart, if so; `differ` says whether the texts do."""
+    if summary.judge is None or not differ:
+        return []
+    low, high = header.suite["judge"]["rubric"]["scale"]
+    why = constant_judge(summary.judge, (low, high))
+    return [why] if why else []
+
+
+def with_anchors(
+    header: RunHeader,
+    suite: SuiteModel,
+    limits: Limits,
+    store: Store,
+    reference: Reference | None,
+    progress: Progress,
+    env: Mapping[str, str] | None,
+) -> RunHeader:
+    """The header with what the run's judge, if it is a model, reads of the anchors of the runs that this one is held
+    against, within `limits`. What goes wrong is told, and ends nothing."""
+    asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
+    # The arms of an experiment are judged side by side.
+    if not asked or not limits.anchors or "experiment" in header.options:
+        return header
+    from steelyard.analysis.compared_run import read_run
+    from steelyard.attributing import Purchase, read_anchors
+
+    found: dict[str, Any] = {}
+    for label, (home, run_id) in runs_held_against(store, header, reference).items():
+
+        def tell(estimate: CostEstimate, label: str = label) -> None:
+            if estimate.texts:
+                progress.note(f"the judge reads answers of {label} again, to measure a drift of it: {estimate}")
+
+        try:
+            before, now = read_run(home, run_id), read_run(store, header.id)
+            if run_id in found or before.mode not in (Mode.MODEL, Mode.BASIC):
+                continue
+            left = (
+                None if limits.max_cost is None else limits.max_cost - sum(each["cost"] or 0 for each in found.values())
+            )
+            read = read_anchors(
+                before, now, suite, Purchase(limits.anchors, store, tell, left), limits, env or os.environ
+            )
+        except SteelyardError as error:
+            progress.note(f"drift of the judge is not measured against {label}: {str(error).partition(chr(10))[0]}")
+            continue
+        if read:
+            found[run_id] = read
+    return replace(header, options=header.options | ({ANCHORS: found} if found else {}))

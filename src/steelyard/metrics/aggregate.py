@@ -1,0 +1,276 @@
+"""Contributions put together: every metric of a run, for every group of its samples or cells at once.
+
+A ratio of sums is not a mean of ratios: a sample with many things to count weighs more. Its interval is that of the
+ratio estimator of survey statistics (Cochran, Sampling Techniques, 6.4 and 9A.1): the residuals
+numerator - ratio x denominator are summed by case, since what was counted in one answer, or in several answers to one
+case, is alike; their spread over cases gives the standard error. A mean of several ratios has the interval of a linear
+function of ratio estimators: every case adds the mean of its residuals, each over the denominator of its ratio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from steelyard.metrics.registry import Aggregate, Contributions, Labels, Level, Metric, Names, metrics
+from steelyard.metrics.run_data import RunData
+from steelyard.stats.arrays import Array, pieces
+from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import (
+    SHARES,
+    Estimate,
+    Scale,
+    Spread,
+    bounded,
+    clustered_share,
+    constant_mean,
+    mean_bounds,
+    settled,
+    share_spreads,
+)
+
+_POINTS = {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """A ratio of two counts, each summed over samples; `estimate.n` is the number of samples it stands on."""
+
+    estimate: Estimate = field(metadata={"flat": True})
+    numerator: int
+    denominator: int
+    mean_of: int = 0
+    """Above 0 it is no ratio of two counts but the mean of so many of them: both are 0 then."""
+
+
+Figure = Estimate | Proportion
+Found = tuple[Metric, Names, list[Figure]]
+"""A metric, what fills its name, and its figure in every group."""
+
+
+def figures(data: RunData, factor: str, level: Level) -> Iterator[Found]:
+    """Every metric of one level that a run has, in every group of a factor."""
+    groups = data.groups[factor] if level is Level.SAMPLE else data.cells.groups[factor]
+    families: dict[Callable[[RunData], Labels], list[Metric]] = {}
+    by_function: dict[object, list[tuple[Metric, Names]]] = {}
+    for metric in metrics().values():
+        if metric.level is not level or metric.derived:
+            continue
+        if metric.labels is not None:
+            families.setdefault(metric.labels, []).append(metric)
+            continue
+        for names in [()] if metric.all_names is None else metric.all_names(data):
+            by_function.setdefault((metric.contributions, names), []).append((metric, names))
+    # What has the same contributions is put together from the same columns.
+    for labels_of, family in families.items():
+        labels = labels_of(data)
+        for metric in family:
+            yield from _family(metric, labels, groups)
+    for same in by_function.values():
+        metric, names = same[0]
+        yield from _together(same, metric.contributions(data, names), groups, data)
+
+
+def _family(metric: Metric, labels: Labels, groups: Groups) -> Iterator[Found]:
+    entries = groups.labelled(labels.label) if labels.sample is None else groups.listed(labels.sample, labels.label)
+    size = len(labels.names)
+    if metric.aggregate is Aggregate.RATE:
+        rates = groups.rates(entries, size, labels.known)
+        for at, name in enumerate(labels.names):
+            yield metric, (name,), [row[at] for row in rates]
+        return
+    counts, n = groups.counts(entries, size), groups.count(labels.known)
+    for at, name in enumerate(labels.names):
+        yield (
+            metric,
+            (name,),
+            [_count(int(counts[g, at]), int(n[g]), int(groups.planned[g])) for g in range(len(groups))],
+        )
+
+
+def _count(count: int, n: int, planned: int) -> Estimate:
+    return Estimate(float(count) if n else None, n, planned - n)
+
+
+def _together(
+    same: Sequence[tuple[Metric, Names]], found: Contributions, groups: Groups, data: RunData
+) -> Iterator[Found]:
+    ranked = [metric for metric, _ in same if _point(metric) is not None]
+    points = [_point(metric) or 0.0 for metric in ranked]
+    rows = groups.quantiles(found.values, points) if points else []
+    for metric, names in same:
+        if metric in ranked:
+            at = ranked.index(metric)
+            yield metric, names, [row[at] for row in rows]
+        else:
+            yield metric, names, list(aggregate(metric.aggregate, found, groups, metric.ends(data, names)))
+
+
+def _point(metric: Metric) -> float | None:
+    return metric.point if metric.aggregate is Aggregate.QUANTILE else _POINTS.get(metric.aggregate)
+
+
+def aggregate(
+    how: Aggregate, found: Contributions, groups: Groups, scale: Scale = SHARES, point: float | None = None
+) -> Sequence[Figure]:
+    """One metric in every group."""
+    if found.undecided is not None:
+        return _decided_shares(groups, found)
+    if found.ratios:
+        return mean_proportions(groups, found.ratios, scale)
+    if how is Aggregate.RATIO:
+        return proportions(groups, found.values, found.below, scale)
+    if how is Aggregate.RATE:
+        known = ~np.isnan(found.values)
+        hits = np.where(known, found.values, -1).astype(np.int8) - 1
+        absent_as = None if found.absent is None else 0
+        if absent_as is not None and not found.absent:
+            # Those that never came have another label than the one that is asked for.
+            hits, absent_as = np.where(hits == 0, 0, 1).astype(np.int8), 1
+        n_labels = 1 if absent_as is None else absent_as + 1
+        return [row[0] for row in groups.rates(groups.labelled(hits), n_labels, known, absent_as=absent_as)]
+    if how is Aggregate.SUM:
+        return groups.totals(found.values)
+    if how is not Aggregate.MEAN:
+        return [row[0] for row in groups.quantiles(found.values, [_POINTS.get(how, point or 0.5)])]
+    means = groups.means(found.values, scale)
+    if found.not_missing is None:
+        return means
+    apart = groups.count(found.not_missing).tolist()
+    return [replace(mean, n_missing=mean.n_missing - n) for mean, n in zip(means, apart, strict=True)]
+
+
+def _by_cluster(groups: Groups, values: Array) -> Array:
+    return groups.by_cluster(values.astype(float)) if groups.clustered else groups.of(values).astype(float)
+
+
+def _decided_shares(groups: Groups, found: Contributions) -> list[Estimate]:
+    """The share of all, `n` being those that could be decided; a cell that never came counts as one of all."""
+    columns = (found.values, found.values if found.below is None else found.below, found.undecided)
+    hits, of, undecided = (_by_cluster(groups, each) for each in columns if each is not None)
+    group, size, absent = groups.cluster_group, len(groups), groups.absent
+    # Only the whole run has any that are absent, and that is a single group.
+    group = np.append(group, np.zeros(absent, dtype=group.dtype))
+    hits, of, undecided = (
+        np.append(each, np.full(absent, at)) for each, at in ((hits, 0.0), (of, 1.0), (undecided, 1.0))
+    )
+    total, open_, sums = (np.bincount(group, each, minlength=size) for each in (of, undecided, hits))
+    estimates = []
+    for g, spread in enumerate(share_spreads(hits, of, group, size)):
+        n, missing = int(total[g]), int(open_[g])
+        estimate = clustered_share(float(sums[g]), n, missing, spread)
+        estimates.append(replace(estimate, n=n - missing) if n > missing else Estimate(None, 0, missing))
+    return estimates
+
+
+def proportions(
+    groups: Groups, numerator: Array | None, denominator: Array | None, scale: Scale = SHARES
+) -> list[Proportion]:
+    """For each group, one sum over another, over the samples in which both are known; None for what was not counted.
+
+    A ratio that is no share (costs over cases) has no interval: one case that was not seen may outweigh all that were.
+    """
+    if numerator is None or denominator is None:
+        return [Proportion(Estimate(None, 0, int(planned)), 0, 0) for planned in groups.planned]
+    known = ~(np.isnan(numerator) | np.isnan(denominator))
+    n = groups.count(known)
+    above = groups.by_cluster(np.where(known, numerator, np.nan))
+    below = groups.by_cluster(np.where(known, denominator, np.nan))
+    size = len(groups)
+    sum_above = np.bincount(groups.cluster_group, above, minlength=size)
+    sum_below = np.bincount(groups.cluster_group, below, minlength=size)
+    ratio = np.divide(sum_above, sum_below, out=np.zeros(size), where=sum_below > 0)
+    clusters, squares, sizes = _spread(groups, above, below, ratio)
+    return [
+        Proportion(
+            _ratio_estimate(
+                float(ratio[g]),
+                float(sum_below[g]),
+                Spread(int(clusters[g]), float(squares[g]), float(sizes[g])),
+                int(n[g]),
+                int(groups.planned[g]),
+                scale,
+            ),
+            round(sum_above[g]),
+            round(sum_below[g]),
+        )
+        for g in range(size)
+    ]
+
+
+def _spread(groups: Groups, above: Array, below: Array, ratio: Array) -> tuple[Array, Array, Array]:
+    """Per group: clusters that say something, their squared residuals, their squared denominators."""
+    size = len(groups)
+    clusters, squares, sizes = np.zeros(size, dtype=int), np.zeros(size), np.zeros(size)
+    for piece in pieces(len(groups.cluster_group)):
+        group, over, under = groups.cluster_group[piece], above[piece], below[piece]
+        residual = over - ratio[group] * under
+        # A case in which there was nothing to count stands for nothing, and so for no degree of freedom.
+        clusters += np.bincount(group[(under > 0) | (over > 0)], minlength=size)
+        squares += np.bincount(group, residual * residual, minlength=size)
+        sizes += np.bincount(group, under * under, minlength=size)
+    return clusters, squares, sizes
+
+
+def _ratio_estimate(ratio: float, total: float, spread: Spread, n: int, planned: int, scale: Scale) -> Estimate:
+    if total <= 0:
+        return Estimate(None, n, planned - n)
+    ratio = settled(ratio)
+    if scale != SHARES:
+        return Estimate(ratio, n, planned - n)
+    if spread.is_none(total):
+        return constant_mean(ratio, n, planned - n, spread.effective(total), SHARES)
+    return bounded(ratio, n, planned - n, mean_bounds(ratio, total, spread, SHARES), SHARES)
+
+
+def mean_proportions(groups: Groups, ratios: Iterable[tuple[Array, Array]], scale: Scale = SHARES) -> list[Proportion]:
+    """For each group, the mean of those of the ratios that are ratios of something; `n` is the samples behind them."""
+    size, n_clusters = len(groups), len(groups.cluster_group)
+    somewhere: Array | None = None
+    total, number = np.zeros(size), np.zeros(size, dtype=int)
+    residual, counted = np.zeros(n_clusters), np.zeros(n_clusters, dtype=bool)
+    for numerator, denominator in ratios:
+        known = ~(np.isnan(numerator) | np.isnan(denominator))
+        somewhere = known if somewhere is None else somewhere | known
+        above = groups.by_cluster(np.where(known, numerator, np.nan))
+        below = groups.by_cluster(np.where(known, denominator, np.nan))
+        sums = [np.bincount(groups.cluster_group, each, minlength=size) for each in (above, below)]
+        there = sums[1] > 0
+        ratio = np.divide(sums[0], sums[1], out=np.zeros(size), where=there)
+        total += ratio
+        number += there
+        share = np.divide(1.0, sums[1], out=np.zeros(size), where=there)
+        residual += (above - ratio[groups.cluster_group] * below) * share[groups.cluster_group]
+        counted |= (above > 0) | (below > 0)
+    n = np.zeros(size, dtype=int) if somewhere is None else groups.count(somewhere)
+    clusters = np.bincount(groups.cluster_group[counted], minlength=size)
+    squares = np.bincount(groups.cluster_group, residual * residual, minlength=size)
+    return [
+        Proportion(
+            _mean_estimate(
+                float(total[g]), int(number[g]), int(clusters[g]), float(squares[g]), int(n[g]), missing, scale
+            ),
+            0,
+            0,
+            int(number[g]),
+        )
+        for g, missing in enumerate((groups.planned - n).tolist())
+    ]
+
+
+def _mean_estimate(
+    total: float, number: int, clusters: int, squares: float, n: int, missing: int, scale: Scale
+) -> Estimate:
+    if not number:
+        return Estimate(None, n, missing)
+    mean = settled(total / number)
+    if scale != SHARES:
+        return Estimate(mean, n, missing)
+    # Every cluster stands for as much as any other: their residuals are shares of the mean already.
+    spread = Spread(clusters, squares * (clusters / number) ** 2, clusters)
+    if spread.is_none(clusters):
+        return constant_mean(mean, n, missing, clusters if clusters > 1 else 0.0, SHARES)
+    bounds = mean_bounds(mean, clusters, spread, SHARES)
+    return bounded(mean, n, missing, bounds, SHARES)

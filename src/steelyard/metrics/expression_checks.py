@@ -1,0 +1,290 @@
+"""Whether a suite has what an expression names, and whether the expression can decide anything.
+
+Every function returns a message for a person, or None when nothing is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from steelyard.metrics.expressions import (
+    COMPARE,
+    EVERY,
+    JUDGE_METRICS,
+    UNITS,
+    Bounds,
+    Expression,
+    Gate,
+    RepeatsRule,
+    parse_expression,
+)
+from steelyard.metrics.registry import MOST_IN_A_ROW, NONE
+from steelyard.suite.yaml import listed, meant
+
+if TYPE_CHECKING:
+    from steelyard.suite.judge import JudgeModel, Rubric
+
+Problem = tuple[str, tuple[str | int, ...]]
+"""A message, and the keys that lead to its place in the file."""
+NOT_FOR_SURE = "cannot be shown for sure: that takes a rate, or the average of a scale with two ends"
+_NEEDS_RULE = " needs a pass rule: write pass: score >= 75 %"
+_JUDGE_NEEDS = {
+    "labels": "the judge has no labels: say where they are, as in labels: expected.labels",
+    "rules": "the judge has no binding rules",
+    "evidence": "the judge owes no evidence",
+    "check": "the judge's complaints are not checked: write check: module:function",
+    "dimensions": "the rubric has a single dimension",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteNames:
+    """The names that expressions may use in one suite; None where they could not be read, so nothing can be said."""
+
+    components: Mapping[str, Sequence[str] | None] | None = field(default_factory=dict)
+    """Each component with the names of its measures."""
+    means: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By component, which of these are means of others."""
+    codes: Sequence[str] | None = ()
+    bands: Sequence[str] = ()
+    slices: Mapping[str, Sequence[str]] | None = field(default_factory=dict)
+    """By factor, the names that cases have."""
+    passing: bool = True
+    """Whether the suite says when a sample passes."""
+    checks: Sequence[str] | None = ()
+    """The names of declared checks; none when nothing is expected."""
+    stability: Sequence[str] | None = ()
+    """What repeats are compared in: `presence` and the declared fields; nothing when they are not compared."""
+    metrics: Sequence[str] = ()
+    """Metrics that the suite brings along."""
+    scales: Mapping[str, Bounds] = field(default_factory=dict)
+    """By component, the lowest and highest value it gives; one that is not here can be any number."""
+
+    @classmethod
+    def of_run(cls, suite: dict[str, Any], slices: Mapping[str, Sequence[str]] | None) -> SuiteNames:
+        """Those of a suite as runs describe it; `slices` are the names by factor that its cases have."""
+        components = suite["components"]
+        return cls(
+            # Runs that were stored before scorers had measures do not list any.
+            components={one["name"]: [*one.get("measures", ()), *one.get("means", ())] for one in components},
+            means={one["name"]: list(one.get("means", ())) for one in components},
+            codes=[kind["code"] for kind in suite["taxonomy"]],
+            bands=[band["name"] for band in suite["bands"]],
+            slices=slices,
+            passing=suite["passing"] is not None,
+            checks=[check["name"] for check in (suite.get("expect") or {}).get("checks", ())],
+            stability=[] if not suite.get("stability") else ["presence", *suite["stability"]["fields"]],
+            metrics=[declared["name"] for declared in suite.get("metrics") or ()],
+            scales={one["name"]: tuple(one["scale"]) for one in components},
+        )
+
+    def bounds(self, expression: Expression) -> Bounds:
+        """The lowest and the highest value that can be compared; points lie on the scale of their component."""
+        unit = UNITS[expression.unit]
+        scale = self.scales.get(expression.subject) if isinstance(expression, Gate) else None
+        return scale if scale and expression.unit == "points" else (unit.low, unit.high)
+
+
+def check_gate(gate: Gate, names: SuiteNames) -> str | None:
+    """What is wrong with a gate in its suite (a name that is not there, a threshold that decides nothing), or None."""
+    return missing_name(gate, names) or _not_compared(gate, names) or cannot_fail(gate, names)
+
+
+def missing_name(gate: Gate, names: SuiteNames) -> str | None:
+    """What a gate names that its suite does not have, or None."""
+    if lacking := _lacking(gate, names):
+        return f"{gate.label}{lacking}"
+    subjects = {
+        "<component>": ("component", None if names.components is None else list(names.components)),
+        "<code>": ("finding code", names.codes),
+        "<band>": ("band", names.bands),
+        "<check>": ("check", names.checks),
+        "<field>": ("field of stability", names.stability),
+    }
+    for part in gate.of.parts:
+        what, allowed = subjects.get(part, ("", None))
+        if allowed is not None and gate.subject not in allowed:
+            return f"{gate.label}: {_no_such(what, gate.subject, allowed)}"
+    measures = (names.components or {}).get(gate.subject) if gate.measure else None
+    if measures is not None and gate.measure not in measures:
+        what = f"measure of {gate.subject}"
+        return f"{gate.label}: {_no_such(what, gate.measure, [*measures, 'average', 'points'])}"
+    if gate.factor is None or names.slices is None:
+        return None
+    slices = names.slices.get(gate.factor, ())
+    if not slices:
+        return f"{gate.label}: no case of this suite has a {gate.factor}"
+    missing = gate.slice not in (EVERY, NONE, *slices)
+    return f"{gate.label}: {_no_such(gate.factor, gate.slice or '', slices)}" if missing else None
+
+
+def _lacking(gate: Gate, names: SuiteNames) -> str:
+    """What a gate needs that its suite does not declare, to stand behind its label; "" when nothing is lacking."""
+    needs = gate.of.needs
+    if gate.of.own and gate.pattern not in names.metrics:
+        return f": {_no_such('metric', gate.pattern, names.metrics)}"
+    if needs == "pass" and not names.passing:
+        return _NEEDS_RULE
+    if needs == "expect" and names.checks is not None and not names.checks:
+        return " needs checks: write expect: {how_many: {count: items[], between: [1, 3]}}"
+    if needs == "stability" and names.stability is not None and not names.stability:
+        return " needs repeats that are compared: write stability: {items: items[], key: id}"
+    if gate.pattern == "pass_all.<k>" and gate.subject not in map(str, range(1, MOST_IN_A_ROW + 1)):
+        return f": {gate.subject!r} is no number of repeats from 1 to {MOST_IN_A_ROW}: pass_all.3"
+    return ""
+
+
+def _no_such(what: str, name: str, allowed: Sequence[str], none: str = "this suite declares none") -> str:
+    hint = meant(name, allowed) or (f"; there are: {listed(allowed)}" if allowed else f"; {none}")
+    return f"there is no {what} {name!r}{hint}"
+
+
+def _not_compared(gate: Gate, names: SuiteNames) -> str | None:
+    """Why a gate on a baseline would never be decided, or None."""
+    if gate.baseline and gate.measure in names.means.get(gate.subject, ()):
+        return (
+            f"{gate.label}: {gate.metric} is a mean of measures, which is not compared between runs: write a number"
+            f" for {gate.baseline}, or a gate on each measure"
+        )
+    if gate.for_sure and not gate.of.for_sure:
+        return f"{gate.label}: {gate.metric} {NOT_FOR_SURE}; leave out 'for sure'"
+    return None
+
+
+def cannot_fail(gate: Gate, names: SuiteNames | None = None) -> str | None:
+    """Why a gate decides nothing, because every value passes it or none can; None when it can do both."""
+    names = names or SuiteNames()
+    low, high = names.bounds(gate)
+    # No two runs are further apart than the bounds.
+    always = (abs(gate.threshold) >= high - low or None) if gate.baseline else settled(gate, names)
+    if always is not None:
+        return f"{gate.label} cannot {'fail' if always else 'pass'}: {gate.metric} is always {_range(gate, names)}"
+    exact = gate.operator == "!=" and not UNITS[gate.unit].whole and gate.threshold not in (low, high)
+    if exact and not gate.baseline:
+        return f"{gate.label} fails by coincidence alone: {gate.metric} may be anything near it; write >= or <="
+    return None
+
+
+def settled(expression: Expression, names: SuiteNames | None = None) -> bool | None:
+    """True when every value compares so, False when none does, None when it depends."""
+    low, high = (names or SuiteNames()).bounds(expression)
+    limit = expression.threshold
+    reachable = low <= limit <= high and (not UNITS[expression.unit].whole or limit.is_integer())
+    always, never = {
+        ">=": (limit <= low, limit > high),
+        ">": (limit < low, limit >= high),
+        "<=": (limit >= high, limit < low),
+        "<": (limit > high, limit <= low),
+        "!=": (not reachable, False),
+        "==": (False, not reachable),
+    }[expression.operator]
+    return True if always else False if never else None
+
+
+def _range(gate: Gate, names: SuiteNames) -> str:
+    """The values that a gate's metric can have: between 1 and 5, 0 or more."""
+    low, high = names.bounds(gate)
+    if UNITS[gate.unit].whole and not gate.threshold.is_integer():
+        return "a whole number"
+    if math.isfinite(low) and math.isfinite(high):
+        return f"between {low:g} and {high:g}"
+    return f"{low:g} or more" if math.isfinite(low) else f"{high:g} or less" if math.isfinite(high) else "a number"
+
+
+def overlap(passes: Expression, fails: Expression, names: SuiteNames | None = None) -> bool:
+    """Whether both could hold at once; False when they compare different values, for then nobody can tell."""
+    if isinstance(passes, Gate) and isinstance(fails, Gate):
+        return passes.stands_on == fails.stands_on and _meet(passes, fails, names)
+    if isinstance(passes, Gate) or isinstance(fails, Gate):
+        return False
+    if (passes.condition, passes.code) != (fails.condition, fails.code):
+        return False
+    # Of disjoint conditions both shares can be reached while they do not add up to more than all repeats.
+    shares_fit = passes.at_least * fails.of + fails.at_least * passes.of <= passes.of * fails.of
+    return shares_fit or _meet(passes, fails, names)
+
+
+def _meet(a: Expression, b: Expression, names: SuiteNames | None) -> bool:
+    """Whether any value meets both comparisons.
+
+    Each comparison is settled between its threshold and the next end, so one value of every such piece is enough.
+    """
+    limits = {a.threshold, b.threshold}
+    low, high = (names or SuiteNames()).bounds(a)
+    if UNITS[a.unit].whole:
+        near = {math.floor(limit) + step for limit in limits for step in (-1, 0, 1, 2)}
+        values = {float(value) for value in near if value >= 0}
+    else:
+        ends = sorted({max(low, min(limits) - 1), min(high, max(limits) + 1), *limits})
+        values = {*ends, *((left + right) / 2 for left, right in pairwise(ends))}
+    return any(COMPARE[a.operator](value, a.threshold) and COMPARE[b.operator](value, b.threshold) for value in values)
+
+
+def check_judge_threshold(gate: Gate, rubric: Rubric) -> str | None:
+    """What is wrong with a threshold on a judge: what its rubric does not have, or a number that decides nothing."""
+    what = "flag" if "<flag>" in gate.pattern else "dimension"
+    allowed = [one.name for one in (rubric.flags if what == "flag" else rubric.dimensions)]
+    if gate.subject and gate.subject not in allowed:
+        return f"{gate.label}: {_no_such(what, gate.subject, allowed, 'the rubric has none')}"
+    return cannot_fail(gate, SuiteNames(scales={gate.subject: (0.0, float(rubric.high - rubric.low))}))
+
+
+def judge_lacks(gate: Gate, judge: JudgeModel) -> str | None:
+    """Why a judge can never have the metric that a threshold on it names, or None."""
+    has = {
+        "": True,
+        "labels": bool(judge.labels),
+        "rules": bool(judge.rules),
+        "evidence": judge.evidence is not None,
+        "check": judge.check is not None,
+        "dimensions": len(judge.rubric.dimensions) > 1,
+    }
+    needs = JUDGE_METRICS[gate.pattern].needs
+    return None if has[needs] else f"{gate.label}: {_JUDGE_NEEDS[needs]}"
+
+
+def criteria_problems(criteria: Any, names: SuiteNames) -> Iterator[Problem]:
+    """Every mistake in the criteria of a suite, with its place."""
+    for name, given in (criteria if isinstance(criteria, dict) else {}).items():
+        sound: list[Expression] = []
+        for key in ("pass", "fail"):
+            text = given.get(key) if isinstance(given, dict) else None
+            if not isinstance(text, str):
+                continue  # reported by the check of the whole file
+            try:
+                expression = parse_expression(text)
+                problem = _criterion_problem(expression, names)
+            except ValueError as error:
+                problem = str(error)
+            if problem:
+                yield f"criteria.{name}.{key}: {problem}", ("criteria", name, key)
+            else:
+                sound.append(expression)
+        if len(sound) == 2 and overlap(sound[0], sound[1], names):
+            both = f"{sound[0].text!r} and {sound[1].text!r} could hold at once: leave room between pass and fail"
+            yield f"criteria.{name}: {both}", ("criteria", name, "fail")
+
+
+def _criterion_problem(expression: Expression, names: SuiteNames) -> str | None:
+    if isinstance(expression, Gate):
+        problem = missing_name(expression, names)
+        values = f"{expression.metric} is always {_range(expression, names)}"
+    else:
+        problem = _missing_in_rule(expression, names)
+        values = "a score is always between 0 and 1" if expression.condition == "score" else "a count is 0 or more"
+    always = settled(expression, names)
+    if problem or always is None:
+        return problem
+    return f"{expression.text!r} {'always holds' if always else 'can never hold'}: {values}"
+
+
+def _missing_in_rule(rule: RepeatsRule, names: SuiteNames) -> str | None:
+    if rule.condition == "passed" and not names.passing:
+        return f"{rule.text!r}{_NEEDS_RULE}"
+    if rule.condition == "findings" and names.codes is not None and rule.code not in names.codes:
+        return f"{rule.text!r}: {_no_such('finding code', rule.code, names.codes)}"
+    return None

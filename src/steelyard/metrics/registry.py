@@ -1,0 +1,284 @@
+"""What a metric is, and the registry of all of them.
+
+A metric is a name (or a pattern: `band.<band>`), a unit, which way is better, a formula in words, what it is made of,
+how that is put together, and one function that gives the contributions. Adding one is one call of `register`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from steelyard.metrics.run_data import RunData
+    from steelyard.stats.arrays import Array
+
+Better = Literal["higher", "lower", ""]
+Suite = Mapping[str, Any]
+"""A suite as a run's header describes it."""
+Names = tuple[str, ...]
+"""What fills the angle brackets of a pattern."""
+NONE = "(none)"
+"""The slice of cases that have no category or no difficulty while others do."""
+MOST_IN_A_ROW = 100
+"""pass^k is given for k up to this."""
+READABLE = ".readable"
+"""Ends the name of a measure over the answers that could be read."""
+
+
+class Level(StrEnum):
+    """What one row of contributions is."""
+
+    SAMPLE = "sample"
+    CELL = "cell"
+    """A case under a variant, with all its repeats."""
+    VOTE = "vote"
+    """One member's reading of a text in one judging repeat."""
+    CLAIM = "claim"
+    """One thing that an answer says with a confidence."""
+
+
+class Aggregate(StrEnum):
+    """How contributions are put together."""
+
+    MEAN = "mean"
+    RATE = "rate"
+    RATIO = "ratio"
+    QUANTILE = "quantile"
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+
+
+class Compared(StrEnum):
+    """How far two runs are compared in it."""
+
+    PAIRS = "pairs"
+    WHOLE_RUN = "whole run"
+    """Of the whole run only, not of slices."""
+    NO = ""
+
+
+Reasons = tuple[tuple[str, "Array | None"], ...]
+"""Reasons with the rows that they hold for, the first that does counts; None holds for all that are left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """What every row brings into a metric; NaN where it is not in it, for the reason that `excluded` gives."""
+
+    values: Array
+    below: Array | None = None
+    """Of a ratio, the denominators."""
+    ratios: tuple[tuple[Array, Array], ...] = ()
+    """Of a mean of several ratios, numerators and denominators of each; `values` are then what any of them is of."""
+    undecided: Array | None = None
+    """Of a share of things in cells, how many of these nobody can tell: they count as not so, and as missing."""
+    not_missing: Array | None = None
+    """Rows that were never to have a value."""
+    excluded: Reasons = ()
+    noted: Reasons = ()
+    """What is in it otherwise than as it stands."""
+    absent: float | None = None
+    """What a planned row that never came counts as; None: it is missing."""
+    detail: Callable[[int], str] | None = None
+    """How the value of a row came about, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Contributions of a whole family: which labels (codes, bands) every sample has, among those that are known."""
+
+    names: Sequence[str]
+    sample: Array | None
+    """By entry, its sample; None when every sample has at most one label."""
+    label: Array
+    """By entry a place in `names`; below 0 there is none."""
+    known: Array
+    excluded: Reasons = ()
+    noted: Mapping[str, Reasons] = field(default_factory=dict)
+    absent_as: str | None = None
+    """The label of planned samples that never came; None: they are missing."""
+
+    def of(self, name: str, *, once: bool) -> Contributions:
+        """One label by sample: how often it has it or, `once`, whether."""
+        import numpy as np
+
+        at = self.names.index(name) if name in self.names else -2
+        if self.sample is None:
+            values = (self.label == at).astype(float)
+        else:
+            values = np.bincount(self.sample[self.label == at].astype(int), minlength=len(self.known)).astype(float)
+        values = np.minimum(values, 1.0) if once else values
+        values[~self.known] = np.nan
+        absent = None if self.absent_as is None else float(self.absent_as == name)
+        return Contributions(values, excluded=self.excluded, noted=self.noted.get(name, ()), absent=absent)
+
+
+Contribute = Callable[["RunData", Names], Contributions]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric; a part of its name in angle brackets is filled with a name of the suite."""
+
+    name: str
+    unit: str
+    """"share" and "score" lie in 0..1, "points" on a component's own scale; "count", "s", "cost" and "tokens" start
+    at 0 and have no upper end."""
+    about: str
+    formula: str
+    counts: str
+    """What of each row enters it, in words."""
+    aggregate: Aggregate
+    contributions: Contribute
+    better: Better | Callable[[Suite, Names], Better] = "higher"
+    level: Level = Level.SAMPLE
+    of: str = ""
+    """What `n` counts; usually the level."""
+    stands_on: str = ""
+    """The rows that are in it, in few words, for the reference page."""
+    point: float | None = None
+    """Which quantile."""
+    place: str = ""
+    """Where a slice of a summary, and so `report --json`, has it: `latency.p95`; by default `metrics.<name>`."""
+    labels: Callable[[RunData], Labels] | None = None
+    """Of a family: the contributions of all its names at once."""
+    all_names: Callable[[RunData], Iterable[Names]] | None = None
+    """Of a pattern: every name that a run has."""
+    derived: bool = False
+    """Whether a summary has it as another metric, whose place it shares, and computes it from that."""
+    compared: Compared = Compared.PAIRS
+    for_sure: bool = True
+    """Whether a difference between runs can be shown for sure: that takes a rate, or a mean of a scale with ends."""
+    group: str = "measures"
+    """The table of a comparison that it stands in."""
+    compared_as: str = ""
+    """Its name in a comparison, where a sum is a mean over pairs; usually its own."""
+    scale: Callable[[RunData, Names], tuple[float, float]] | None = None
+    """The ends of a mean; those of its unit unless given."""
+    own: bool = False
+    """Whether a suite brought it along."""
+    needs: str = ""
+    """What a suite must declare to have it: `pass`, `expect`, `stability`."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The name, split at its dots."""
+        return tuple(self.name.split("."))
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether its name has parts to fill."""
+        return "<" in self.name
+
+    @property
+    def rows(self) -> str:
+        """What `n` counts."""
+        return self.of or f"{self.level.value}s"
+
+    def filled(self, names: Names) -> str:
+        """The name with its angle brackets filled."""
+        left = iter(names)
+        return ".".join(next(left) if part.startswith("<") else part for part in self.parts)
+
+    def better_in(self, suite: Suite, names: Names = ()) -> Better:
+        """Which way is better in a suite; "" when nobody has said."""
+        return self.better(suite, names) if callable(self.better) else self.better
+
+    def worse_in(self, suite: Suite, names: Names = ()) -> Better:
+        """Which values count against the system; "" when nobody has said."""
+        turned: dict[Better, Better] = {"higher": "lower", "lower": "higher", "": ""}
+        return turned[self.better_in(suite, names)]
+
+    def place_of(self, names: Names) -> tuple[str, ...]:
+        """The path in a slice to this metric with its angle brackets filled."""
+        fill = dict(zip([part for part in self.parts if part.startswith("<")], names, strict=False))
+        if not self.place:
+            return ("metrics", self.filled(names))
+        head, _, rest = self.place.partition(".")
+        if rest == "*":
+            return (head, self.filled(names))
+        path = tuple(fill.get(part, part) for part in rest.split(".")) if rest else ()
+        # Beyond the component it is one name: `recall.readable`.
+        return (head, *path[:1], ".".join(path[1:])) if len(path) > 1 else (head, *path)
+
+    def ends(self, data: RunData, names: Names) -> tuple[float, float]:
+        """The lowest and highest value that a row can bring."""
+        if self.scale is not None:
+            return self.scale(data, names)
+        return (0.0, 1.0) if self.unit in ("share", "score") else (0.0, math.inf)
+
+
+_MODULES = ("samples", "cells", "stability")
+_METRICS: dict[str, Metric] = {}
+
+
+def register(metric: Metric) -> Metric:
+    """Add a metric; ValueError when its name is taken."""
+    if metric.name in _METRICS:
+        raise ValueError(f"there is a metric {metric.name!r} already")
+    _METRICS[metric.name] = metric
+    return metric
+
+
+def unregister(name: str) -> None:
+    """Take a metric out again."""
+    del _METRICS[name]
+
+
+@cache
+def _load() -> None:
+    for name in _MODULES:
+        import_module(f"steelyard.metrics.{name}")
+
+
+def metrics() -> dict[str, Metric]:
+    """All metrics by name, those of samples first."""
+    _load()
+    levels = list(Level)
+    return dict(sorted(_METRICS.items(), key=lambda each: levels.index(each[1].level)))
+
+
+def metric(pattern: str) -> Metric:
+    """The metric of that name or pattern."""
+    _load()
+    return _METRICS[pattern]
+
+
+def find(parts: Sequence[str]) -> tuple[Metric, dict[str, str]] | None:
+    """The metric that these parts of a name spell, and what fills its angle brackets; literal spellings win."""
+    _load()
+    return spell(parts, sorted(_METRICS.values(), key=lambda metric: metric.name.count("<")))
+
+
+class Named(Protocol):
+    """Something with a name of several parts, some of them in angle brackets."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The name, split at its dots."""
+
+
+N = TypeVar("N", bound=Named)
+
+
+def spell(parts: Sequence[str], among: Iterable[N]) -> tuple[N, dict[str, str]] | None:
+    """The first of several whose name these parts spell, and what fills its angle brackets."""
+    for each in among:
+        if len(each.parts) != len(parts):
+            continue
+        filled = {part: name for part, name in zip(each.parts, parts, strict=True) if part.startswith("<")}
+        if all(filled.get(part, part) == name for part, name in zip(each.parts, parts, strict=True)):
+            return each, filled
+    return None
+
+
+def same_but(metric: Metric, **changes: Any) -> Metric:
+    """A metric like another, with some of it changed."""
+    return replace(metric, **changes)

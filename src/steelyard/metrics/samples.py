@@ -1,0 +1,503 @@
+"""The metrics that are made of samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.metrics.registry import (
+    READABLE,
+    Aggregate,
+    Better,
+    Compared,
+    Contributions,
+    Labels,
+    Metric,
+    Names,
+    Suite,
+    register,
+)
+from steelyard.stats.arrays import Array
+
+if TYPE_CHECKING:
+    from steelyard.metrics.run_data import RunData
+
+_LEFT_OUT = "inconclusive samples, those set aside and those that never came are left out"
+_CONCLUSIVE = f"a malformed answer counts as 0; {_LEFT_OUT}"
+_SCORED = (
+    "a malformed answer counts as the lowest value of the scale, unless cases may skip the component; samples in which"
+    " there was no truth to weigh it against are left out, and so are inconclusive ones and those set aside"
+)
+_FOUND = f"only conclusive samples (scored or malformed) are looked at; {_LEFT_OUT}"
+_ANSWERED = "calls that failed, answers from the cache and calls that told no time are left out"
+_REPORTED = "calls that did not tell it are left out; failed calls that did tell it are in"
+
+
+def _score(data: RunData, _: Names) -> Contributions:
+    table = data.table
+    return Contributions(
+        table.score(),
+        excluded=(*table.left_out, ("no component was weighed: no score", None)),
+        noted=(("malformed: counts as 0", table.malformed),),
+    )
+
+
+def _passed(data: RunData, _: Names) -> Contributions:
+    table = data.table
+    passed = table.passed().astype(float)
+    passed[passed < 0] = np.nan
+    return Contributions(
+        passed,
+        excluded=(*table.left_out, ("nothing says whether it passed", None)),
+        noted=(("malformed: has not passed", table.malformed),),
+    )
+
+
+def _endings(data: RunData) -> Labels:
+    table = data.table
+    ending = np.full(table.n, -1, dtype=np.int8)
+    ending[table.scored] = 0
+    ending[~table.conclusive] = 1
+    malformed = ("malformed: not scored", table.malformed)
+    noted = {"scored": (*table.left_out, malformed), "inconclusive": table.left_out}
+    return Labels(
+        ("scored", "inconclusive"), None, ending, np.ones(table.n, dtype=bool), noted=noted, absent_as="inconclusive"
+    )
+
+
+def _ending(name: str) -> Any:
+    return lambda data, _: _endings(data).of(name, once=True)
+
+
+def _malformed(data: RunData, _: Names) -> Contributions:
+    table = data.table
+    return Contributions(np.where(table.conclusive, table.malformed, np.nan), excluded=table.left_out)
+
+
+def _bands(data: RunData) -> Labels:
+    table = data.table
+    band = table.band()
+    lowest = ("malformed: in the lowest band", table.malformed & (band >= 0))
+    return Labels(
+        table.bands,
+        None,
+        band,
+        band >= 0,
+        excluded=(*table.left_out, ("in no band", None)),
+        noted=dict.fromkeys(table.bands[-1:], (lowest,)),
+    )
+
+
+def _better_band(suite: Suite, names: Names) -> Better:
+    bands = [band["name"] for band in suite.get("bands") or ()]
+    return "higher" if bands[:1] == [*names] else "lower" if bands[-1:] == [*names] else ""
+
+
+def _component(data: RunData, names: Names) -> Contributions:
+    table, name = data.table, names[0]
+    if name not in data.columns.components:
+        return Contributions(np.full(table.n, np.nan), excluded=table.left_out)
+    lowest = table.malformed & np.isnan(data.columns.components[name])
+    return Contributions(
+        table.component(name),
+        excluded=(
+            *table.left_out,
+            ("malformed, and cases may skip it", table.malformed),
+            ("nothing to weigh it against in this case", None),
+        ),
+        noted=(("malformed: counts as the lowest value", lowest),),
+    )
+
+
+def _component_share(data: RunData, names: Names) -> Contributions:
+    found = _component(data, names)
+    low, high = data.table.scales.get(names[0], (0.0, 1.0))
+    return replace(found, values=(found.values - low) / (high - low))
+
+
+def _measure(data: RunData, names: Names) -> Contributions:
+    return _measured(data, names, None)
+
+
+def _measure_readable(data: RunData, names: Names) -> Contributions:
+    return _measured(data, names, data.table.malformed)
+
+
+def _measured(data: RunData, names: Names, unread: Array | None) -> Contributions:
+    """Numerator and denominator of a measure by sample, or those of all measures that a mean is of."""
+    table, (component, measure) = data.table, names
+    measures, nothing = table.measures.get(component, {}), np.full(table.n, np.nan)
+    mean = table.means.get(component, {}).get(measure)
+    ratios = []
+    for name in [measure] if mean is None else mean["of"]:
+        counts = [table.count(component, measures[name][part]) for part in ("numerator", "denominator")]
+        above, below = (nothing if each is None else each for each in counts)
+        known = ~(np.isnan(above) | np.isnan(below)) & (True if unread is None else ~unread)
+        ratios.append((np.where(known, above, np.nan), np.where(known, below, np.nan)))
+    counted = np.logical_or.reduce([~np.isnan(above) for above, _ in ratios])
+    flagged = ("set aside, and flagged: counts", table.set_aside & counted)
+    unreadable = (
+        ("malformed: nothing could be counted", table.malformed)
+        if unread is None
+        else ("malformed: not among the answers that could be read", table.malformed)
+    )
+    excluded = (unreadable, *table.left_out, ("nothing was counted", None))
+    if mean is None:
+        return Contributions(*ratios[0], excluded=excluded, noted=(flagged,))
+    return Contributions(np.where(counted, 0.0, np.nan), ratios=tuple(ratios), excluded=excluded, noted=(flagged,))
+
+
+def _all_measures(data: RunData) -> list[Names]:
+    table = data.table
+    return [
+        (component, name)
+        for component, measures in table.measures.items()
+        for name in (*table.means.get(component, {}), *measures)
+    ]
+
+
+def _readable_measures(data: RunData) -> list[Names]:
+    """None where nothing is malformed: both are one then."""
+    return _all_measures(data) if data.table.malformed.any() else []
+
+
+def _better_measure(suite: Suite, names: Names) -> Better:
+    declared: dict[str, Any] = next((each for each in suite.get("components") or () if each["name"] == names[0]), {})
+    if declared.get("kind") == "flag":
+        return "lower"
+    measure = {**(declared.get("measures") or {}), **(declared.get("means") or {})}.get(names[1], {})
+    return "lower" if measure.get("better") == "lower" else "higher"
+
+
+def _findings(data: RunData) -> Labels:
+    table = data.table
+    return Labels(table.codes, table.finding_sample, table.finding_code, table.conclusive, excluded=table.left_out)
+
+
+def _found_once(data: RunData) -> Labels:
+    sample, label = data.table.findings_once()
+    return replace(_findings(data), sample=sample, label=label)
+
+
+def _code(data: RunData, names: Names) -> Contributions:
+    return _findings(data).of(names[0], once=False)
+
+
+def _has_code(data: RunData, names: Names) -> Contributions:
+    return _findings(data).of(names[0], once=True)
+
+
+def _total_findings(data: RunData, _: Names) -> Contributions:
+    table = data.table
+    values = np.bincount(table.finding_sample.astype(int), minlength=table.n).astype(float)
+    values[~table.conclusive] = np.nan
+    return Contributions(values, excluded=table.left_out)
+
+
+def _latency(data: RunData, _: Names) -> Contributions:
+    table = data.table
+    cached = data.columns.cached.astype(bool) if len(data.columns.cached) == table.n else np.zeros(table.n, dtype=bool)
+    return Contributions(
+        table.latency(),
+        excluded=(
+            ("the call failed", np.logical_or(*table.unanswered())),
+            ("the answer came from the cache", cached),
+            ("the call told no time", None),
+        ),
+    )
+
+
+def _reported(name: str) -> Any:
+    return lambda data, _: Contributions(data.table.reported(name), excluded=(("the call did not tell it", None),))
+
+
+def _codes(data: RunData) -> list[Names]:
+    return [(code,) for code in data.table.codes]
+
+
+def _components(data: RunData) -> list[Names]:
+    return [(name,) for name in data.table.components]
+
+
+def _scale_of(data: RunData, names: Names) -> tuple[float, float]:
+    return data.table.scales.get(names[0], (0.0, 1.0))
+
+
+def latency_quantile(percent: int, *, compared: Compared = Compared.NO, about: str = "") -> Metric:
+    """A percentile of the times of answered calls."""
+    return Metric(
+        f"latency.p{percent}",
+        "s",
+        about or f"time that {percent} % of answered calls stay within",
+        f"the {percent}th percentile, between the two nearest",
+        _ANSWERED,
+        Aggregate.QUANTILE,
+        _latency,
+        "lower",
+        stands_on="answered calls",
+        point=percent / 100,
+        place=f"latency.p{percent}",
+        compared=compared,
+        for_sure=False,
+        group="latency",
+    )
+
+
+def _latency_metric(name: str, about: str, formula: str, aggregate: Aggregate, compared: Compared) -> Metric:
+    return replace(
+        latency_quantile(50, compared=compared),
+        name=f"latency.{name}",
+        about=about,
+        formula=formula,
+        aggregate=aggregate,
+        point=None,
+        place=f"latency.{name}",
+    )
+
+
+def _sum_of_calls(name: str, unit: str, column: str, what: str) -> Metric:
+    return Metric(
+        name,
+        unit,
+        f"sum of the {what} that calls reported",
+        f"sum of {what}",
+        _REPORTED,
+        Aggregate.SUM,
+        _reported(column),
+        "lower",
+        stands_on="calls that reported it",
+        place=f"totals.{column}",
+        for_sure=False,
+        group="spending",
+        compared_as=unit if name == "cost.total" else "",
+    )
+
+
+for _metric in (
+    Metric(
+        "pass_rate",
+        "share",
+        "passed samples among those with a score",
+        "passed / n",
+        f"a malformed answer has not passed; {_LEFT_OUT}",
+        Aggregate.RATE,
+        _passed,
+        stands_on="conclusive samples",
+        place="pass_rate",
+        group="headline",
+        needs="pass",
+    ),
+    Metric(
+        "average",
+        "score",
+        "mean score; a malformed answer counts as 0",
+        "sum of scores / n",
+        _CONCLUSIVE,
+        Aggregate.MEAN,
+        _score,
+        stands_on="conclusive samples",
+        place="average",
+        group="headline",
+    ),
+    Metric(
+        "median",
+        "score",
+        "middle score; a malformed answer counts as 0",
+        "the middle score, or midway between the middle two",
+        _CONCLUSIVE,
+        Aggregate.QUANTILE,
+        _score,
+        stands_on="conclusive samples",
+        point=0.5,
+        place="median",
+        for_sure=False,
+        group="headline",
+    ),
+    Metric(
+        "scored_rate",
+        "share",
+        "samples whose answer was read and scored, among all planned",
+        "scored / planned",
+        "malformed, inconclusive, set aside and never came all count as not scored",
+        Aggregate.RATE,
+        _ending("scored"),
+        stands_on="all samples",
+        place="outcome_rates.scored",
+        compared=Compared.NO,
+        group="failures",
+    ),
+    Metric(
+        "malformed_rate",
+        "share",
+        "answers in the wrong shape, among conclusive samples",
+        "malformed / (scored + malformed)",
+        _LEFT_OUT,
+        Aggregate.RATE,
+        _malformed,
+        "lower",
+        stands_on="conclusive samples",
+        place="outcome_rates.malformed",
+        compared=Compared.WHOLE_RUN,
+        group="format",
+    ),
+    Metric(
+        "inconclusive_rate",
+        "share",
+        "samples whose target or judge failed, among all planned",
+        "inconclusive / planned",
+        "target failed, judge failed, set aside and never came all count as inconclusive",
+        Aggregate.RATE,
+        _ending("inconclusive"),
+        "lower",
+        stands_on="all samples",
+        place="outcome_rates.inconclusive",
+        compared=Compared.WHOLE_RUN,
+        group="failures",
+    ),
+    Metric(
+        "band.<band>",
+        "share",
+        "samples in that band, among those with a band",
+        "samples in the band / samples in any band",
+        f"a malformed answer is in the lowest band, where that begins at 0; {_LEFT_OUT}",
+        Aggregate.RATE,
+        lambda data, names: _bands(data).of(names[0], once=True),
+        _better_band,
+        stands_on="conclusive samples that have a band",
+        place="bands.<band>",
+        labels=_bands,
+        all_names=lambda data: [(name,) for name in data.table.bands],
+        group="bands",
+    ),
+    Metric(
+        "score.<component>.average",
+        "score",
+        "mean of one component, as a fraction of its scale",
+        "(sum of the component's values / n - lowest) / (highest - lowest)",
+        _SCORED,
+        Aggregate.MEAN,
+        _component_share,
+        stands_on="samples in which it was scored",
+        place="components.<component>",
+        all_names=_components,
+        derived=True,
+        group="components",
+    ),
+    Metric(
+        "score.<component>.points",
+        "points",
+        "mean of one component, on its own scale",
+        "sum of the component's values / n",
+        _SCORED,
+        Aggregate.MEAN,
+        _component,
+        stands_on="samples in which it was scored",
+        place="components.<component>",
+        all_names=_components,
+        scale=_scale_of,
+        group="components",
+    ),
+    Metric(
+        "score.<component>.<measure>",
+        "share",
+        "ratio of two counts of a component, each summed over samples",
+        "sum of one count / sum of another; of a mean of measures, the mean of such ratios, those of nothing left out",
+        "both counts are summed over the samples in which both are known: a sample with more to count weighs more;"
+        " malformed and inconclusive samples have nothing that was counted",
+        Aggregate.RATIO,
+        _measure,
+        _better_measure,
+        stands_on="samples in which both were counted",
+        place="measures.<component>.<measure>",
+        all_names=_all_measures,
+        group="measures",
+    ),
+    Metric(
+        f"score.<component>.<measure>{READABLE}",
+        "share",
+        "the same, malformed answers left out",
+        "as of the measure itself, over answers that could be read",
+        "malformed answers are left out, with what they should have held; beside it stands the measure over all",
+        Aggregate.RATIO,
+        _measure_readable,
+        _better_measure,
+        stands_on="samples in which both were counted, malformed ones left out",
+        place=f"measures.<component>.<measure>{READABLE}",
+        all_names=_readable_measures,
+        compared=Compared.NO,
+        group="measures",
+    ),
+    Metric(
+        "findings.total",
+        "count",
+        "number of findings of any code",
+        "number of findings",
+        _FOUND,
+        Aggregate.SUM,
+        _total_findings,
+        "lower",
+        stands_on="conclusive samples",
+        place="findings",
+        derived=True,
+        for_sure=False,
+        group="findings",
+    ),
+    Metric(
+        "findings.<code>",
+        "count",
+        "number of findings of that code",
+        "number of findings of that code; a sample may have several",
+        _FOUND,
+        Aggregate.SUM,
+        _code,
+        "lower",
+        stands_on="conclusive samples",
+        place="findings.<code>",
+        labels=_findings,
+        all_names=_codes,
+        for_sure=False,
+        group="findings",
+    ),
+    Metric(
+        "findings.<code>.rate",
+        "share",
+        "conclusive samples with at least one finding of that code",
+        "samples with at least one such finding / conclusive samples",
+        _FOUND,
+        Aggregate.RATE,
+        _has_code,
+        "lower",
+        stands_on="conclusive samples",
+        place="finding_rates.<code>",
+        labels=_found_once,
+        all_names=_codes,
+        group="findings",
+    ),
+    Metric(
+        "findings.<code>.samples",
+        "count",
+        "number of samples with at least one finding of that code",
+        "samples with at least one such finding",
+        _FOUND,
+        Aggregate.SUM,
+        _has_code,
+        "lower",
+        stands_on="conclusive samples",
+        place="finding_samples.<code>",
+        labels=_found_once,
+        all_names=_codes,
+        group="findings",
+    ),
+    latency_quantile(50, compared=Compared.PAIRS, about="median time of answered calls"),
+    latency_quantile(95, compared=Compared.PAIRS),
+    latency_quantile(99),
+    _latency_metric("mean", "mean time of answered calls", "sum of times / n", Aggregate.MEAN, Compared.PAIRS),
+    _latency_metric("min", "fastest answered call", "the shortest time", Aggregate.MIN, Compared.NO),
+    _latency_metric("max", "slowest answered call", "the longest time", Aggregate.MAX, Compared.NO),
+    _sum_of_calls("cost.total", "cost", "cost", "costs"),
+    _sum_of_calls("tokens.in", "tokens", "tokens_in", "input tokens"),
+    _sum_of_calls("tokens.out", "tokens", "tokens_out", "output tokens"),
+):
+    register(_metric)

@@ -1,0 +1,302 @@
+"""A run's columns under the rules on what counts as what, which are applied here, once.
+
+A malformed answer has score 0 and has not passed. An inconclusive sample has no score, no band and no findings.
+A sample that another kind of judge has read than the run's own is set aside, as if it were inconclusive: the readings
+of two modes are never put into one figure.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.metrics.registry import NONE, Reasons
+from steelyard.records import Outcome
+from steelyard.stats.arrays import Array, distinct, tally, translated
+from steelyard.stats.groups import Groups
+from steelyard.store.base import Columns
+
+if TYPE_CHECKING:
+    pass
+
+TARGET_FAILED = "the target failed: inconclusive"
+JUDGE_FAILED = "the judge failed: inconclusive"
+SET_ASIDE = "set aside: read by another kind of judge than the run's"
+NEVER_CAME = "planned and never came"
+FORMAT = "FORMAT"
+"""The code of an answer in the wrong shape, which every suite knows."""
+_EVERYTHING = slice(None)
+_TIMEOUTS = ("timeout", "connect_timeout")
+"""Kinds of failures of calls that took too long."""
+_EASY_TO_HARD = ("trivial", "easy", "simple", "medium", "moderate", "normal", "hard", "difficult", "expert")
+
+
+class Table:
+    """The samples of a run. Wide columns are made when asked for, so that a run never holds two copies of itself.
+
+    NaN is "not known", and so is a code below 0.
+    """
+
+    def __init__(self, columns: Columns, suite: dict[str, Any]) -> None:
+        self._columns = columns
+        self._declared = {component["name"]: component for component in suite.get("components") or ()}
+        self._bands = suite.get("bands") or ()
+        self._has_threshold = bool(suite.get("passing"))
+        self.measures = {name: each["measures"] for name, each in self._declared.items() if each.get("measures")}
+        """By component, what its scorer measures beside the value."""
+        self.means = {name: each["means"] for name, each in self._declared.items() if each.get("means")}
+        """By component, the means of some of these measures."""
+        self.n = columns.n
+        self.case, self.case_ids = columns.case, columns.case_ids
+        self.unit, self.unit_names = columns.units()
+        """The unit of evidence of each sample: its case, or the cluster that the case is in."""
+        self.variant, self.variants = columns.variant, columns.variants
+        self.outcome, self.outcomes = columns.outcome, columns.outcomes
+        self.malformed = self._is(Outcome.MALFORMED)
+        scored = self._is(Outcome.SCORED)
+        self.set_aside = scored & self._in_another_mode(suite)
+        """Scored in another mode than the run's main one."""
+        self.scored = scored & ~self.set_aside
+        self.conclusive = self.malformed | self.scored
+        self.components = [name for name in self._declared if name in columns.components]
+        self.components += sorted(set(columns.components) - set(self.components))
+        self.scales = dict.fromkeys(columns.components, (0.0, 1.0))
+        self.scales |= {name: _scale(each) for name, each in self._declared.items()}
+        declared = [band["name"] for band in self._bands]
+        self.bands = declared + sorted(set(columns.bands) - set(declared))
+        known = {FORMAT} | {each["code"] for each in suite.get("taxonomy") or ()}
+        # A flag that fails nothing makes no findings: whether it has a code, the taxonomy says. What a judge says
+        # beyond its scores makes none.
+        known |= {code_of(each) for each in self._declared.values() if each.get("kind") not in ("flag", "said")}
+        self.codes = sorted(known | set(columns.finding_codes))
+        """All codes the suite knows or the run has."""
+        self.finding_sample, self.finding_code = self._findings()
+        self.weights = {name: self._weight(name) for name in self.components if self._weight(name) > 0}
+        """The components that count in a score."""
+
+    @cached_property
+    def left_out(self) -> Reasons:
+        """Why samples say nothing about the system."""
+        return (
+            (TARGET_FAILED, self._is(Outcome.TARGET_FAILED)),
+            (JUDGE_FAILED, self._is(Outcome.JUDGE_FAILED)),
+            (SET_ASIDE, self.set_aside),
+        )
+
+    def declared(self, component: str) -> dict[str, Any]:
+        """What the suite says of a component."""
+        found: dict[str, Any] = self._declared.get(component, {})
+        return found
+
+    def unit_of_case(self) -> Array:
+        """By case, the unit of evidence that it is in."""
+        unit = np.zeros(len(self.case_ids), dtype=np.int64)
+        unit[self.case] = self.unit
+        return unit
+
+    def _weight(self, name: str) -> float:
+        """How much a component counts; one that an old snapshot does not say it of counts for nothing."""
+        return float(self._declared.get(name, {}).get("weight", 0.0))
+
+    def _is(self, outcome: Outcome) -> Array:
+        codes = [i for i, name in enumerate(self.outcomes) if name == outcome]
+        return self.outcome == codes[0] if codes else np.zeros(self.n, dtype=bool)
+
+    def _in_another_mode(self, suite: dict[str, Any]) -> Array:
+        columns, main = self._columns, (suite.get("judge") or {}).get("mode")
+        if main is None or len(columns.mode) != self.n:
+            return np.zeros(self.n, dtype=bool)
+        if main not in columns.modes:
+            return np.ones(self.n, dtype=bool)
+        return np.asarray(columns.mode != columns.modes.index(main))
+
+    @property
+    def modes(self) -> list[str]:
+        """The kinds of judges behind the scores, main or not; none for a run without a judge."""
+        return list(self._columns.modes) if len(self._columns.mode) == self.n else []
+
+    def read_in(self, mode: str, component: str | None = None) -> Array:
+        """Scores, or the values of a component, of the samples that were scored in one mode and of no others."""
+        here = (self.scored | self.set_aside) & (self._columns.mode == self._columns.modes.index(mode))
+        values = self._columns.score if component is None else self._columns.components[component]
+        return np.where(here, values, np.nan)
+
+    def score(self) -> Array:
+        """Scores; 0 for what could not be read."""
+        score = self._believed(self._columns.score, _EVERYTHING)
+        score[self.malformed] = 0.0
+        return score
+
+    def passed(self) -> Array:
+        """1 passed, 0 not, -1 unknown."""
+        passed = np.where(self.conclusive, self._columns.passed, -1).astype(np.int8)
+        if self._has_threshold:
+            passed[self.malformed] = 0
+        return passed
+
+    def band(self) -> Array:
+        """Codes into `bands`."""
+        place = {name: i for i, name in enumerate(self.bands)}
+        band = translated(self._columns.band, [place[name] for name in self._columns.bands])
+        band[~self.conclusive] = -1
+        lowest = [i for i, each in enumerate(self._bands) if each["at_least"] <= 0]
+        if lowest:
+            band[self.malformed & (band < 0)] = lowest[-1]
+        return band
+
+    def component(self, name: str, piece: slice = _EVERYTHING) -> Array:
+        """Values of a component; what could not be read earned nothing, where there was truth to meet.
+
+        A component that cases may skip has no value there: nobody can tell whether this case would have skipped it.
+        """
+        values = self._believed(self._columns.components[name], piece)
+        if name in self._declared and self._declared[name].get("when_unknown") != "skip":
+            values[self.malformed[piece] & np.isnan(values)] = self.scales[name][0]
+        return values
+
+    def total_weight(self, piece: slice = _EVERYTHING) -> Array:
+        """The sum of the weights that each scored sample was weighed with, which skipped components have no part in."""
+        total = np.zeros(len(self.scored[piece]))
+        for name, weight in self.weights.items():
+            total += weight * ~np.isnan(self._columns.components[name][piece])
+        return total * self.scored[piece]
+
+    def count(self, component: str, name: str) -> Array | None:
+        """One of the counts of a component; None when the run has none of that name.
+
+        A flag that is set counts in a sample that is set aside, too: a text must not talk itself out of it.
+        """
+        counts = self._columns.counts.get(component, {})
+        found = counts.get(name)
+        if found is None:
+            return None
+        believed = self._believed(found, _EVERYTHING)
+        if self._declared.get(component, {}).get("kind") == "flag" and "flagged" in counts:
+            raised = self.set_aside & (counts["flagged"] > 0)
+            believed[raised] = found[raised]
+        return believed
+
+    def latency(self) -> Array:
+        """Seconds of the calls that were answered and timed; answers from a cache were no calls."""
+        latency = self.reported("latency")
+        latency[self._is(Outcome.TARGET_FAILED)] = np.nan
+        if len(self._columns.cached) == self.n:
+            # Nobody was called, and the time it took once was another load's.
+            latency[self._columns.cached.astype(bool)] = np.nan
+        return latency
+
+    def unanswered(self) -> tuple[Array, Array]:
+        """The calls that ran out of time, and those that failed in any other way."""
+        columns, failed = self._columns, self._is(Outcome.TARGET_FAILED)
+        if len(columns.failure) != self.n:
+            return np.zeros(self.n, dtype=bool), failed
+        timed_out = failed & np.isin(
+            columns.failure, [i for i, kind in enumerate(columns.failures) if kind in _TIMEOUTS]
+        )
+        return timed_out, failed & ~timed_out
+
+    def error_answers(self) -> Array:
+        """The calls that were answered with an error, as their case asked for."""
+        asked: Array = self._columns.error_answer
+        return asked.astype(bool) if len(asked) == self.n else np.zeros(self.n, dtype=bool)
+
+    def reported(self, name: str) -> Array:
+        """A column that calls may leave out."""
+        values: Array = getattr(self._columns, name)
+        return values.astype(float) if len(values) == self.n else np.full(self.n, np.nan)
+
+    def _believed(self, values: Array, piece: slice) -> Array:
+        believed = values[piece].astype(float)
+        believed[~self.conclusive[piece]] = np.nan
+        return believed
+
+    def _findings(self) -> tuple[Array, Array]:
+        place = {name: i for i, name in enumerate(self.codes)}
+        found = self._columns
+        if not len(found.finding_sample):
+            return np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32)
+        code = translated(found.finding_code, [place[name] for name in found.finding_codes])
+        believed = self.conclusive[found.finding_sample]
+        return found.finding_sample[believed], code[believed]
+
+    def finding_origin(self) -> tuple[Array, list[str], Array] | None:
+        """The component behind each finding (codes into the names beside it) and its gain; None when nobody noted it.
+
+        An empty name, or a code below 0, is of a finding that belongs to no component.
+        """
+        found = self._columns
+        n = len(found.finding_sample)
+        if not n or len(found.finding_component) != n or len(found.finding_gain) != n:
+            return None
+        if len(self.finding_sample) == n:
+            return found.finding_component, found.finding_components, found.finding_gain
+        believed = self.conclusive[found.finding_sample]
+        return found.finding_component[believed], found.finding_components, found.finding_gain[believed]
+
+    def findings_once(self) -> tuple[Array, Array]:
+        """Samples and codes of the findings, a code that a sample has several times only once."""
+        n_codes = len(self.codes)
+        pair, _ = distinct(self.finding_sample.astype(int) * n_codes + self.finding_code)
+        return pair // n_codes, pair % n_codes
+
+
+def cut(columns: Columns, suite: dict[str, Any], absent: int) -> dict[str, Groups]:
+    """The groups of every factor that the run uses; `""` is the whole run, of which `absent` samples never came."""
+    codes_of_units, units = columns.units()
+    unit = codes_of_units if len(units) < columns.n else None
+    found = {"": Groups([""], np.zeros(columns.n, dtype=np.int8), unit, absent=absent)}
+    for factor, codes, names in (
+        ("category", columns.category, columns.categories),
+        ("difficulty", columns.difficulty, columns.difficulties),
+        ("variant", columns.variant, columns.variants),
+    ):
+        if any(name for name in names) and (codes >= 0).any():
+            found[factor] = _ordered(factor, codes, [*names, NONE], suite, unit)
+    if len(columns.tag):
+        n_tags = len(columns.tags)
+        pair, _ = distinct(columns.tag_sample.astype(int) * n_tags + columns.tag)
+        rows, codes = (pair // n_tags).astype(np.uint32), pair % n_tags
+        found["tag"] = _ordered("tag", codes, [*columns.tags, NONE], suite, unit, rows)
+    return found
+
+
+def _ordered(
+    factor: str, codes: Array, names: list[str], suite: dict[str, Any], unit: Array | None, rows: Array | None = None
+) -> Groups:
+    """Groups in the order a reader expects; names that no sample has are left out, the last is of those without one."""
+    counts = tally(codes, len(names))
+    counts[-1] += len(codes) - counts.sum()
+    present = [i for i in range(len(names)) if counts[i]]
+    present.sort(key=lambda i: _place(factor, names[i], int(counts[i]), suite))
+    place = {i: rank for rank, i in enumerate(present)}
+    group = translated(codes, [place.get(i, 0) for i in range(len(names) - 1)], place.get(len(names) - 1, 0))
+    return Groups([names[i] for i in present], group, unit, rows=rows)
+
+
+def _place(factor: str, name: str, count: int, suite: dict[str, Any]) -> tuple[bool, int, str]:
+    """Variants as declared, difficulties from easy to hard, everything else largest first; `(none)` last."""
+    rank = -count
+    if factor == "variant":
+        declared = list(suite.get("variants") or ())
+        rank = declared.index(name) if name in declared else len(declared)
+    if factor == "difficulty":
+        word = name.casefold()
+        rank = _EASY_TO_HARD.index(word) if word in _EASY_TO_HARD else len(_EASY_TO_HARD)
+    return (name == NONE, rank, name)
+
+
+def clusters_in_words(n_cases: int, n_units: int) -> str:
+    """What the unit of evidence is where cases are in clusters."""
+    return f"cases of one cluster count as one: {n_cases:,} cases are {n_units:,} units"
+
+
+def code_of(component: dict[str, Any]) -> str:
+    """The code of the findings that a component makes when its value counts as wrong."""
+    return component.get("code") or str(component["name"]).upper()
+
+
+def _scale(component: dict[str, Any]) -> tuple[float, float]:
+    low, high = component.get("scale") or (0.0, 1.0)
+    return float(low), float(high)

@@ -1,1 +1,0 @@
-"""Gates and verdicts. Knows analysis."""

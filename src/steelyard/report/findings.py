@@ -1,0 +1,284 @@
+"""What goes wrong: errors by code with what each is worth, confusions, sections, patterns and what to fix first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.analysis.finding_places import MOST_CONFUSIONS
+from steelyard.analysis.model import CodeFigure, Estimate, Slice
+from steelyard.records import RunHeader
+from steelyard.report import format as fmt
+from steelyard.report import wording
+from steelyard.report.document import (
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Kind,
+    Link,
+    Section,
+    Table,
+    Text,
+    section,
+    table_section,
+)
+from steelyard.report.model import Report
+from steelyard.report.render.json import encode, encode_object
+
+_MOST_CODES = 50
+_MOST_CASES_NAMED = 3
+_MOST_PATTERNS = 8
+NO_WEIGHT = "-"
+"""In the place of a gain, for what weighs nothing."""
+
+
+def code_sections(report: Report) -> list[Section]:
+    """Errors by code, each with its findings one by one, what was taken for what, and in which section of the text."""
+    average = f"average now {fmt.with_base(report.summary.overall.average)}"
+    folds = [fold for figure in codes_listed(report) for fold in _one_by_one(report, figure)]
+    return [
+        *section("Errors by code", errors(report), *folds, main=True, aside=average if folds else ""),
+        *table_section(confusions(report), main=True),
+        *table_section(sections(report), main=True),
+    ]
+
+
+def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
+    """The findings of a code, behind what it means and where it occurs."""
+    code = code_of(report.header, figure.code)
+    about = " ".join(filter(None, [code.about, f"severity: {code.severity}" if code.severity else ""]))
+    by_group = [
+        (each.name, each.factor, fmt.whole(each.count), samples_with(each.samples), fmt.bare_base(each.samples))
+        for each in counts_by_slice(report, figure.code)
+    ]
+    group_columns = (Column("Group", Kind.TEXT), Column("By", Kind.TEXT), *map(Column, ("Found", "In samples", "n")))
+    listed = {wording.anchor(detail.line) for detail in report.details}
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Link(
+                wording.sample_name(found, repeats=report.summary.repeats),
+                wording.anchor(found) if wording.anchor(found) in listed else "",
+            ),
+            *map(fmt.as_text, (found.finding.place, found.finding.expected, found.finding.got, found.finding.evidence)),
+        )
+        for found in report.findings.get(figure.code, ())
+    ]
+    columns = tuple(Column(title, Kind.TEXT) for title in ("Sample", "Where", "Expected", "Got", "Evidence"))
+    blocks: list[Block] = [Text(about), Table("", group_columns, by_group)]
+    blocks.append(Table("", columns, rows, total=n_found(report, figure.code)))
+    return [Fold(f"{figure.code}: {fmt.counted(figure.count, 'finding')}, one by one", blocks)]
+
+
+def codes_data(report: Report) -> list[dict[str, Any]]:
+    """Every code with what the suite says of it, its counts by slice and its findings."""
+    return [_code_data(report, figure) for figure in report.summary.codes]
+
+
+def _code_data(report: Report, figure: CodeFigure) -> dict[str, Any]:
+    known = figure.mended.value is not None and figure.weighs
+    items = [
+        {name: encode(getattr(found, name)) for name in ("case_id", "variant", "repeat")} | encode_object(found.finding)
+        for found in report.findings.get(figure.code, [])
+    ]
+    return (
+        encode_object(code_of(report.header, figure.code))
+        | encode_object(figure)
+        | {"gain": encode(figure.gain) if known else None}
+        | {"slices": encode(counts_by_slice(report, figure.code))}
+        | {"n_items": n_found(report, figure.code), "items": items}
+    )
+
+
+def errors(report: Report) -> Table:
+    """Every code that was found: how often, in how many samples, and what the average would be were it mended."""
+    known = taxonomy(report.header)
+    listed = codes_listed(report)
+    named = any(figure.code in known and known[figure.code].name for figure in listed)
+    graded = any(not figure.weighs for figure in listed)
+    rows = []
+    for figure in listed:
+        name = [known[figure.code].name if figure.code in known else ""] if named else []
+        name += [severity_of(report.header, figure.code)] if graded else []
+        samples = (samples_with(figure.samples), fmt.bare_base(figure.samples))
+        interval = fmt.interval(figure.mended) if figure.weighs else ""
+        rows.append(
+            (figure.code, *name, f"{figure.count:,}", *samples, if_mended(report, figure), interval, gain(figure))
+        )
+    titles = ("Found", "In samples", "n", "Average if mended")
+    name_column = ((Column("Name", Kind.TEXT),) if named else ()) + ((Column("Severity"),) if graded else ())
+    columns = (
+        Column("Code", Kind.TEXT),
+        *name_column,
+        *map(Column, titles),
+        Column("95 % interval", optional=True),
+        Column("Gain"),
+    )
+    note = "gain: points that the average would rise by if all findings of this code alone were mended"
+    if any(not figure.weighs for figure in listed):
+        note += f"; {NO_WEIGHT}: no weight in the score, so no points say what it is worth to mend: judge by severity"
+    return Table("Errors by code", columns, rows, note if rows else "", total=len(report.summary.codes))
+
+
+def confusions(report: Report) -> Table:
+    """What was taken for what most often."""
+    found = report.summary.confusions
+    rows = [(each.expected, each.got, each.code, f"{each.count:,}", f"{each.samples:,}") for each in found]
+    columns = (*(Column(title, Kind.TEXT) for title in ("Expected", "Got", "Code")), Column("Found"), Column("Samples"))
+    note = f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}" if rows else ""
+    return Table("Top confusions", columns, rows, note)
+
+
+def sections(report: Report) -> Table:
+    """How many errors begin in each named region of the texts, and which."""
+    rows = [
+        (
+            each.section,
+            f"{each.count:,}",
+            f"{each.samples:,}",
+            ", ".join(f"{code} {count:,}" for code, count in each.codes.items()),
+        )
+        for each in report.summary.sections
+    ]
+    columns = (Column("Section", Kind.TEXT), Column("Found"), Column("Samples"), Column("Codes", Kind.TEXT))
+    n = report.summary.overall.outcome_rates.get("malformed")
+    note = f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n else ""
+    return Table("Errors by section", columns, rows, note if rows else "")
+
+
+def severity_of(header: RunHeader, code: str) -> str:
+    """How grave the suite calls a code; "" when it does not say."""
+    return taxonomy(header)[code].severity if code in taxonomy(header) else ""
+
+
+def codes_listed(report: Report) -> list[CodeFigure]:
+    """The codes that a report for people lists, what is worth most to mend first."""
+    return report.summary.codes[:_MOST_CODES]
+
+
+def samples_with(share: Estimate) -> str:
+    """How many samples have a code: `24 (33.3 %)`."""
+    if share.value is None:
+        return fmt.NOT_AVAILABLE
+    return f"{round(share.value * share.n):,} ({fmt.percent(share.value)})"
+
+
+def if_mended(report: Report, figure: CodeFigure) -> str:
+    """The average as it is and as it would be: `61.2 % -> 84.0 %`, `61.2 % -> up to 63.0 %`."""
+    if not figure.weighs:
+        return NO_WEIGHT
+    now, then = fmt.percent(report.summary.overall.average.value), fmt.percent(figure.mended.value)
+    limit = "up to " if figure.at_most and figure.mended.value is not None else ""
+    return f"{now} -> {limit}{then}"
+
+
+def gain(figure: CodeFigure) -> str:
+    """What mending the code is worth in points: `+22.8`, or `-` where it weighs nothing."""
+    if not figure.weighs:
+        return NO_WEIGHT
+    if figure.mended.value is None:
+        return fmt.NOT_AVAILABLE
+    return fmt.points(figure.gain).removesuffix(" points")
+
+
+@dataclass(frozen=True, slots=True)
+class SliceCount:
+    """How often a code was found in one slice."""
+
+    factor: str
+    name: str
+    count: int
+    samples: Estimate
+    """Share of the slice's conclusive samples with at least one such finding."""
+
+
+def counts_by_slice(report: Report, code: str) -> list[SliceCount]:
+    """The code's count in every slice that has it, factor by factor."""
+    return [
+        SliceCount(factor, group.name, group.findings[code], _share(group, code))
+        for factor, groups in report.summary.slices.items()
+        for group in groups
+        if group.findings.get(code)
+    ]
+
+
+def _share(group: Slice, code: str) -> Estimate:
+    known = group.finding_rates.get(code)
+    return Estimate(None, group.average.n, group.average.n_missing) if known is None else known
+
+
+def n_found(report: Report, code: str) -> int:
+    """How many findings of the code the run has, however many the report lists."""
+    counted = next((figure.count for figure in report.summary.codes if figure.code == code), 0)
+    return max(counted, len(report.findings.get(code, ())))
+
+
+def patterns(report: Report) -> Table:
+    """What goes wrong more than once, with the first cases behind it; patterns of the same cases are one row."""
+    found = report.summary.patterns
+    alike: dict[tuple[tuple[str, ...], int], list[str]] = {}
+    for pattern in found:
+        alike.setdefault((pattern.cases, pattern.n_cases) if pattern.cases else ((pattern.sentence,), 0), []).append(
+            pattern.sentence
+        )
+    listed = list(alike.items())
+    rows = [(_told_once(sentences), _some(cases, n_cases) if n_cases else "") for (cases, n_cases), sentences in listed]
+    in_all, shown = report.summary.extra.get("n_patterns", len(found)), sum(len(each) for _, each in listed)
+    note = f"the {shown} most frequent of {in_all:,} patterns" if in_all > shown else ""
+    columns = (Column("Pattern", Kind.TEXT), Column("Cases", Kind.TEXT))
+    return Table("Common failure patterns", columns, rows, note, most=_MOST_PATTERNS)
+
+
+def _told_once(sentences: list[str]) -> str:
+    """The first sentence, and how many more speak of the same cases."""
+    first, *others = sentences
+    return f"{first}; the same cases: {'; '.join(others)}" if others else first
+
+
+def _some(cases: tuple[str, ...], n_cases: int) -> str:
+    named = ", ".join(cases[:_MOST_CASES_NAMED])
+    more = max(n_cases, len(cases)) - min(len(cases), _MOST_CASES_NAMED)
+    return f"{named}, +{more}" if named and more > 0 else named
+
+
+def priorities(report: Report) -> Table:
+    """What to mend first; each sentence says its average, n and how far the whole would rise."""
+    sentences = [priority.sentence for priority in report.summary.priorities]
+    failing = wording.failing_sentence(report)
+    rows = [(str(number), sentence) for number, sentence in enumerate(sentences or [failing], 1) if sentence]
+    conclusion = failing if sentences else ""
+    return Table("Improvement priorities", (Column("#"), Column("Priority", Kind.TEXT)), rows, conclusion=conclusion)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One code of the taxonomy; name and definition are "" where the suite says nothing."""
+
+    code: str
+    name: str = ""
+    about: str = ""
+    severity: str = ""
+
+
+def taxonomy(header: RunHeader) -> dict[str, Code]:
+    """The declared codes in the order of detection; empty for a run of before they were kept."""
+    declared = header.suite.get("taxonomy")
+    items = [item for item in declared if isinstance(item, dict)] if isinstance(declared, list | tuple) else []
+    codes = [Code(*(_text(item.get(key)) for key in ("code", "name", "about", "severity"))) for item in items]
+    return {code.code: code for code in codes}
+
+
+def code_of(header: RunHeader, code: str) -> Code:
+    """What the suite says of a code."""
+    return taxonomy(header).get(code, Code(code))
+
+
+def in_order(header: RunHeader, codes: Iterable[str]) -> list[str]:
+    """The codes in the order of detection, undeclared ones last, each once."""
+    known, found = taxonomy(header), dict.fromkeys(codes)
+    return [*(code for code in known if code in found), *(code for code in found if code not in known)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

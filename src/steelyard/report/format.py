@@ -1,0 +1,251 @@
+"""Numbers and foreign text as every report writes them.
+
+Figures stand with their n, what is missing and their interval. Text that came from a model or a file is made harmless
+to look at: nothing in it can move a cursor or hide.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from steelyard.analysis.number_text import (
+    DIFFERENCE,
+    NOT_AVAILABLE,
+    SHARES,
+    difference,
+    in_unit,
+    money,
+    percent,
+    percentage,
+    plain,
+    points,
+    seconds,
+    told_apart,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from steelyard.analysis.model import Estimate
+
+__all__ = [
+    "DIFFERENCE",
+    "NOT_AVAILABLE",
+    "difference",
+    "in_unit",
+    "money",
+    "percent",
+    "percentage",
+    "plain",
+    "points",
+    "seconds",
+    "told_apart",
+    "whole",
+]
+
+_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+# Controls, lone surrogates, non-characters, and format characters that reorder or hide text. The joiners of emoji
+# and of Persian or Indic words (U+200C, U+200D) stay: without them honest text would be broken.
+_NONCHARACTERS = "".join(chr(plane * 0x10000 + last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+_NOT_FOR_EYES = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    f"\ufeff\ufff9-\ufffb\ud800-\udfff\ufdd0-\ufdef\U000e0000-\U000e007f{_NONCHARACTERS}]"
+)
+
+_NOT_IN_A_LOG = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029]|{_NOT_FOR_EYES.pattern}")
+
+# A line end stands in no JSON string, so this finds lists and never a text that looks like one.
+_NUMBERS = re.compile(r"\[\n\s+-?\d[\d.eE+-]*(?:,\n\s+-?\d[\d.eE+-]*)*\n\s*\]")
+
+
+def visible(text: str) -> str:
+    """The text with every control, bidi and invisible character spelled out (`\\x1b`, `\\u202e`).
+
+    Every kind of line end becomes \\n.
+    """
+    text = _LINE_ENDS.sub("\n", text)
+    if text.isascii() and text.isprintable():
+        return text
+    return _NOT_FOR_EYES.sub(lambda found: _spelled(found.group()), text)
+
+
+def spelled_out(text: str, keep: str = "\n\t") -> str:
+    """The text with every control, bidi and invisible character spelled out, line ends too, but for those to keep."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _NOT_IN_A_LOG.sub(lambda found: found[0] if found[0] in keep else _spelled(found[0]), text)
+
+
+def escaped_json(text: str) -> str:
+    """The same JSON with everything escaped that a terminal obeys, reorders or hides."""
+    return _NOT_IN_A_LOG.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def _spelled(sign: str) -> str:
+    code = ord(sign)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """The text made visible and set on one line, every run of spaces one space, shortened to `limit` characters."""
+    line = " ".join(visible(text).split())
+    return line if limit is None else shortened(line, limit)
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text, or its beginning with `... (+1,234 characters)` that says how much was left off."""
+    if len(text) <= limit:
+        return text
+    left_off = len(text) - limit
+    head = text[:limit]
+    # Never part a letter from its accents or an emoji from its modifiers: what is left would be another letter.
+    while head and left_off and unicodedata.combining(text[len(head)]):
+        head, left_off = head[:-1], left_off + 1
+    return f"{head}... (+{left_off:,} characters)"
+
+
+def clipped(text: str, limit: int) -> str:
+    """One line for a narrow place: at most `limit` characters, the cut shown by `...`."""
+    line = one_line(text)
+    return line if len(line) <= limit else line[: max(limit - 3, 1)].rstrip() + "..."
+
+
+_WHOLE_BELOW = 1e15
+"""Whole numbers below this are written without a decimal."""
+
+
+def as_text(value: Any, *, indent: int | None = None) -> str:
+    """Any stored value as text a person reads: strings as they are, nothing as an empty string, the rest as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE_BELOW:
+        return f"{value:.0f}"
+    return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+
+
+def laid_out(value: Any) -> str:
+    """A stored value as text that is easy to read: JSON indented, every list of numbers on one line."""
+    if isinstance(value, str):
+        return value
+    return _NUMBERS.sub(
+        lambda found: re.sub(r"(?<=,)\n\s+", " ", re.sub(r"(?<!,)\n\s*", "", found.group())), as_text(value, indent=2)
+    )
+
+
+def ascii_only(text: str) -> str:
+    """The text for a terminal that knows ASCII alone; every other sign spelled out (`\\xe9`)."""
+    return text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+UNDEFINED = "undefined"
+OF_A_RUN = "95 %: Wilson, order statistics | nothing drawn"
+AND_BASELINES = f"{OF_A_RUN} | against a baseline: paired, as compare does; for sure: Clopper-Pearson, Gaffke"
+OF_A_JUDGE = "95 %: Wilson; kappa, alpha, correlations: jackknife over cases | nothing drawn"
+"""How the intervals of a table were made, and whether anything was drawn at random."""
+
+
+def threshold(fraction: float) -> str:
+    """A declared fraction with no more digits than it needs: `75 %`, `62.5 %`."""
+    return f"{round(fraction * 100, 2):g} %"
+
+
+def signed(value: float | None) -> str:
+    """A number that is more or less than nothing, in points: `+0.42`."""
+    text = plain(value)
+    return text if value is None or text.startswith("-") or float(text) == 0 else f"+{text}"
+
+
+def interval(estimate: Estimate, unit: str = "share") -> str:
+    """The 95 % interval as `[78.1, 91.0]`; `undefined` below n 2, `no interval` for what else cannot be bounded."""
+    if estimate.low is None or estimate.high is None:
+        return no_interval(estimate.n)
+    return f"[{_bare(estimate.low, unit)}, {_bare(estimate.high, unit)}]"
+
+
+def no_interval(n: int) -> str:
+    """What stands for an interval that there is not: one reading says nothing of noise."""
+    return "no interval" if n > 1 else UNDEFINED
+
+
+def _bare(value: float, unit: str) -> str:
+    if unit.startswith(DIFFERENCE):
+        return difference(value, unit.removeprefix(DIFFERENCE), bare=True)
+    return f"{percentage(value):.1f}" if unit in SHARES and abs(value) <= 1 else in_unit(value, unit)
+
+
+def base(n: int, n_missing: int = 0) -> str:
+    """What a figure stands on: `n 50`, or `n 48, 2 missing`."""
+    return f"n {n:,}, {n_missing:,} missing" if n_missing else f"n {n:,}"
+
+
+def bare_base(estimate: Estimate) -> str:
+    """What a figure stands on, under a heading that already says n: `50`, or `48, 2 missing`."""
+    return _base_of(estimate).removeprefix("n ")
+
+
+def _base_of(estimate: Estimate) -> str:
+    return base(estimate.n, estimate.n_missing) + (", all the same" if estimate.constant else "")
+
+
+def with_base(estimate: Estimate, unit: str = "share") -> str:
+    """A figure with its interval, n and missing: `85.4 % [78.1, 91.0] n 50`."""
+    parts = [in_unit(estimate.value, unit)]
+    if estimate.low is not None and estimate.high is not None:
+        parts.append(interval(estimate, unit))
+    return " ".join([*parts, _base_of(estimate)])
+
+
+def pass_rate(estimate: Estimate, passing: str) -> str:
+    """The pass rate with its threshold: `76.0 % (score >= 75 %) [62.6, 85.7] n 50`."""
+    if not passing:
+        return f"{NOT_AVAILABLE} (the suite declares no pass threshold) {base(estimate.n, estimate.n_missing)}"
+    value, *rest = with_base(estimate).split(" [", 1)
+    if rest:
+        return f"{value} ({passing}) [{rest[0]}"
+    return f"{percent(estimate.value)} ({passing}) {base(estimate.n, estimate.n_missing)}"
+
+
+def on_scale(value: float | None, scale: Sequence[float] = (0.0, 1.0)) -> str:
+    """A component's value: a percentage on the scale 0..1, otherwise the number with its scale (`3.82 of 1..5`)."""
+    if tuple(scale) == (0.0, 1.0):
+        return percent(value)
+    if value is None or not math.isfinite(value):
+        return NOT_AVAILABLE
+    return f"{value:.2f} of {scale[0]:g}..{scale[1]:g}"
+
+
+def interval_on_scale(estimate: Estimate, scale: Sequence[float] = (0.0, 1.0)) -> str:
+    """The 95 % interval of a component's average, in the numbers that `on_scale` prints."""
+    if tuple(scale) == (0.0, 1.0):
+        return interval(estimate)
+    if estimate.low is None or estimate.high is None:
+        return no_interval(estimate.n)
+    return f"[{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def band_count(share: Estimate) -> str:
+    """How many samples a share stands for: `29 of 50`."""
+    if share.value is None:
+        return f"0 of {share.n:,}"
+    return f"{round(share.value * share.n):,} of {share.n:,}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A count with its noun: `1 sample`, `2 samples`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def when(moment: float | None) -> str:
+    """A moment as `2026-01-18 16:00 UTC`; empty when there is none."""
+    if not moment:
+        return ""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,67 @@
+"""Data as JSON: one encoder for dataclasses, models, enums and everything else that a report is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from steelyard.report.format import escaped_json
+from steelyard.report.render.github import harmless_json
+
+FLAT = {"flat": True}
+"""Metadata of a dataclass's field: in JSON its own fields stand in its place."""
+HIDDEN = {"hidden": True}
+"""Metadata of a dataclass's field that JSON leaves out."""
+
+
+def encode(value: Any) -> Any:
+    """The value as `json.dumps(..., allow_nan=False)` can write it.
+
+    A dataclass is an object of its fields by their own names, an enum its value, NaN null.
+    """
+    if value is None or (isinstance(value, bool | int) and not isinstance(value, Enum)):
+        return value
+    if isinstance(value, Enum):
+        return encode(value.value)
+    if isinstance(value, str):
+        # A lone surrogate, which no file or terminal can take, is spelled out.
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return encode_object(value)
+    if isinstance(value, Mapping):
+        return {encode(_key(key)): encode(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [encode(item) for item in value]
+    if hasattr(value, "model_dump"):
+        return encode(value.model_dump())
+    return str(value)
+
+
+def _key(key: Any) -> str:
+    return str(key.value if isinstance(key, Enum) else key)
+
+
+def encode_object(value: Any) -> dict[str, Any]:
+    """A dataclass as an object of its fields by their own names."""
+    data: dict[str, Any] = {}
+    for field in dataclasses.fields(value):
+        if field.metadata.get("hidden"):
+            continue
+        item = encode(getattr(value, field.name))
+        if field.metadata.get("flat"):
+            data |= item
+        else:
+            data[field.metadata.get("name", field.name)] = item
+    return data
+
+
+def to_text(data: Any) -> str:
+    """The data as indented JSON in which everything that a terminal or a CI log would obey is escaped."""
+    text = json.dumps(encode(data), indent=2, ensure_ascii=False, allow_nan=False)
+    return harmless_json(escaped_json(text))

@@ -1,0 +1,169 @@
+"""The report as JUnit XML, so that a CI server lists gates and samples as tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+
+from steelyard.records import Outcome, Verdict
+from steelyard.report import format as fmt
+from steelyard.report import gates, wording
+from steelyard.report.format import as_text, one_line, shortened, visible
+from steelyard.report.judged import judged_lines
+from steelyard.report.model import Report, SampleDetail
+from steelyard.suite.models import EXPECT
+
+_LONGEST_NAME = 300
+_LONGEST_ANSWER = 4_000
+_PROBLEMS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def to_junit(report: Report) -> str:
+    """JUnit XML: one testsuite of gates, then one a category with a testcase a sample.
+
+    A sample that did not pass is a failure, an inconclusive one an error; so are a gate or criterion that does not hold
+    and one that cannot tell. A secondary criterion that does not pass decides nothing and is skipped.
+    """
+    root = ElementTree.Element("testsuites", {"name": _attribute(report.header.suite_name)})
+    suites = [_gates(report), *_samples(report)]
+    root.extend(suite for suite in suites if len(suite))
+    _count(root, root.iter("testcase"))
+    ElementTree.indent(root)
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
+
+
+def _gates(report: Report) -> ElementTree.Element:
+    suite = _suite(report, "gates")
+    classname = _attribute(f"{report.header.suite_name}.gates")
+    for gate in report.decision.gates:
+        name = _attribute(wording.gate_name(gate))
+        case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0.000"})
+        value = gates.value(gate)
+        reading = f"{value} {fmt.interval(gate.value, gate.unit)} {fmt.base(gate.value.n, gate.value.n_missing)}"
+        told = gates.said(gate) if gate.name else gate.reason
+        if gate.secondary and gate.verdict is not Verdict.PASS:
+            message = _attribute(f"secondary, does not decide: {gate.word}: {told}")
+            ElementTree.SubElement(case, "skipped", {"message": message})
+        else:
+            _say_verdict(case, gate.verdict, told, f"{gate.metric} {value}")
+        asked = [f"passes: {gates.rule(gate)}"] if gate.name else []
+        lines = [*asked, f"{gate.metric}: {reading}", told]
+        ElementTree.SubElement(case, "system-out").text = visible("\n".join(lines))
+    if report.decision.verdict is not None:
+        # Without this a suspect or invalid run whose gates all hold would be green.
+        names = {"classname": classname, "name": "verdict of the run", "time": "0.000"}
+        case = ElementTree.SubElement(suite, "testcase", names)
+        reasons = "\n".join([*wording.reasons(report), *(f"suspect: {reason}" for reason in report.header.suspect)])
+        _say_verdict(case, report.decision.verdict, reasons, wording.verdict_meaning(report))
+        said = "\n".join([report.decision.verdict.value, f"pass rate {wording.pass_rate(report)}", reasons])
+        ElementTree.SubElement(case, "system-out").text = visible(said)
+    _count(suite, suite.iter("testcase"))
+    return suite
+
+
+def _say_verdict(case: ElementTree.Element, verdict: Verdict, text: str, message: str) -> None:
+    if verdict is Verdict.PASS:
+        return
+    kind = "failure" if verdict is Verdict.FAIL else "error"
+    problem = ElementTree.SubElement(case, kind, {"type": verdict.value, "message": _attribute(text or message)})
+    problem.text = visible(text)
+
+
+def _samples(report: Report) -> list[ElementTree.Element]:
+    by_category: dict[str, ElementTree.Element] = {}
+    for detail in report.details:
+        category = detail.category or report.header.suite_name
+        if category not in by_category:
+            by_category[category] = _suite(report, category)
+        by_category[category].append(_sample(report, detail, category))
+    for suite in by_category.values():
+        _count(suite, suite.iter("testcase"))
+    return list(by_category.values())
+
+
+def _sample(report: Report, detail: SampleDetail, category: str) -> ElementTree.Element:
+    line = detail.line
+    suite = report.header.suite_name
+    case = ElementTree.Element(
+        "testcase",
+        {
+            "classname": _attribute(suite if category == suite else f"{suite}.{category}"),
+            "name": _attribute(wording.sample_name(line, repeats=report.summary.repeats)),
+            "time": f"{line.latency or 0.0:.3f}",
+        },
+    )
+    if not wording.is_conclusive(line):
+        attributes = {"type": line.outcome, "message": _attribute(line.why or wording.outcome_word(line.outcome))}
+        ElementTree.SubElement(case, "error", attributes).text = visible(line.why)
+    elif wording.is_aside(detail):
+        ElementTree.SubElement(case, "error", {"type": "set_aside", "message": _attribute(wording.aside_words(detail))})
+    elif detail.passed is False or line.outcome == Outcome.MALFORMED:
+        score = f"{fmt.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
+        why = _failed_checks(detail) or line.why
+        message = f"{score}: {why}" if why else score
+        attributes = {"type": _attribute(line.band or line.outcome), "message": _attribute(message)}
+        ElementTree.SubElement(case, "failure", attributes).text = visible(_findings(detail))
+    ElementTree.SubElement(case, "system-out").text = visible(_account(detail))
+    return case
+
+
+def _failed_checks(detail: SampleDetail) -> str:
+    """The names of the checks that failed, where everything that was found is such a check; else ""."""
+    if not detail.findings or any(finding.get("component") != EXPECT for finding in detail.findings):
+        return ""
+    named = ", ".join(as_text(finding.get("place")) for finding in detail.findings)
+    more = (detail.n_findings or 0) - len(detail.findings)
+    return f"failed {named}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def _findings(detail: SampleDetail) -> str:
+    lines = [
+        f"{as_text(finding.get('code'))} {as_text(finding.get('place'))}: "
+        f"expected {one_line(as_text(finding.get('expected')), 500) or 'nothing'}, "
+        f"got {one_line(as_text(finding.get('got')), 500) or 'nothing'} "
+        f"{one_line(as_text(finding.get('evidence')), 500)}".rstrip()
+        for finding in detail.findings
+    ]
+    return "\n".join([*lines, *filter(None, [wording.more_findings(detail)])])
+
+
+def _account(detail: SampleDetail) -> str:
+    scores = [
+        f"{as_text(score.get('name'))}: {score.get('value')} {one_line(as_text(score.get('note')), 500)}".rstrip()
+        for score in detail.scores
+    ]
+    said = as_text(detail.read) if detail.read is not None else detail.answer
+    answer = "no answer" if said is None else shortened(said, _LONGEST_ANSWER)
+    judged = [] if detail.judgement is None else [f"judge: {each}" for each in judged_lines(detail.judgement)]
+    return "\n".join([f"score {fmt.percent(detail.line.score)}", *scores, *judged, f"answer: {answer}"])
+
+
+def _suite(report: Report, name: str) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", {"name": _attribute(name)})
+    if report.header.created_at:
+        moment = datetime.fromtimestamp(report.header.created_at, UTC)
+        suite.set("timestamp", moment.strftime("%Y-%m-%dT%H:%M:%S"))
+    facts = {
+        "run": report.header.id,
+        "signature": wording.signature_line(report.header),
+        "notes": "; ".join([*wording.notes(report), *filter(None, [wording.not_shown(report)])]),
+    }
+    properties = ElementTree.SubElement(suite, "properties")
+    for key, value in facts.items():
+        if value:
+            ElementTree.SubElement(properties, "property", {"name": key, "value": one_line(value)})
+    return suite
+
+
+def _count(element: ElementTree.Element, cases: Iterable[ElementTree.Element]) -> None:
+    found = list(cases)
+    element.set("tests", str(len(found)))
+    for attribute, problem in _PROBLEMS.items():
+        element.set(attribute, str(sum(case.find(problem) is not None for case in found)))
+    element.set("time", f"{sum(float(case.get('time', '0')) for case in found):.3f}")
+
+
+def _attribute(text: str) -> str:
+    return one_line(text, _LONGEST_NAME)

@@ -1,0 +1,355 @@
+"""The report of a run: the verdict with its reasons, what to fix first, and every figure with what it stands on.
+
+A new section is a function of the report that returns blocks, and one line in `document`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from steelyard.analysis.model import SampleLine
+from steelyard.analysis.sound_runs import is_partial
+from steelyard.records import Outcome, RunState, Verdict
+from steelyard.report import confidence, findings, gates, groups, judged, repeats, wording
+from steelyard.report import format as fmt
+from steelyard.report.charts.base import Chart
+from steelyard.report.charts.build import charts_of
+from steelyard.report.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Cell,
+    Column,
+    Document,
+    Facts,
+    Figure,
+    Gauge,
+    Headline,
+    Kind,
+    Section,
+    Table,
+    Tone,
+    section,
+    table_section,
+)
+from steelyard.report.format import DIFFERENCE, clipped
+from steelyard.report.model import Report, header_data
+from steelyard.report.render.json import encode, encode_object
+from steelyard.report.samples import samples
+
+FORMAT = "steelyard.report/1"
+LINES, LINES_INVALID = 40, 10
+"""Lines of the report that fits one screen, and of that of a run that is no reading."""
+_MOST_INCONCLUSIVE = 5
+_MOST_WORTH = 3
+_LONGEST_LINE = 130
+_MORE_OF_A_REASON = 20
+_LONGEST_NAME = 40
+_SIZES = (6, 5, 4, 3, 2, 1)
+_OF_DECISIONS = (
+    "format",
+    "run",
+    "verdict",
+    "partial",
+    "reasons",
+    "suspect",
+    "notes",
+    "warnings",
+    "gates",
+    "by_variant",
+)
+
+
+def document(report: Report) -> Document:
+    """Everything: the verdict first, then gates, figures and errors, then the samples."""
+    charts = charts_shown(report)
+    alone = repeats.says_it_all(report)
+    blocks: list[Block] = [
+        headline(report, beside=[*_overall(report), *_fix_first(report)]),
+        *gates.sections(report),
+        *repeats.sections(report, charts),
+        *findings.code_sections(report),
+        *judged.sections(report),
+        *(each for table in groups.said(report) for each in table_section(table)),
+        *confidence.sections(report),
+        *table_section(groups.bands(report), short=True),
+        *([] if alone else table_section(findings.patterns(report), short=True)),
+        *table_section(failures(report), short=True),
+        *([] if wording.times_have_a_part(report) else table_section(slowest(report), short=True)),
+        *([] if alone else table_section(worst(report))),
+        *table_section(inconclusive(report)),
+        *([] if alone else table_section(groups.components(report))),
+        *table_section(groups.own_metrics(report)),
+        *table_section(groups.measures(report)),
+        *table_section(groups.measures_by_variant(report)),
+        *(each for factor in report.summary.slices for each in table_section(groups.slices(report, factor))),
+        *table_section(groups.cases_by_variant(report)),
+        samples(report),
+    ]
+    return Document(report.header.suite_name, blocks, context(report), footer(report))
+
+
+def brief(report: Report, more: Sequence[Block] = (), next_step: str = "") -> Iterator[Document]:
+    """What a person needs at once, in ever shorter forms: the first that fits a screen is to be shown.
+
+    The verdict, gates that fail, the headline figures, what to fix first, the worst cases, and as the last lines the
+    verdict once more and the next command. `more` stands before the last lines.
+    """
+    verdict = f"{wording.verdict_word(report)}: {wording.verdict_meaning(report)}"
+    last = [verdict, *(next_step or next_command(report)).split("\n")]
+    for size in _SIZES:
+        blocks: list[Block] = [headline(report, most=size)]
+        if report.decision.verdict is not Verdict.INVALID:
+            blocks += [
+                *section("Overall", Facts(_headline_figures(report))),
+                *_failing_gates(report, size),
+                *_fix_first(report, min(size, _MOST_WORTH)),
+                *_worst_cases(report, size),
+            ]
+        yield Document(report.header.suite_name, [*blocks, *more], context(report), last=last)
+
+
+def decision_document(report: Report, more: Sequence[Block] = ()) -> Document:
+    """The verdict with its reasons and every gate, and nothing else."""
+    return Document(report.header.suite_name, [headline(report), *gates.sections(report), *more], context(report))
+
+
+def data(report: Report) -> dict[str, Any]:
+    """The whole report as plain data: the fields of decision and summary by their own names."""
+    summary = report.summary
+    found = {"format": FORMAT, "run": _run_data(report), **encode_object(report.decision), **encode_object(summary)}
+    found |= {
+        "partial": is_partial(report.header),
+        "reasons": encode(wording.all_reasons(report)),
+        "suspect": encode(report.header.suspect),
+        "notes": encode(wording.notes(report)),
+        "warnings": encode(judged.judge_warnings(report)),
+        "passing": summary.passing or None,
+        "codes": findings.codes_data(report),
+        "charts": encode(charts_of(summary, report.header)),
+        "n_shown": len(report.details),
+        **{name: encode(getattr(report, name)) for name in ("why_inconclusive", "worst", "slowest", "n_samples")},
+        "samples": encode(report.details),
+    }
+    for gate in [*found["gates"], *(gate for each in found["by_variant"] for gate in each["criteria"])]:
+        gate["unit"] = gate["unit"].removeprefix(DIFFERENCE)
+    if summary.judge is not None:
+        found["judge"] |= {"spending": encode(report.spending)}
+    if summary.confidence is not None:
+        found["confidence"] = confidence.confidence_data(summary.confidence)
+    if summary.checks is not None:
+        found["checks"] = repeats.checks_data(summary.checks)
+    if summary.stability is not None:
+        found["stability"] = repeats.stability_data(summary.stability)
+    return found
+
+
+def decision_data(report: Report) -> dict[str, Any]:
+    """The run, its verdict with the reasons, and every gate and criterion."""
+    return {name: value for name, value in data(report).items() if name in _OF_DECISIONS}
+
+
+def _run_data(report: Report) -> dict[str, Any]:
+    header = report.header
+    names = ("suite_path", "ended_at", "n_planned", "rescored_from")
+    # What was kept of a foreign snapshot is there to be written again, not to be read.
+    options = {name: value for name, value in header.options.items() if name != "kept"}
+    more = {name: encode(getattr(header, name)) for name in names}
+    return header_data(header) | more | {"options": encode(options), "strict": wording.is_strict(header)}
+
+
+def headline(report: Report, *, most: int | None = None, beside: Sequence[Block] = ()) -> Headline:
+    """The verdict, what it means, the pass rate and why; at most so many reasons, and as many warnings and notes."""
+    word, title, meaning = wording.verdict_word(report), wording.verdict_title(report), wording.bare_meaning(report)
+    is_invalid = report.decision.verdict is Verdict.INVALID
+    # Where a screen has room for many, it has room for all of their words.
+    short = _LONGEST_LINE * most if most is not None else 10_000
+    if most is not None and is_invalid:
+        # Where in a suite's own code it broke is the last that a reason says.
+        short += _MORE_OF_A_REASON * (most - 1)
+    reasons = wording.reasons(report)
+    remarks = [Bullet(clipped(reason, short)) for reason in reasons[:most]]
+    held = repeats.headline(report)
+    remarks += [Bullet(held, Tone.STRONG)] if held else []
+    remarks += [Bullet(clipped(f"SUSPECT: {text}", short), Tone.WARNING) for text in report.header.suspect[:most]]
+    warnings = judged.judge_warnings(report)
+    remarks += [Bullet(clipped(text, short), Tone.WARNING) for text in warnings[: None if most is None else most // 2]]
+    notes = wording.notes(report)
+    remarks += [Bullet(clipped(note, short), Tone.STRONG) for note in notes[: None if most is None else most // 2 + 1]]
+    if most is not None and is_invalid:
+        return Headline(word, meaning, title, remarks=remarks[: max(most, 2)])
+    return Headline(word, meaning, title, _pass_rate(report), remarks, beside)
+
+
+def _pass_rate(report: Report) -> Figure:
+    rate = report.summary.overall.pass_rate
+    value = fmt.percent(rate.value)
+    detail = wording.pass_rate(report).removeprefix(value)
+    marks = [gate.threshold for gate in report.decision.gates if gate.metric == "pass_rate"]
+    gauge = Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate))
+    return Figure("Pass rate", value, detail.strip(), gauge)
+
+
+def context(report: Report) -> list[str]:
+    """Which run it is, of what, and when."""
+    target = clipped(wording.target_name(report.header), 80)
+    return [f"run {report.header.id}", *filter(None, [target, fmt.when(report.header.created_at)])]
+
+
+def footer(report: Report) -> list[str]:
+    """How intervals were made, what the run was weighed with, and by which version."""
+    method = [f"Intervals: {report.summary.method}"] if report.summary.method else []
+    version = [f"Steelyard {report.header.version}"] if report.header.version else []
+    return [*method, f"Signature: {wording.signature_line(report.header)}", *version]
+
+
+def next_command(report: Report) -> str:
+    """What to do next: get the readings that are missing, go on, or look closer."""
+    header = report.header
+    if header.state is not RunState.ENDED:
+        return f"Next: steelyard run {header.suite_path or header.suite_name} --resume {header.id}"
+    if report.decision.verdict is Verdict.INVALID and report.summary.failures and header.rescored_from is None:
+        return f"Next: steelyard run {header.suite_path or header.suite_name} --retry-failed {header.id}"
+    return f"Next: steelyard report {header.id} --full"
+
+
+def charts_shown(report: Report) -> Sequence[Chart]:
+    """The charts of a run that looks at repeats or at times; none for others, whose few figures need no picture."""
+    summary = report.summary
+    asked = summary.checks is not None or summary.stability is not None or wording.times_have_a_part(report)
+    return charts_of(summary, report.header) if asked else ()
+
+
+def _overall(report: Report) -> list[Section]:
+    rows = [*overall(report), ("Outcomes", wording.outcomes_sentence(report))]
+    return section("Overall", Facts(rows))
+
+
+def overall(report: Report) -> list[tuple[str, str]]:
+    """The figures of the whole run besides the pass rate, each with its n, as label and value."""
+    summary = report.summary
+    rows = [
+        ("Average", fmt.with_base(summary.overall.average)),
+        ("Median", fmt.with_base(summary.overall.median)),
+    ]
+    rows += [
+        (f"Latency {name}", fmt.with_base(summary.overall.latency[name], "s"))
+        for name in ("p50", "p95", "p99")
+        if name in summary.overall.latency and not wording.times_have_a_part(report)
+    ]
+    totals = (("Tokens in", summary.tokens_in, "count"), ("Tokens out", summary.tokens_out, "count"))
+    for label, total, unit in (*totals, ("Cost", summary.cost, "cost")):
+        if total is not None and total.n:
+            rows.append((label, f"{fmt.with_base(total, unit)} (sum)"))
+    return rows
+
+
+def _headline_figures(report: Report) -> list[tuple[str, str]]:
+    rows = dict(overall(report)) | dict(repeats.latency(report)[:1])
+    shown = ("Average", "Latency p95", "Answered calls", "Cost")
+    own = [
+        (str(name), f"{value} {interval} n {n}")
+        for name, value, interval, n in groups.own_metrics(report).rows
+        if not str(name).startswith("variant.")
+    ]
+    figures = [*((name, rows[name]) for name in shown if name in rows), *own]
+    return [*figures, ("Outcomes", wording.outcomes_sentence(report))]
+
+
+def _failing_gates(report: Report, most: int) -> list[Section]:
+    """The gates and criteria that do not pass; a secondary one does not decide."""
+    open_ = [gate for gate in report.decision.gates if gate.verdict is not Verdict.PASS and not gate.left_out]
+    rows = [
+        (
+            wording.gate_name(gate),
+            gates.value(gate),
+            fmt.interval(gate.value, gate.unit),
+            fmt.bare_base(gate.value),
+            gate.word,
+        )
+        for gate in open_
+    ]
+    columns = (
+        Column("Gate", Kind.TEXT),
+        *map(Column, ("Value", "95 % interval", "n")),
+        Column("Verdict", Kind.VERDICT),
+    )
+    passed = len(report.decision.gates) - len(open_)
+    note = f"{passed:,} of {len(report.decision.gates):,} pass" if rows else ""
+    return table_section(Table("Gates that do not pass", columns, rows, note, most=most))
+
+
+def _fix_first(report: Report, most: int | None = None) -> list[Section]:
+    """What is worth most to fix, with what the average would be; then grave errors that weigh nothing."""
+    if not report.summary.overall.average.n:
+        kinds = ", ".join(f"{kind} ({count:,})" for kind, count in report.summary.failures.items())
+        why = f" Find out first why no answer came: {kinds}." if kinds else ""
+        return section("Fix first", Bullets([Bullet(f"Nothing was weighed.{why}")]))
+    texts = [priority.sentence for priority in report.summary.priorities]
+    if not texts:
+        worth = [figure for figure in report.summary.codes if figure.gain][:_MOST_WORTH]
+        texts = [
+            f"{_called(report, figure.code)}: average {findings.if_mended(report, figure)} if mended,"
+            f" {fmt.base(figure.mended.n, figure.mended.n_missing)}"
+            for figure in worth
+        ]
+    if failing := wording.failing_sentence(report):
+        texts = [*texts[:most], failing]
+    # Where a screen has room for many, it has room for all of their words.
+    short = _LONGEST_LINE * most if most is not None else 10_000
+    items = [Bullet(clipped(text, short)) for text in texts[:most]]
+    return section("Fix first", Bullets(items, numbered=True))
+
+
+def _called(report: Report, code: str) -> str:
+    name = findings.code_of(report.header, code).name
+    return f"{code} ({name})" if name else code
+
+
+def _worst_cases(report: Report, most: int) -> list[Section]:
+    """The worst sample of each of the worst cases."""
+    table = worst(report)
+    cases: dict[tuple[str, str], tuple[Cell, ...]] = {}
+    for line, row in zip(report.worst, table.rows, strict=True):
+        cases.setdefault((line.case_id, line.variant), row)
+    longest = (_LONGEST_NAME, _LONGEST_NAME, _LONGEST_NAME, _LONGEST_LINE // 2)
+    shown_rows = list(cases.values())[:most]
+    rows = [tuple(clipped(str(cell), most) for cell, most in zip(row, longest, strict=True)) for row in shown_rows]
+    shown = Table("Worst", table.columns, rows, total=None, most=most)
+    return table_section(shown)
+
+
+def worst(report: Report) -> Table:
+    """The samples that weighed least, with what went wrong."""
+    rows = [(_name(report, line), fmt.percent(line.score), line.band or "", line.why) for line in report.worst]
+    columns = (Column("Case", Kind.TEXT), Column("Score"), Column("Band"), Column("What went wrong", Kind.TEXT))
+    return Table("Worst", columns, rows)
+
+
+def slowest(report: Report) -> Table:
+    """The samples that took longest."""
+    rows = [
+        (_name(report, line), fmt.seconds(line.latency), fmt.percent(line.score), wording.outcome_word(line.outcome))
+        for line in report.slowest
+    ]
+    return Table("Slowest", (Column("Case", Kind.TEXT), *map(Column, ("Latency", "Score", "Outcome"))), rows)
+
+
+def failures(report: Report) -> Table:
+    """How often a target or judge gave nothing, by kind."""
+    rows = [(kind, f"{count:,}") for kind, count in sorted(report.summary.failures.items(), key=lambda item: -item[1])]
+    note = "inconclusive: these weigh neither for nor against the system"
+    return Table("Failures by kind", (Column("Kind", Kind.TEXT), Column("Samples")), rows, note)
+
+
+def inconclusive(report: Report) -> Table:
+    """The first samples that gave no reading, each with its reason."""
+    lines = [detail.line for detail in report.details if not Outcome(detail.line.outcome).conclusive]
+    rows = [(_name(report, line), wording.outcome_word(line.outcome), line.why) for line in lines]
+    columns = (Column("Case", Kind.TEXT), Column("Outcome"), Column("Why", Kind.TEXT))
+    return Table("Inconclusive", columns, rows[:_MOST_INCONCLUSIVE], total=len(rows))
+
+
+def _name(report: Report, line: SampleLine) -> str:
+    return wording.sample_name(line, repeats=report.summary.repeats)

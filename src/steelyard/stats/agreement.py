@@ -1,0 +1,379 @@
+"""A judge's scores and flags beside those of a careful reviewer.
+
+NaN is "no score" or "no label". Rows without a label are not spoken of; rows with a label and no score are missing.
+Rows of one case are alike, and every interval allows for it.
+
+Agreement beyond chance: Cohen's weighted kappa, Krippendorff's alpha and correlations, with intervals over cases.
+
+All are figures of a table of which scores met which. Their standard error is the jackknife's, one case left out at a
+time, so that several texts of one case count as one; Fisher's transformation (of a correlation, which a kappa of
+squared distances nearly is) keeps the interval below 1. What shows no spread has no interval. scikit-learn,
+statsmodels and krippendorff are the oracles in the tests.
+
+Rank correlation of any numbers, with its interval; undefined where one side does not vary or below three rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import mean, of_some, share
+from steelyard.stats.intervals import Estimate, Scale, Z, perfect_bounds, settled, student
+
+_HAIR = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How often the judge gave which score where the reviewer's best was which."""
+
+    levels: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """Rows are the reviewer's best score, columns the judge's, both in the order of `levels`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """One dimension of a judge against a reviewer."""
+
+    exact: Estimate
+    """Share of the judge's scores inside the range that the reviewer allows."""
+    within_one: Estimate
+    """Share of those in that range or at most one point outside it."""
+    best: Estimate
+    """Share of those equal to the reviewer's best score."""
+    kappa: Estimate
+    """Cohen's kappa with quadratic weights, against the best score."""
+    kappa_linear: Estimate
+    alpha: Estimate
+    """Krippendorff's alpha, ordinal, against the best score."""
+    alpha_interval: Estimate
+    pearson: Estimate
+    """Correlation with the best score."""
+    spearman: Estimate
+    kendall: Estimate
+    """Kendall's tau-b, which allows for ties."""
+    bias: Estimate
+    """Mean of judge minus best, in points: above 0 the judge is lenient."""
+    confusion: Confusion
+
+
+@dataclass(frozen=True, slots=True)
+class FlagAgreement:
+    """One flag of a judge against a reviewer."""
+
+    precision: Estimate
+    """Of the texts that the judge flagged, the share that the reviewer flags."""
+    recall: Estimate
+    """Of the texts that the reviewer flags, the share that the judge flagged."""
+    hits: int
+    """Flagged by both."""
+    false_alarms: int
+    """Flagged by the judge alone."""
+    missed: int
+    """Flagged by the reviewer alone."""
+    quiet: int
+    """Flagged by neither."""
+
+
+def agreement(judge: Array, best: Array, low: Array, high: Array, case: Array, scale: Scale) -> Agreement:
+    """All figures of one dimension; `low` and `high` are the range that the reviewer allows."""
+    exact, within_one = allowed_agreement(judge, low, high, case)
+    labelled = ~np.isnan(best)
+    judge, best, case = judge[labelled], best[labelled], case[labelled]
+    known = ~np.isnan(judge)
+    ratings = np.stack((judge, best))
+    width = scale[1] - scale[0]
+    return Agreement(
+        exact=exact,
+        within_one=within_one,
+        best=share(np.abs(judge - best) < _HAIR, known, case),
+        kappa=weighted_kappa(judge, best, case=case),
+        kappa_linear=weighted_kappa(judge, best, power=1, case=case),
+        alpha=krippendorff_alpha(ratings, case=case),
+        alpha_interval=krippendorff_alpha(ratings, level="interval", case=case),
+        pearson=score_correlation(judge, best, "pearson", case),
+        spearman=score_correlation(judge, best, "spearman", case),
+        kendall=score_correlation(judge, best, "kendall", case),
+        bias=mean(judge - best, case, (-width, width)),
+        confusion=confusion(judge, best, scale),
+    )
+
+
+def allowed_agreement(judge: Array, low: Array, high: Array, case: Array) -> tuple[Estimate, Estimate]:
+    """The share of scores inside the allowed range, and of those at most one point outside it."""
+    labelled = ~(np.isnan(low) | np.isnan(high))
+    judge, low, high, case = judge[labelled], low[labelled], high[labelled], case[labelled]
+    known = ~np.isnan(judge)
+    outside = np.maximum(low - judge, judge - high)
+    return share(outside < _HAIR, known, case), share(outside < 1 + _HAIR, known, case)
+
+
+def confusion(judge: Array, best: Array, scale: Scale) -> Confusion:
+    """The table of best against judge, with every whole score of the scale and whatever else was given."""
+    known = ~(np.isnan(judge) | np.isnan(best))
+    low, high = scale
+    whole = np.arange(low, high + 1) if high - low <= 10 else np.array(scale)
+    levels = np.unique(np.concatenate((whole, judge[known], best[known])))
+    row, column = np.searchsorted(levels, best[known]), np.searchsorted(levels, judge[known])
+    counts = np.bincount(row * len(levels) + column, minlength=len(levels) ** 2).reshape(len(levels), -1)
+    return Confusion(tuple(levels.tolist()), tuple(tuple(each) for each in counts.tolist()))
+
+
+def flag_agreement(judge: Array, label: Array, case: Array) -> FlagAgreement:
+    """Precision and recall of a flag; both columns hold 1, 0 or NaN. n/a where nothing was flagged."""
+    labelled = ~np.isnan(label)
+    judge, label, case = judge[labelled], label[labelled], case[labelled]
+    known = ~np.isnan(judge)
+    said, true = judge == 1, label == 1
+    missing = int((~known).sum())
+    return FlagAgreement(
+        precision=of_some(share(true, said, case), missing),
+        recall=of_some(share(said, true & known, case), int((true & ~known).sum())),
+        hits=int((said & true).sum()),
+        false_alarms=int((said & ~true).sum()),
+        missed=int((known & ~said & true).sum()),
+        quiet=int((known & ~said & ~true).sum()),
+    )
+
+
+Figure = Callable[[Array], Array]
+"""From tables (table, row, column) to the figure of each; NaN where it is undefined."""
+LEVELS = ("nominal", "ordinal", "interval")
+_NUMBERS_AT_ONCE = 2**20
+
+
+def weighted_kappa(
+    judge: Array, best: Array, *, power: int = 2, case: Array | None = None, missing: int = 0
+) -> Estimate:
+    """Cohen's kappa of two raters; disagreement weighs by distance to a power: 2 quadratic, 1 linear, 0 not at all.
+
+    Pairs of which one score is NaN are missing. None when all scores of both are one and the same.
+    """
+
+    def figure(values: Array) -> Figure:
+        apart = np.abs(values[:, None] - values[None, :])
+        return partial(_kappa, weights=(apart > 0).astype(float) if power == 0 else apart**power)
+
+    return _of_pairs(judge, best, case, missing, figure)
+
+
+def score_correlation(judge: Array, best: Array, kind: str, case: Array) -> Estimate:
+    """`pearson`, `spearman` or `kendall` (tau-b) between scores of which many are equal; None where one side does not
+    vary. Intervals as those of kappa."""
+
+    def figure(values: Array) -> Figure:
+        return _kendall if kind == "kendall" else partial(_correlation, values=values, ranked=kind == "spearman")
+
+    return _of_pairs(judge, best, case, 0, figure)
+
+
+def _of_pairs(
+    judge: Array, best: Array, case: Array | None, missing: int, figure: Callable[[Array], Figure]
+) -> Estimate:
+    """A figure of the table of two raters' scores; pairs of which one is NaN are missing."""
+    known = ~(np.isnan(judge) | np.isnan(best))
+    missing += int((~known).sum())
+    values, code = np.unique(np.concatenate((best[known], judge[known])), return_inverse=True)
+    n, size = int(known.sum()), len(values)
+    if n == 0:
+        return Estimate(None, 0, missing)
+    cell = code[:n] * size + code[n:]
+    cluster = _clusters(case, known)
+
+    def tables() -> Iterator[Array]:
+        for first, last, rows in _in_chunks(cluster, size):
+            place = (cluster[rows] - first) * size * size + cell[rows]
+            counts = np.bincount(place, minlength=(last - first) * size * size)
+            yield counts.reshape(-1, size, size).astype(float)
+
+    return _estimate(tables, figure(values), n, missing)
+
+
+def krippendorff_alpha(
+    ratings: Array, *, level: str = "ordinal", case: Array | None = None, missing: int = 0
+) -> Estimate:
+    """Krippendorff's alpha of any number of raters (rows) over units (columns); NaN where a rater gave nothing.
+
+    `n` is the number of units with at least two ratings; the others are missing. None without any variance.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"{level!r} is not one of {', '.join(LEVELS)}")
+    known = (~np.isnan(ratings)).sum(axis=0) > 1
+    missing += int((~known).sum())
+    n = int(known.sum())
+    if n == 0:
+        return Estimate(None, 0, missing)
+    units = ratings[:, known]
+    values, code = np.unique(units, return_inverse=True)
+    code, size = code.reshape(units.shape), int((~np.isnan(values)).sum())
+    cluster = _clusters(case, known)
+
+    def tables() -> Iterator[Array]:
+        for first, last, rows in _in_chunks(cluster, size):
+            yield _coincidences(code[:, rows], cluster[rows] - first, last - first, size)
+
+    return _estimate(tables, partial(_alpha, values=values[:size], level=level), n, missing)
+
+
+def _coincidences(code: Array, cluster: Array, n_clusters: int, size: int) -> Array:
+    """For each cluster, how often which score met which in one unit, each unit weighing as many as its ratings."""
+    n_units = code.shape[1]
+    # NaN is sorted last, so its code is `size`: a column that is cut off.
+    place = np.arange(n_units)[None, :] * (size + 1) + np.minimum(code, size)
+    counts = np.bincount(place.ravel(), minlength=n_units * (size + 1)).reshape(n_units, size + 1)[:, :size]
+    pairs = counts[:, :, None] * counts[:, None, :].astype(float)
+    diagonal = np.arange(size)
+    pairs[:, diagonal, diagonal] -= counts
+    pairs /= (counts.sum(axis=1) - 1)[:, None, None]
+    starts = np.searchsorted(cluster, np.arange(n_clusters))
+    return np.asarray(np.add.reduceat(pairs, starts, axis=0))
+
+
+def _kappa(tables: Array, weights: Array) -> Array:
+    by_chance = (tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :] * weights).sum(axis=(1, 2))
+    observed = (tables * weights).sum(axis=(1, 2)) * tables.sum(axis=(1, 2))
+    return _complement(observed, by_chance)
+
+
+def _correlation(tables: Array, values: Array, ranked: bool) -> Array:
+    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+    n = rows.sum(axis=1, keepdims=True)
+    # Ranks are the middle ones of all that are equal.
+    first, second = (
+        (np.cumsum(counts, axis=1) - counts / 2 if ranked else np.broadcast_to(values, counts.shape))
+        for counts in (rows, columns)
+    )
+    first = first - (first * rows).sum(axis=1, keepdims=True) / n
+    second = second - (second * columns).sum(axis=1, keepdims=True) / n
+    together = (tables * first[:, :, None] * second[:, None, :]).sum(axis=(1, 2))
+    return _ratio(together, n[:, 0], (first**2 * rows).sum(axis=1) * (second**2 * columns).sum(axis=1))
+
+
+def _kendall(tables: Array) -> Array:
+    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+    n = rows.sum(axis=1)
+    # For each cell, how many lie below in both orders, and below in one and above in the other.
+    above = np.cumsum(tables, axis=1) - tables
+    left = np.cumsum(above, axis=2) - above
+    right = above.sum(axis=2, keepdims=True) - np.cumsum(above, axis=2)
+    more = (tables * (left - right)).sum(axis=(1, 2))
+    untied = [(n * n - (counts**2).sum(axis=1)) / 2 for counts in (rows, columns)]
+    return _ratio(more, n, untied[0] * untied[1])
+
+
+def _ratio(together: Array, n: Array, squares: Array) -> Array:
+    """The correlation; undefined where one side does not vary, and of two points, which always lie on a line."""
+    defined = (squares > 1e-12) & (n > 2)
+    return np.where(defined, together / np.sqrt(np.where(defined, squares, 1.0)), np.nan)
+
+
+def _alpha(tables: Array, values: Array, level: str) -> Array:
+    sums = tables.sum(axis=2)
+    n = sums.sum(axis=1)
+    if level == "nominal":
+        observed = n - np.trace(tables, axis1=1, axis2=2)
+        by_chance = n * n - (sums * sums).sum(axis=1)
+    else:
+        # Ordinal distances are those of the middle ranks.
+        places = np.broadcast_to(values, sums.shape) if level == "interval" else np.cumsum(sums, axis=1) - sums / 2
+        apart = (places[:, :, None] - places[:, None, :]) ** 2
+        observed = (tables * apart).sum(axis=(1, 2))
+        by_chance = (sums[:, :, None] * sums[:, None, :] * apart).sum(axis=(1, 2))
+    return _complement(observed * (n - 1), by_chance)
+
+
+def _complement(observed: Array, by_chance: Array) -> Array:
+    share = np.divide(observed, by_chance, out=np.full(len(observed), np.nan), where=by_chance > 0)
+    return np.asarray(1 - share)
+
+
+def _clusters(case: Array | None, known: Array) -> Array:
+    """Codes of the cases from 0 without a gap, for the rows that are known; each row its own without cases."""
+    if case is None:
+        return np.arange(int(known.sum()))
+    return np.unique(case[known], return_inverse=True)[1]
+
+
+def _in_chunks(cluster: Array, size: int) -> Iterator[tuple[int, int, Array]]:
+    """Ranges of clusters with their rows, cluster by cluster, few enough that their tables stay small."""
+    order = np.argsort(cluster, kind="stable")
+    ranked = cluster[order]
+    n_clusters = int(ranked[-1]) + 1
+    step = max(1, _NUMBERS_AT_ONCE // (size * size))
+    for first in range(0, n_clusters, step):
+        last = min(first + step, n_clusters)
+        begin, end = np.searchsorted(ranked, (first, last))
+        yield first, last, order[begin:end]
+
+
+def _estimate(tables: Callable[[], Iterator[Array]], figure: Figure, n: int, missing: int) -> Estimate:
+    total = sum((chunk.sum(axis=0) for chunk in tables()), np.zeros(()))
+    value = float(figure(total[None])[0])
+    if math.isnan(value):
+        return Estimate(None, n, missing)
+    # Rounding may leave a negative hair of a count that was taken away.
+    without = np.concatenate([figure(np.maximum(total - chunk, 0.0)) for chunk in tables()])
+    value = settled(round(value, 12))
+    margin = total.sum(axis=-1)
+    rarer = 1 - float(margin.max() / margin.sum())
+    bounds = _interval(value, without, rarer)
+    return Estimate(value, n, missing, *(bounds or (None, None)))
+
+
+def _interval(value: float, without: Array, rarer: float) -> tuple[float, float] | None:
+    """`rarer` is the share of all that is not in the most frequent class."""
+    n = len(without)
+    if value >= 1:
+        # What agrees on one class alone says little of the others: of two classes only the rarer counts, twice.
+        return perfect_bounds(value, min(n, 2 * n * rarer))
+    if n < 2 or value <= -1 or bool(np.isnan(without).any()):
+        return None
+    error = math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
+    bounds = student(math.atanh(value), error / (1 - value * value), n - 1)
+    return None if bounds is None or error < 1e-12 else (math.tanh(bounds[0]), math.tanh(bounds[1]))
+
+
+FEWEST = 3
+"""Two points always lie on a line."""
+
+
+def spearman(first: Array, second: Array, case: Array) -> Estimate:
+    """Spearman's rank correlation of the rows in which both are known, with the interval of Bonett and Wright (2000)
+    over cases."""
+    known = ~(np.isnan(first) | np.isnan(second))
+    n, missing = int(known.sum()), int((~known).sum())
+    value = _coefficient(ranks(first[known]), ranks(second[known]))
+    if value is None:
+        return Estimate(None, n, missing)
+    return Estimate(value, n, missing, *(_fisher(value, len(np.unique(case[known]))) or (None, None)))
+
+
+def ranks(values: Array) -> Array:
+    """Ranks from 1; equal values share the middle of theirs."""
+    _, code, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[code])
+
+
+def _coefficient(first: Array, second: Array) -> float | None:
+    if len(first) < FEWEST or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None
+    one, other = first - first.mean(), second - second.mean()
+    value = float((one * other).sum() / math.sqrt(float((one * one).sum()) * float((other * other).sum())))
+    return settled(max(-1.0, min(1.0, round(value, 12))))
+
+
+def _fisher(value: float, n: int) -> tuple[float, float] | None:
+    if abs(value) >= 1:
+        return perfect_bounds(value, n)
+    if n <= FEWEST:
+        return None
+    half = Z * math.sqrt((1 + value * value / 2) / (n - 3))
+    centre = math.atanh(value)
+    return math.tanh(centre - half), math.tanh(centre + half)

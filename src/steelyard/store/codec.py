@@ -1,0 +1,544 @@
+"""Records as JSON, as rows of a database and back, and the JSON Schema of it, all derived from dataclass fields.
+
+A field that has its default is left out of the JSON, and so is one that is no part of the record's identity
+(`field(compare=False)`). A number that is not finite is nothing: a field falls back to its default or to null, a
+mapping loses the entry. Where such a number means something the type says so (`records.RawFloat`): it is then written
+as the text "NaN", "Infinity" or "-Infinity".
+
+Text is written so that both databases hold it and give it back unchanged. PostgreSQL cannot hold U+0000, and neither
+database holds a lone surrogate; model output may contain both. Such characters, and the mark itself, are stored as the
+mark U+0010 followed by four hexadecimal digits. Two surrogates that form a pair are the character they spell: JSON
+knows no difference, so none is kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import StrEnum
+from functools import cache
+from itertools import pairwise
+from operator import attrgetter, index
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+Row = tuple[Any, ...]
+Schema = dict[str, Any]
+_Record = TypeVar("_Record")
+
+MARK = "\x10"
+_UNSAFE = re.compile("[\x00\x10\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_MARKED = re.compile("\x10([0-9a-f]{4})")
+
+
+# ---- text and JSON
+
+
+def to_stored(text: str) -> str:
+    """The text as a database can hold it; `from_stored` gives the original back."""
+    if text.isascii() and "\x00" not in text and MARK not in text:
+        return text
+    joined = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+    return _UNSAFE.sub(lambda match: f"{MARK}{ord(match[0]):04x}", joined)
+
+
+def from_stored(text: str) -> str:
+    """The original of a text that `to_stored` made."""
+    return text if MARK not in text else _MARKED.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+def from_stored_or_none(text: str | None) -> str | None:
+    """`from_stored` that lets an absent text stay absent."""
+    return None if text is None else from_stored(text)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for, in a word it has: any mapping, a set in one order, numpy's numbers; else its text."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    tolist = getattr(value, "tolist", None)
+    data = value if tolist is None else tolist()
+    return str(value) if type(data) is type(value) else data
+
+
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+
+
+def _writer() -> Callable[[Any], str]:
+    """`_compact.encode` without its C part being built anew in every call, which takes longer than a small record."""
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return _compact.encode
+    chunks = make(None, _plain, json.encoder.encode_basestring, None, ":", ",", False, False, False)
+    return lambda data: "".join(chunks(data, 0))
+
+
+_write = _writer()
+_compact_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_plain)
+
+
+def to_json(data: Any) -> str:
+    """Plain data as compact JSON that any database, file and JSON reader can hold.
+
+    JSON has no word for a number that is not finite: it becomes the text "NaN", "Infinity" or "-Infinity".
+    """
+    try:
+        written = _write(data)
+    except ValueError:
+        data = _in_words(data)
+        written = _write(data)
+    if written.isascii() or _is_unicode(written):
+        return written
+    return _compact_ascii.encode(data)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _in_words(data: Any) -> Any:
+    if isinstance(data, float) and not math.isfinite(data):
+        return _word(data)
+    if isinstance(data, Mapping):
+        return {key: _in_words(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_in_words(value) for value in data]
+    return data if data is None or isinstance(data, str | int | float) else _in_words(_plain(data))
+
+
+def _word(number: float) -> str:
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+
+
+# ---- how values of a type are written
+
+
+_NOTHING: Any = object()
+"""What a number that is not finite, or out of its range, is written as: not at all."""
+
+
+_Way = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How the values of one type are written; None where a value is plain data already."""
+
+    schema: Schema
+    encode: _Way | None = None
+    decode: _Way | None = None
+
+
+def _number(value: Any) -> Any:
+    return value if math.isfinite(value) else _NOTHING
+
+
+def _raw_number(value: Any) -> Any:
+    if type(value) is float and math.isfinite(value):
+        return value
+    try:
+        number = float(value)
+    except OverflowError:
+        # A whole number beyond all floats.
+        number = math.inf if value > 0 else -math.inf
+    return number if math.isfinite(number) else _word(number)
+
+
+def whole_in(allowed: range, value: Any) -> int | None:
+    """The value as a plain whole number; None when it is none, or not among the allowed."""
+    try:
+        whole = index(value)
+    except TypeError:
+        return None
+    return whole if whole in allowed else None
+
+
+def _whole_form(allowed: range) -> _Form:
+    low, high = allowed.start, allowed[-1]
+
+    def encode(value: Any) -> Any:
+        if type(value) is int and low <= value <= high:
+            return value
+        whole = whole_in(allowed, value)
+        return _NOTHING if whole is None else whole
+
+    return _Form({"type": "integer", "minimum": low, "maximum": high}, encode)
+
+
+_WORDS = {"enum": ["NaN", "Infinity", "-Infinity"]}
+_FLOAT = _Form({"type": "number"}, _number)
+_PLAIN: dict[Any, _Form] = {
+    Any: _Form({}),
+    str: _Form({"type": "string"}),
+    bool: _Form({"type": "boolean"}),
+    int: _whole_form(range(-(2**63), 2**63)),
+    float: _FLOAT,
+}
+
+
+@cache
+def _form_of(hint: Any) -> _Form:
+    """How values of a type are written: of those types that fields of records have."""
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        if isinstance(args[1], range):
+            return _whole_form(args[1])
+        return _Form({"anyOf": [{"type": "number"}, _WORDS]}, _raw_number, float)
+    if origin in (Union, UnionType):
+        return _union(args)
+    if origin is tuple:
+        return _sequence(_form_of(args[0])) if args[1:] == (...,) else _fixed([_form_of(arg) for arg in args])
+    if origin in (dict, Mapping):
+        return _mapping(args[1])
+    if issubclass(hint, StrEnum):
+        return _Form({"enum": [member.value for member in hint]}, attrgetter("_value_"), hint)
+    if is_dataclass(hint):
+        codec = _codec(hint)
+        return _Form({"$ref": f"#/$defs/{codec.name}"}, codec.encode, codec.decode)
+    raise TypeError(f"no form for {hint}")
+
+
+def _union(args: tuple[Any, ...]) -> _Form:
+    present = [arg for arg in args if arg is not NoneType]
+    if set(present) == {float, bool}:
+        form = _Form({"type": ["number", "boolean"]}, _number)
+    else:
+        (only,) = present
+        form = _form_of(only)
+    if NoneType not in args:
+        return form
+    return _Form({"anyOf": [form.schema, {"type": "null"}]}, _or_none(form.encode), _or_none(form.decode))
+
+
+def _or_none(way: _Way | None) -> _Way | None:
+    if way is None:
+        return None
+    return lambda value: None if value is None or (data := way(value)) is _NOTHING else data
+
+
+def _sequence(item: _Form) -> _Form:
+    encode, decode = item.encode, item.decode
+    return _Form(
+        {"type": "array"} | ({"items": item.schema} if item.schema else {}),
+        list if encode is None else lambda values: [data for data in map(encode, values) if data is not _NOTHING],
+        tuple if decode is None else lambda data: tuple([decode(item) for item in data]),
+    )
+
+
+def _fixed(items: list[_Form]) -> _Form:
+    # Numbers in plain form: a scorer may give those of numpy, which no other JSON writer knows.
+    ways = [_float if form is _FLOAT else form.encode for form in items]
+
+    def encode(values: Any) -> Any:
+        data = []
+        for way, value in zip(ways, values, strict=True):
+            number = value if way is None else way(value)
+            if number is _NOTHING:
+                return _NOTHING
+            data.append(number)
+        return data
+
+    n = len(items)
+    return _Form({"type": "array", "items": items[0].schema, "minItems": n, "maxItems": n}, encode, tuple)
+
+
+def _float(value: Any) -> Any:
+    return float(value) if math.isfinite(value) else _NOTHING
+
+
+def _mapping(hint: Any) -> _Form:
+    form = _form_of(hint)
+    way, isfinite = form.encode, math.isfinite
+    schema = {"type": "object"} | ({"additionalProperties": form.schema} if form.schema else {})
+    if way is None:
+        return _Form(schema, dict)
+    if way is _number:
+        return _Form(schema, lambda value: {key: item for key, item in value.items() if isfinite(item)})
+    return _Form(
+        schema, lambda value: {key: data for key, item in value.items() if (data := way(item)) is not _NOTHING}
+    )
+
+
+# ---- records
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One field of a record."""
+
+    name: str
+    form: _Form
+    default: Any
+    """MISSING where there is none: then the field is always written."""
+
+    def all_default(self, values: Sequence[Any]) -> bool:
+        return values.count(self.default) == len(values) if self.default or self.default is None else not any(values)
+
+
+class _Codec:
+    """How the records of one class are written.
+
+    The functions are made of source text, as those of dataclasses are: they run for every sample of a run.
+    """
+
+    def __init__(self, record: type[Any]) -> None:
+        self.name = record.__name__
+        hints = get_type_hints(record, include_extras=True)
+        self.parts = [
+            # What may be None, and is so by default, is left out instead.
+            _Part(
+                part.name,
+                _form_of(_without_none(hints[part.name]) if part.default is None else hints[part.name]),
+                _default(part),
+            )
+            for part in fields(record)
+            if part.compare
+        ]
+        self.values = attrgetter(*[part.name for part in self.parts])
+        # The writer of JSON takes a tuple for a list, and a member of an enumeration for its text.
+        self.packers = {
+            at: part.form.encode
+            for at, part in enumerate(self.parts)
+            if part.form.encode not in (None, list) and "enum" not in part.form.schema
+        }
+        columns = {part.name: _column(_without_none(hints[part.name]), _default(part)) for part in fields(record)}
+        self.columns = tuple(columns)
+        names: dict[str, Any] = {"NOTHING": _NOTHING, "record_type": record}
+        names |= {f"encode_{part.name}": part.form.encode for part in self.parts}
+        names |= {f"decode_{part.name}": part.form.decode for part in self.parts}
+        names |= {f"default_{part.name}": part.default for part in self.parts}
+        for name, (write, read) in columns.items():
+            names |= {f"write_{name}": write, f"read_{name}": read}
+        lines = ["def encode(record):", " data = {}", *map(_encode_source, self.parts), " return data"]
+        lines += ["def decode(data):", " data = dict(data)"]
+        for part in self.parts:
+            if part.form.decode is not None:
+                lines.append(
+                    f" if {part.name!r} in data: data[{part.name!r}] = decode_{part.name}(data[{part.name!r}])"
+                )
+        lines += [" return record_type(**data)"]
+        values = [f"None if (v := record.{name}) is None else write_{name}(v)" for name in columns]
+        lines += ["def to_row(record):", f" return ({', '.join(values)},)"]
+        values = [f"None if {name} is None else read_{name}({name})" for name in columns]
+        lines += ["def from_row(row):", f" {', '.join(columns)}, = row", f" return record_type({', '.join(values)})"]
+        exec("\n".join(lines), names)  # noqa: S102 - source of the names of our own fields
+        self.encode: _Way = names["encode"]
+        self.decode: _Way = names["decode"]
+        self.to_row: _Way = names["to_row"]
+        self.from_row: _Way = names["from_row"]
+
+
+def _encode_source(part: _Part) -> str:
+    """The lines that write one field."""
+    name = part.name
+    if _required(part):
+        if part.form.encode is None:
+            return f" data[{name!r}] = record.{name}"
+        return f" v = encode_{name}(record.{name})\n if v is NOTHING: return NOTHING\n data[{name!r}] = v"
+    if part.default is None:
+        there = f" if (v := record.{name}) is not None:"
+    else:
+        there = f" if (v := record.{name}) != default_{name}:" if part.default else f" if v := record.{name}:"
+    if part.form.encode is None:
+        return f"{there} data[{name!r}] = v"
+    return f"{there}\n  v = encode_{name}(v)\n  if v is not NOTHING: data[{name!r}] = v"
+
+
+def _required(part: _Part) -> bool:
+    return part.default is MISSING
+
+
+def _default(part: Field[Any]) -> Any:
+    return part.default if part.default_factory is MISSING else part.default_factory()
+
+
+def _without_none(hint: Any) -> Any:
+    """The type of a value that is there."""
+    args = get_args(hint)
+    if NoneType not in args:
+        return hint
+    return Union[tuple(arg for arg in args if arg is not NoneType)]  # noqa: UP007 - made of a list of types
+
+
+_CODECS: dict[Any, _Codec] = {}
+
+
+def _codec(kind: Any) -> _Codec:
+    try:
+        return _CODECS[kind]
+    except KeyError:
+        return _CODECS.setdefault(kind, _Codec(kind))
+
+
+def encode(record: Any) -> dict[str, Any]:
+    """A record as plain data, what has its default left out."""
+    data: dict[str, Any] = _codec(type(record)).encode(record)
+    if data is _NOTHING:
+        raise ValueError(f"a number of {record!r} cannot be kept")
+    return data
+
+
+def decode(kind: type[_Record], data: dict[str, Any]) -> _Record:
+    """The record back from `encode`."""
+    return cast("_Record", _codec(kind).decode(data))
+
+
+# ---- many small records in one text: a list for each field, so that columns are read without making a record of each
+
+
+def pack(records: Sequence[Any]) -> str:
+    """The records of one class in one text; a field that has its default in all of them is null."""
+    if not records:
+        return "[]"
+    codec = _codec(type(records[0]))
+    columns: list[Any] = list(zip(*map(codec.values, records), strict=True))
+    for at, part in enumerate(codec.parts):
+        if part.default is not MISSING and part.all_default(columns[at]):
+            columns[at] = None
+        elif at in codec.packers:
+            way = codec.packers[at]
+            columns[at] = [None if value is None else way(value) for value in columns[at]]
+            if _NOTHING in columns[at]:
+                # As inside other records: one that has no number where it needs one is nothing.
+                pairs = zip(records, columns[at], strict=True)
+                return pack([record for record, value in pairs if value is not _NOTHING])
+    return to_json(columns)
+
+
+def unpack(kind: type[_Record], text: str) -> tuple[_Record, ...]:
+    """The records back from `pack`."""
+    columns = json.loads(text)
+    if not columns:
+        return ()
+    n = len(columns[0])
+    read = []
+    for part, column in zip(_codec(kind).parts, columns, strict=True):
+        way = part.form.decode
+        if column is None:
+            read.append([part.default] * n)
+        elif way is None:
+            read.append(column)
+        else:
+            read.append([None if value is None else way(value) for value in column])
+    return tuple(map(kind, *read))
+
+
+def unpacked_columns(kind: type[Any], packed: Sequence[list[Any]]) -> list[list[Any]]:
+    """For each field of the records in some parsed texts of `pack` the values of all of them, as they are written."""
+    columns: list[list[Any]] = []
+    for at, part in enumerate(_codec(kind).parts):
+        values: list[Any] = []
+        for texts in packed:
+            if texts:
+                values += [part.default] * len(texts[0]) if texts[at] is None else texts[at]
+        columns.append(values)
+    return columns
+
+
+# ---- rows of tables whose columns are named after the fields
+
+
+def _column(hint: Any, default: Any) -> tuple[_Way, _Way]:
+    """How a value is written into a column and read from there: text and numbers as they are, the rest as JSON."""
+    if hint is str:
+        return to_stored, from_stored
+    if hint is bool:
+        return int, bool
+    default = None if default is MISSING else default
+    if hint is float:
+        return (lambda value: float(value) if math.isfinite(value) else default), _same
+    form = _form_of(hint)
+    encode, decode = form.encode or _same, form.decode or _same
+    plain = form.schema.get("type") == "integer" or "enum" in form.schema
+    # Plain finite numbers are written alike by Python and JSON.
+    written: _Way = _same if plain else repr if "minItems" in form.schema else to_json
+
+    def write(value: Any) -> Any:
+        data = encode(value)
+        return default if data is _NOTHING else written(data)
+
+    return to_json if form.encode is None else write, decode if plain else lambda text: decode(json.loads(text))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def columns_of(kind: type[Any]) -> tuple[str, ...]:
+    """The names of the columns of `to_row`: those of the fields."""
+    return _codec(kind).columns
+
+
+def to_row(record: Any) -> Row:
+    """The record as a row, None where a field is None."""
+    row: Row = _codec(type(record)).to_row(record)
+    return row
+
+
+def from_row(kind: type[_Record], row: Iterable[Any]) -> _Record:
+    """The record back from `to_row`."""
+    return cast("_Record", _codec(kind).from_row(row))
+
+
+# ---- the JSON Schema
+
+
+def schemas_of(kinds: Iterable[type[Any]]) -> dict[str, Schema]:
+    """The JSON Schema of records, and of all records inside them, by the names of their classes."""
+    schemas: dict[str, Schema] = {}
+    waiting = list(kinds)
+    while waiting:
+        kind = waiting.pop(0)
+        if kind.__name__ not in schemas:
+            schemas[kind.__name__] = _schema(kind)
+            hints = get_type_hints(kind)
+            waiting += [inner for part in _codec(kind).parts for inner in _records_in(hints[part.name])]
+    return schemas
+
+
+def _schema(kind: type[Any]) -> Schema:
+    about = _docstrings(kind)
+    properties = {}
+    for part in _codec(kind).parts:
+        described: Schema = {"description": about[part.name]} if part.name in about else {}
+        default = {"default": part.default} if isinstance(part.default, str | float | int) else {}
+        properties[part.name] = described | part.form.schema | default
+    return {
+        "description": " ".join((kind.__doc__ or "").split()),
+        "type": "object",
+        "properties": properties,
+        "required": [part.name for part in _codec(kind).parts if _required(part)],
+        "additionalProperties": False,
+    }
+
+
+def _records_in(hint: Any) -> list[type[Any]]:
+    if isinstance(hint, type) and is_dataclass(hint):
+        return [hint]
+    return [record for arg in get_args(hint) for record in _records_in(arg)]
+
+
+def _docstrings(kind: type[Any]) -> dict[str, str]:
+    """What stands below the fields of a class, by field."""
+    tree = ast.parse(inspect.getsource(sys.modules[kind.__module__]))
+    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
+    texts = {}
+    for field_node, below in pairwise(body):
+        if isinstance(field_node, ast.AnnAssign) and isinstance(below, ast.Expr):
+            texts[ast.unparse(field_node.target)] = " ".join(str(ast.literal_eval(below.value)).split())
+    return texts

@@ -1,0 +1,558 @@
+"""What the store needs from a database (transactions, statements, bulk inserts, errors a person can act on), and the
+two there are: one SQLite file, or a PostgreSQL database in a schema of its own so that it can share it with others.
+
+SQLite's write-ahead logging lets others read while a run writes. With `synchronous=NORMAL` a committed sample survives
+the end of the process in any way (`kill -9` included); a power cut may take the last moments before it, and never
+damages what is older.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+from urllib.parse import quote
+from uuid import uuid4
+
+from steelyard.errors import MissingExtra, StoreError
+from steelyard.store.codec import Row
+from steelyard.store.schema import POSTGRES, SQLITE, Dialect
+
+if TYPE_CHECKING:
+    import psycopg
+
+IN_LIMIT = 500
+"""How many values one `IN (...)` takes; older SQLite allows 999 in a statement."""
+LONGEST_OUTAGE = 120.0
+"""Seconds that a run waits for a server that went away; what is to be written stays in memory meanwhile."""
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+_INTACT = "What was stored before is intact."
+
+
+class Duplicate(StoreError):
+    """A row with this key is already there."""
+
+
+class Unreachable(StoreError):
+    """The server does not answer, or let the connection go: the same may succeed later."""
+
+
+class Session(Protocol):
+    """One open transaction. SQL is written with `?` for values."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
+
+    def stream(self, sql: str, values: Sequence[Any], size: int) -> Iterator[list[Row]]:
+        """Rows in pieces of `size`, never all at once."""
+        ...
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        """One statement for each row."""
+        ...
+
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row], *, unless_there: bool = False) -> None:
+        """Add rows in bulk; Duplicate when one is already there, unless such rows are to be passed over."""
+        ...
+
+
+class Database(ABC):
+    """One database, with a connection for each thread that uses it."""
+
+    dialect: Dialect
+    place: str
+    """Where it is, as shown to people: never with a password."""
+
+    def __init__(self) -> None:
+        self._mine = threading.local()
+        self._all: list[tuple[threading.Thread, Any]] = []
+        self._guard = threading.Lock()
+        self._closed = False
+        self.outlasts = False
+        """True while a run writes: then a server that goes away is waited for."""
+        self.gave_up = False
+        """True once it was gone for so long that nothing waits for it any more."""
+
+    @abstractmethod
+    def connect(self) -> Any:
+        """A new connection of the driver."""
+
+    @abstractmethod
+    def session(self, connection: Any) -> Session: ...
+
+    @abstractmethod
+    def usable(self, connection: Any) -> bool:
+        """False when the connection is lost and a new one must be made."""
+
+    @abstractmethod
+    def explained(self, error: Exception) -> StoreError | None:
+        """The driver's error as one that says what to do; None when it is not the driver's."""
+
+    @abstractmethod
+    def holds_tables(self, session: Session) -> bool:
+        """True when this is a store already; False when it is empty; StoreError when it is something else's."""
+
+    @abstractmethod
+    def prepare(self, session: Session) -> None:
+        """Whatever comes before the first table, alone among all processes until the transaction ends."""
+
+    def damage(self) -> str:
+        """What is wrong with the database itself when it gave something that cannot be; "" when nothing is."""
+        return ""
+
+    def refuse_lost(self) -> None:  # noqa: B027 - a server's tables do not go away under a connection
+        """StoreError when what was just committed is not where the store is any more."""
+
+    begin_writing = "BEGIN"
+    begin_reading = "BEGIN"
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A transaction that is kept when the block ends and undone when it raises."""
+        with self._transaction(self.begin_writing) as session:
+            yield session
+        self.refuse_lost()
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """One consistent view, whatever others write meanwhile; inside another transaction of this thread, that one."""
+        if (outer := getattr(self._mine, "session", None)) is not None:
+            yield outer
+            return
+        with self._transaction(self.begin_reading) as session:
+            yield session
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Session]:
+        try:
+            connection, session = self._begun(begin)
+            self._mine.session = session
+            try:
+                yield session
+                session.execute("COMMIT")
+            except BaseException:
+                self._undo(connection, session)
+                raise
+            finally:
+                self._mine.session = None
+        except StoreError:
+            raise
+        except Exception as error:
+            explained = self.explained(error)
+            if (
+                explained is None
+                and isinstance(error, (ValueError, LookupError, TypeError))
+                and (told := self.damage())
+            ):
+                explained = StoreError(told)
+            if explained is None:
+                raise
+            raise explained from error
+
+    def _begun(self, begin: str) -> tuple[Any, Session]:
+        """A transaction that is open. A connection that was lost while nobody used it is made anew; while a run writes,
+        a server that is gone is waited for: nothing has been done yet, so that nothing can be done twice."""
+        wait, began, tried = _FIRST_WAIT, time.monotonic(), False
+        while True:
+            try:
+                connection = self._connection()
+                session = self.session(connection)
+                session.execute(begin)
+            except Exception as error:
+                if not isinstance(self.explained(error), Unreachable) or self.gave_up:
+                    raise
+                if time.monotonic() - began > LONGEST_OUTAGE or (tried and not self.outlasts):
+                    self.gave_up = self.outlasts
+                    raise
+                self._mine.connection = None
+                if tried:
+                    time.sleep(wait)
+                    wait = min(2 * wait, _LONGEST_WAIT)
+                tried = True
+            else:
+                return connection, session
+
+    def _undo(self, connection: Any, session: Session) -> None:
+        try:
+            session.execute("ROLLBACK")
+        except Exception as error:
+            # A full disk has already rolled back, a lost connection cannot: neither hides the first error.
+            if self.explained(error) is None:
+                raise
+            if not self.usable(connection):
+                self._mine.__dict__.clear()
+
+    def _connection(self) -> Any:
+        if self._closed:
+            raise StoreError(f"{self.place}: the store is closed")
+        connection = getattr(self._mine, "connection", None)
+        if connection is None or not self.usable(connection):
+            connection = self._mine.connection = self.connect()
+            with self._guard:
+                self._drop_dead_threads()
+                self._all.append((threading.current_thread(), connection))
+        return connection
+
+    def _drop_dead_threads(self) -> None:
+        for thread, connection in self._all:
+            if not thread.is_alive():
+                connection.close()
+        self._all = [(thread, connection) for thread, connection in self._all if thread.is_alive()]
+
+    def close(self) -> None:
+        """Close every thread's connection; no thread may be using one."""
+        with self._guard:
+            self._closed = True
+            for _thread, connection in self._all:
+                connection.close()
+            self._all.clear()
+
+
+def placeholders(values: Sequence[Any]) -> str:
+    """`?, ?, ?` for as many values."""
+    return ", ".join("?" * len(values))
+
+
+def in_pieces(values: Iterable[Any], size: int = IN_LIMIT) -> Iterator[list[Any]]:
+    """The values in lists that one `IN (...)` can take."""
+    piece: list[Any] = []
+    for value in values:
+        piece.append(value)
+        if len(piece) == size:
+            yield piece
+            piece = []
+    if piece:
+        yield piece
+
+
+APPLICATION_ID = 0x5354_4C59
+"""Marks the file as a Steelyard store, so that nobody else's database is taken for one."""
+
+_IN_MEMORY = Path(":memory:")
+_ROWS_A_STATEMENT = (64, 16, 4, 1)
+
+
+class SqliteSession:
+    """A transaction on one connection of `sqlite3`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def stream(self, sql: str, values: Sequence[Any], size: int) -> Iterator[list[Row]]:
+        cursor = self._connection.execute(sql, values)
+        while rows := cursor.fetchmany(size):
+            yield rows
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        self._connection.executemany(sql, rows)
+
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row], *, unless_there: bool = False) -> None:
+        # Many rows a statement: Python's lock is let go and fought for once each, not once a row, and the event loop
+        # of a run has it meanwhile.
+        start = 0
+        for size in _ROWS_A_STATEMENT:
+            sql = _sqlite_insert(table, columns, size, unless_there)
+            while len(rows) - start >= size:
+                piece = rows[start : start + size]
+                self._connection.execute(sql, [value for row in piece for value in row])
+                start += size
+
+
+@cache
+def _sqlite_insert(table: str, columns: tuple[str, ...], n_rows: int, unless_there: bool) -> str:
+    marks = ", ".join([f"({', '.join('?' * len(columns))})"] * n_rows)
+    end = " ON CONFLICT DO NOTHING" if unless_there else ""
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {marks}{end}"  # noqa: S608 - names from our own schema
+
+
+class SqliteDatabase(Database):
+    """The file at `path`; waits up to `patience` seconds for another writer."""
+
+    dialect = SQLITE
+    begin_writing = "BEGIN IMMEDIATE"
+
+    def __init__(self, path: Path, *, create: bool = True, patience: float = 60.0) -> None:
+        super().__init__()
+        self.path = path
+        self.place = str(path)
+        self._patience = patience
+        self._file: tuple[int, int] | None = None
+        if not create and not path.exists():
+            raise StoreError(f"there is no store at {path} yet: `steelyard run` makes it")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the folder {path.parent} cannot be made: {error.strerror}. {_CHOOSE}") from error
+
+    def connect(self) -> sqlite3.Connection:
+        # Connections stay with their thread; only close() reaches over, when no thread is left using them.
+        connection = sqlite3.connect(
+            self._address(), timeout=self._patience, isolation_level=None, check_same_thread=False, uri=True
+        )
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cache_size = -2000")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def read_only(self) -> bool:
+        """True when the file, or the folder that its log must stand in, is not ours to write."""
+        mine = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+        return self.path.exists() and not all(
+            os.access(place, os.W_OK, **mine) for place in (self.path, self.path.parent)
+        )
+
+    def _address(self) -> str:
+        if self.path == _IN_MEMORY:
+            return str(self.path)
+        address = f"file:{quote(str(self.path.absolute()))}"
+        if not self.read_only:
+            return address
+        # Without a log beside it nobody writes it: SQLite then needs no file of its own to read it.
+        return f"{address}?mode=ro" + ("" if Path(f"{self.path}-wal").exists() else "&immutable=1")
+
+    def refuse_lost(self) -> None:
+        if self.path == _IN_MEMORY:
+            return
+        try:
+            now = self.path.stat()
+        except OSError:
+            now = None
+        if now is not None and self._file in (None, (now.st_dev, now.st_ino)):
+            self._file = (now.st_dev, now.st_ino)
+            return
+        raise StoreError(
+            f"{self.place} was deleted or replaced while it was written to: nothing that was written since is kept."
+            " Bring the file back, or run again"
+        )
+
+    def damage(self) -> str:
+        try:
+            problems = [str(row[0]) for row in self._connection().execute("PRAGMA quick_check(3)")]
+        except sqlite3.Error as error:
+            problems = [str(error)]
+        return "" if problems == ["ok"] else f"{self.place} {_DAMAGED} ({'; '.join(problems)[:300]})"
+
+    def session(self, connection: sqlite3.Connection) -> Session:
+        return SqliteSession(connection)
+
+    def usable(self, connection: sqlite3.Connection) -> bool:  # noqa: ARG002 - a file is never lost like a server
+        return True
+
+    def holds_tables(self, session: Session) -> bool:
+        if not session.execute("SELECT 1 FROM sqlite_master LIMIT 1"):
+            return False
+        if session.execute("PRAGMA application_id")[0][0] != APPLICATION_ID:
+            raise StoreError(f"{self.place} is an SQLite database of something else, not a Steelyard store. {_CHOOSE}")
+        return True
+
+    def prepare(self, session: Session) -> None:
+        session.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def use_write_ahead_log(self) -> None:
+        """Switch the file to write-ahead logging, which stays with the file."""
+        if self.read_only:
+            return
+        # SQLite does not wait by itself when two processes switch a new file at the same moment.
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                self._connection().execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if _primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise self.explained(error) or error from error
+                time.sleep(0.02)
+
+    def explained(self, error: Exception) -> StoreError | None:
+        if not isinstance(error, sqlite3.Error):
+            return None
+        if isinstance(error, sqlite3.IntegrityError):
+            kind = Duplicate if "UNIQUE" in str(error) else StoreError
+            return kind(f"{self.place} refused to write: {error}. {_INTACT}")
+        reason = _SQLITE_REASONS.get(_primary_code(error))
+        if _primary_code(error) in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_ERROR) and (damage := self.damage()):
+            return StoreError(damage)
+        if "decode" in str(error):
+            # Nothing but UTF-8 is ever written.
+            return StoreError(f"{self.place} {_DAMAGED} ({error})")
+        if reason is None:
+            return StoreError(f"{self.place}: {error}")
+        return StoreError(f"{self.place} {reason.format(patience=self._patience)}")
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
+_CHOOSE = "Choose another place with STEELYARD_STORE or --store"
+_DAMAGED = (
+    "is damaged and was left as it is. Move it away and import your snapshots (`steelyard import`), or try"
+    " `sqlite3 FILE .recover`"
+)
+_SQLITE_REASONS = {
+    sqlite3.SQLITE_FULL: f"cannot grow: the disk is full. {_INTACT} Make room and go on with --resume",
+    sqlite3.SQLITE_IOERR: f"cannot be read or written: the disk reports an error, or is full. {_INTACT}",
+    sqlite3.SQLITE_READONLY: f"cannot be written: the file or its folder is read-only. {_INTACT} {_CHOOSE}",
+    sqlite3.SQLITE_CANTOPEN: f"cannot be opened: the folder is not there or not yours to write. {_CHOOSE}",
+    sqlite3.SQLITE_PERM: f"cannot be opened: it is not yours to read or write. {_CHOOSE}",
+    sqlite3.SQLITE_NOTADB: f"is not a Steelyard store: the file is no SQLite database. It was left as it is. {_CHOOSE}",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_BUSY: f"is locked by another process for longer than {{patience:g}} s. {_INTACT} Try again when "
+    "that process is done",
+    sqlite3.SQLITE_LOCKED: f"is locked by another reader in this process. {_INTACT}",
+}
+
+
+SCHEMA = "steelyard"
+_MIGRATION_LOCK = 0x5354_4C59
+
+
+class PostgresSession:
+    """A transaction on one connection of `psycopg`."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        cursor = self._connection.execute(_translated(sql), values or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def stream(self, sql: str, values: Sequence[Any], size: int) -> Iterator[list[Row]]:
+        with self._connection.cursor(name=f"c{uuid4().hex}") as cursor:
+            cursor.execute(_translated(sql), values or None)
+            while rows := cursor.fetchmany(size):
+                yield rows
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        if rows:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(_translated(sql), rows)
+
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row], *, unless_there: bool = False) -> None:
+        if not rows:
+            return
+        if unless_there:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(_postgres_insert(table, columns), rows)
+            return
+        with self._connection.cursor() as cursor, cursor.copy(_copy_sql(table, columns)) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+
+@cache
+def _translated(sql: str) -> Any:
+    return sql.replace("?", "%s")
+
+
+@cache
+def _postgres_insert(table: str, columns: tuple[str, ...]) -> Any:
+    marks = ", ".join(["%s"] * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
+
+
+@cache
+def _copy_sql(table: str, columns: tuple[str, ...]) -> Any:
+    return f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+
+
+class PostgresDatabase(Database):
+    """The database behind a `postgresql://` URL."""
+
+    dialect = POSTGRES
+    begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtra("a PostgreSQL store", "postgres") from None
+        try:
+            self._wanted = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            # The driver's message quotes the part it could not read, which may be the password.
+            raise StoreError(
+                "the PostgreSQL URL cannot be read: write postgresql://user:password@host:port/database and spell "
+                "special characters in the password as %40 and the like"
+            ) from None
+        self._wanted.setdefault("connect_timeout", "10")
+        self._wanted.setdefault("application_name", "steelyard")
+        self.place = _shown(self._wanted)
+
+    def connect(self) -> psycopg.Connection[Row]:
+        import psycopg
+
+        connection = psycopg.connect(autocommit=True, **cast("dict[str, Any]", self._wanted))
+        try:
+            connection.execute(f"SET search_path TO {SCHEMA}")
+        except psycopg.Error:
+            connection.close()
+            raise
+        return connection
+
+    def session(self, connection: psycopg.Connection[Row]) -> Session:
+        return PostgresSession(connection)
+
+    def usable(self, connection: psycopg.Connection[Row]) -> bool:
+        return not connection.closed
+
+    def holds_tables(self, session: Session) -> bool:
+        return session.execute(f"SELECT to_regclass('{SCHEMA}.migrations')")[0][0] is not None
+
+    def prepare(self, session: Session) -> None:
+        session.execute(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+        # Asked first, since CREATE SCHEMA IF NOT EXISTS needs its right even when there is nothing to create.
+        if session.execute(f"SELECT to_regnamespace('{SCHEMA}')")[0][0] is None:
+            session.execute(f"CREATE SCHEMA {SCHEMA}")
+
+    def explained(self, error: Exception) -> StoreError | None:
+        import psycopg
+
+        if not isinstance(error, psycopg.Error):
+            return None
+        said = self._without_password(" ".join(str(error).split()))
+        if isinstance(error, psycopg.errors.UniqueViolation):
+            return Duplicate(f"{self.place} refused to write: {said}. {_INTACT}")
+        for kind, reason in _POSTGRES_REASONS.items():
+            if isinstance(error, getattr(psycopg.errors, kind)):
+                return StoreError(f"{self.place} {reason}: {said}")
+        if isinstance(error, psycopg.OperationalError):
+            return Unreachable(
+                f"{self.place} does not answer, or let the connection go: {said}. {_INTACT} Check host, port, user and "
+                "password, and that the server runs"
+            )
+        return StoreError(f"{self.place} refused: {said}. {_INTACT}")
+
+    def _without_password(self, text: str) -> str:
+        password = self._wanted.get("password")
+        return text.replace(str(password), "***") if password else text
+
+
+_POSTGRES_REASONS = {
+    "DiskFull": f"cannot grow, the server's disk is full. {_INTACT} Make room and go on with --resume",
+    "InsufficientPrivilege": "refused for lack of rights. Ask its owner: GRANT CREATE ON DATABASE lets Steelyard make "
+    f"its schema {SCHEMA!r}",
+    "ReadOnlySqlTransaction": f"is read-only. {_INTACT}",
+    "LockNotAvailable": f"is locked by somebody else. {_INTACT} Try again",
+}
+
+
+def _shown(wanted: dict[str, Any]) -> str:
+    user = f"{wanted['user']}@" if wanted.get("user") else ""
+    port = f":{wanted['port']}" if wanted.get("port") else ""
+    return f"postgresql://{user}{wanted.get('host') or 'localhost'}{port}/{wanted.get('dbname') or ''}"

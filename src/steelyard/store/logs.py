@@ -1,0 +1,217 @@
+"""What is written down beside the runs: which run a baseline's name has stood for, and which alerts were raised.
+
+Lines of the log of baselines are added, never changed. The database itself allows one open alert for each cause.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import RunNotFound
+from steelyard.metrics.expressions import BASELINE_SIGN
+from steelyard.store.codec import columns_of, from_row, to_json, to_row, to_stored
+from steelyard.store.databases import Session, in_pieces, placeholders
+
+_BASELINES = """
+SELECT b.suite_name, b.name, r.id, b.made_at, b.made_by, b.reason, b.removed, b.forced, b.signature
+FROM baselines b JOIN runs r ON r.number = b.run
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineEntry:
+    """One line of the log: a name was given to a run of its suite, or taken away from it."""
+
+    suite_name: str
+    name: str
+    run_id: str
+    made_at: float
+    made_by: str
+    reason: str = ""
+    removed: bool = False
+    forced: bool = False
+    """True when the run was locked although it is no sound reading."""
+    signature: dict[str, Any] = field(default_factory=dict)
+    """The run's, when it was locked."""
+
+
+def keep_baseline(session: Session, entry: BaselineEntry, run: int) -> None:
+    """Add a line; `run` is the run's number."""
+    values = dict(zip(columns_of(BaselineEntry), to_row(entry), strict=True))
+    del values["run_id"]
+    session.insert("baselines", ("run", *values), [(run, *values.values())])
+
+
+def baseline_entries(session: Session, suite: str | None) -> list[BaselineEntry]:
+    """The log, oldest line first: of one suite, or of all."""
+    where, values = ("", []) if suite is None else ("WHERE b.suite_name = ?", [to_stored(suite)])
+    return [from_row(BaselineEntry, row) for row in session.execute(f"{_BASELINES} {where} ORDER BY b.number", values)]
+
+
+def standing(entries: Iterable[BaselineEntry]) -> dict[tuple[str, str], BaselineEntry]:
+    """By suite and name, the lock that holds: the newest line, unless it is a removal."""
+    newest = {(entry.suite_name, entry.name): entry for entry in entries}
+    return {key: entry for key, entry in sorted(newest.items()) if not entry.removed}
+
+
+def run_behind(session: Session, name: str) -> str | None:
+    """The id of the run that a baseline stands for, by `release`, `@release` or `@suite/release`; None when none does.
+
+    RunNotFound when the name may mean several, or when it is written as a baseline and there is none.
+    """
+    written, asked = name.startswith(BASELINE_SIGN), name.removeprefix(BASELINE_SIGN)
+    locks = standing(baseline_entries(session, None))
+    suite, _, alone = asked.rpartition("/")
+    found = [lock for lock in locks.values() if lock.name == asked or (lock.suite_name, lock.name) == (suite, alone)]
+    if len(found) == 1:
+        return found[0].run_id
+    if found:
+        names = ", ".join(f"{BASELINE_SIGN}{lock.suite_name}/{lock.name}" for lock in found)
+        raise RunNotFound(f"several suites have a baseline {asked!r}: write one of {names}")
+    if not written:
+        return None
+    there = ", ".join(f"{BASELINE_SIGN}{lock.name} (of {lock.suite_name})" for lock in locks.values())
+    told = f"there are: {there}" if there else "there is none yet"
+    raise RunNotFound(
+        f"no baseline {asked!r}: {told}. Lock one: steelyard baseline set RUN --name {asked or 'release'}"
+    )
+
+
+SENT, FAILED, SKIPPED = "sent", "failed", "skipped"
+"""What becomes of a notice on a channel."""
+
+_OPENED = ("suite_name", "cause", "opened_run", "opened_at", "seen_run", "content")
+_ALERTS = """
+SELECT a.number, a.suite_name, a.cause, o.id, o.created_at, a.opened_at, s.id, s.created_at, c.id, a.closed_at,
+       a.content, a.ending
+FROM alerts a JOIN runs o ON o.number = a.opened_run JOIN runs s ON s.number = a.seen_run
+LEFT JOIN runs c ON c.number = a.closed_run
+"""
+_ENDING_UNHEARD = f"""
+{_ALERTS} WHERE a.suite_name = ? AND a.closed_at IS NOT NULL
+AND NOT EXISTS (
+    SELECT 1 FROM alerts later
+    WHERE later.suite_name = a.suite_name AND later.cause = a.cause AND later.number > a.number
+)
+AND EXISTS (
+    SELECT 1 FROM deliveries told WHERE told.alert = a.number AND told.notice = 'raised' AND told.state <> 'failed'
+    AND NOT EXISTS (
+        SELECT 1 FROM deliveries ended
+        WHERE ended.alert = a.number AND ended.channel = told.channel
+        AND ended.notice = 'closed' AND ended.state <> 'failed'
+    )
+)
+ORDER BY a.number
+"""  # noqa: S608 - our own words
+_CLOSE = """
+UPDATE alerts SET closed_run = ?, closed_at = ?, ending = ?, seen_run = ? WHERE number = ? AND closed_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRecord:
+    """An alert as the store keeps it: which run raised it, which saw it last, and which found its cause gone."""
+
+    number: int
+    suite_name: str
+    cause: str
+    """What tells it from every other of its suite: the rule and what the rule found."""
+    opened_run: str
+    opened_run_at: float
+    """When that run was begun."""
+    opened_at: float
+    seen_run: str
+    """The newest run in which the cause was looked for and found; of a closed alert, in which it was gone."""
+    seen_run_at: float
+    closed_run: str | None
+    closed_at: float | None
+    content: dict[str, Any]
+    """What people were told when it was raised."""
+    ending: dict[str, Any] | None = None
+    """What they were told when it was closed."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its cause is there still, as far as anybody knows."""
+        return self.closed_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What became of one notice of an alert on one channel."""
+
+    alert: int
+    notice: str
+    """raised, or closed."""
+    channel: str
+    state: str
+    tries: int
+    told_at: float
+    detail: str = ""
+    """Why it failed; "" when it did not."""
+
+
+_DELIVERED = f"""
+INSERT INTO deliveries ({", ".join(columns_of(Delivery))}) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (alert, notice, channel) DO UPDATE SET
+    state = excluded.state, tries = deliveries.tries + excluded.tries, told_at = excluded.told_at,
+    detail = excluded.detail
+"""  # noqa: S608 - our own words
+
+
+def open_alert(session: Session, suite: str, cause: str, run: int, content: dict[str, Any]) -> AlertRecord | None:
+    """Add an open alert; None when there is one for the same cause. `run` is the run's number."""
+    key = (to_stored(suite), to_stored(cause))
+    where = "WHERE a.suite_name = ? AND a.cause = ? AND a.closed_at IS NULL"
+    if session.execute(f"{_ALERTS} {where}", key):
+        return None
+    session.insert("alerts", _OPENED, [(*key, run, time.time(), run, to_json(content))])
+    return from_row(AlertRecord, session.execute(f"{_ALERTS} {where}", key)[0])
+
+
+def see_alerts(session: Session, numbers: Sequence[int], run: int) -> None:
+    """Note the run as the newest that found these causes."""
+    for piece in in_pieces(numbers):
+        sql = f"UPDATE alerts SET seen_run = ? WHERE closed_at IS NULL AND number IN ({placeholders(piece)})"  # noqa: S608
+        session.execute(sql, (run, *piece))
+
+
+def close_alert(session: Session, number: int, run: int, ending: dict[str, Any], lock_rows: str) -> bool:
+    """Close an alert; False when somebody else has. `lock_rows` is how the database keeps others from its row."""
+    is_open = f"SELECT 1 FROM alerts WHERE number = ? AND closed_at IS NULL{lock_rows}"  # noqa: S608 - our own words
+    if not session.execute(is_open, (number,)):
+        return False
+    session.execute(_CLOSE, (run, time.time(), to_json(ending), run, number))
+    return True
+
+
+def alerts_of(session: Session, suite: str | None, *, closed: bool) -> list[AlertRecord]:
+    """The alerts of a suite, or of all, oldest first."""
+    asked = [] if closed else ["a.closed_at IS NULL"]
+    asked += [] if suite is None else ["a.suite_name = ?"]
+    where = f"WHERE {' AND '.join(asked)}" if asked else ""
+    rows = session.execute(f"{_ALERTS} {where} ORDER BY a.number", [] if suite is None else [to_stored(suite)])
+    return [from_row(AlertRecord, row) for row in rows]
+
+
+def unheard_endings(session: Session, suite: str) -> list[AlertRecord]:
+    """Closed alerts whose end did not reach a channel that was told of them; not those whose cause came again."""
+    return [from_row(AlertRecord, row) for row in session.execute(_ENDING_UNHEARD, (to_stored(suite),))]
+
+
+def keep_deliveries(session: Session, deliveries: Sequence[Delivery]) -> None:
+    """Add what became of notices; tries of the same notice on the same channel add up."""
+    session.many(_DELIVERED, [to_row(delivery) for delivery in deliveries])
+
+
+def deliveries_of(session: Session, alerts: Sequence[int]) -> list[Delivery]:
+    """What became of every notice of these alerts, by alert."""
+    deliveries: list[Delivery] = []
+    for piece in in_pieces(alerts):
+        where = f"WHERE alert IN ({placeholders(piece)}) ORDER BY alert, told_at, channel"
+        rows = session.execute(f"SELECT {', '.join(columns_of(Delivery))} FROM deliveries {where}", piece)  # noqa: S608
+        deliveries += [from_row(Delivery, row) for row in rows]
+    return deliveries

@@ -1,0 +1,569 @@
+"""Samples into their tables and back, a page at a time, inside a transaction that somebody else opened.
+
+The only place that knows which field of a sample lives in which column. It is the path of every answer: rows are laid
+out by hand where the codec would cost time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, TypeVar
+
+from steelyard.errors import StoreError
+from steelyard.records import (
+    Attempt,
+    Certainty,
+    Check,
+    Failure,
+    Finding,
+    Item,
+    Judgement,
+    Mark,
+    Outcome,
+    Sample,
+    Score,
+)
+from steelyard.store.base import Found, JudgedSample, Spending
+from steelyard.store.codec import (
+    MARK,
+    Row,
+    columns_of,
+    decode,
+    encode,
+    from_row,
+    from_stored,
+    from_stored_or_none,
+    pack,
+    to_json,
+    to_row,
+    to_stored,
+    unpack,
+    whole_in,
+)
+from steelyard.store.databases import Session, in_pieces, placeholders
+from steelyard.suite.case import Case, canonical
+
+PAGE = 500
+"""How many samples, cases or judgements are in memory at a time."""
+
+Layout = tuple[tuple[str, float, tuple[str, ...]], ...]
+"""Names and weights of a sample's scores, each with the names of its counts; stored once a run, not once a sample."""
+Layouts = dict[Layout, int]
+_Content = TypeVar("_Content")
+
+SAMPLE_COLUMNS = (
+    *("run", "seq", "case_id", "variant", "repeat", "case_hash", "attempt_run", "outcome", "score", "passed", "band"),
+    *("category", "difficulty", "rung", "layout", "scores", "details", "marks", "mode", "cluster"),
+)
+ATTEMPT_COLUMNS = (
+    *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
+    *("failure_kind", "failure_message", "cut_off", "first_byte", "queued"),
+)
+_FINDING_COLUMNS = columns_of(Finding)
+_CONTENT_COLUMNS = ("run", "seq", "content")
+_N_SAMPLE = len(SAMPLE_COLUMNS)
+_COUNTS = range(2**53 + 1)
+_CONCLUSIVE = tuple(outcome.value for outcome in Outcome if outcome.conclusive)
+
+
+# ---- scores: their names and weights are those of most other samples of the run
+
+
+def _layout_of(scores: Iterable[Score]) -> Layout:
+    return tuple([(score.name, score.weight, tuple(score.counts)) for score in scores])
+
+
+def layouts_of(session: Session, run: int) -> dict[int, Layout]:
+    """Number of each layout of a run, with its names, weights and counts."""
+    rows = session.execute("SELECT number, content FROM layouts WHERE run = ?", (run,))
+    return {
+        number: tuple((name, weight, tuple(counts)) for name, weight, *counts in json.loads(content))
+        for number, content in rows
+    }
+
+
+def _with_layouts(session: Session, run: int, needed: set[Layout], stored: Layouts | None) -> Layouts:
+    """The run's layouts, those needed now included."""
+    if stored is not None and needed <= stored.keys():
+        return stored
+    layouts = {layout: number for number, layout in layouts_of(session, run).items()}
+    for layout in sorted(needed - layouts.keys()):
+        layouts[layout] = len(layouts)
+        content = to_json([(name, weight, *counts) for name, weight, counts in layout])
+        session.insert("layouts", ("run", "number", "content"), [(run, layouts[layout], content)])
+    return layouts
+
+
+def _score_values(scores: Sequence[Score]) -> str:
+    """The values of all scores, and after them the counts of all scores, in the order of their layout."""
+    values = [score.value for score in scores]
+    # Plain numbers are written alike by Python and JSON; None, nan, inf, True, False and numpy's numbers are not.
+    written = repr(values)
+    if "n" in written or "e" in written:
+        written = to_json([None if value is None or not isfinite(value) else float(value) for value in values])
+    counts = [count for score in scores if score.counts for count in score.counts.values()]
+    if not counts:
+        return written
+    return f"{written[:-1]},{to_json([whole_in(_COUNTS, count) for count in counts])[1:]}"
+
+
+def _score_details(scores: Sequence[Score]) -> str | None:
+    """What only some scores have, by their position; None when no score of the sample has it."""
+    details = {}
+    for position, score in enumerate(scores):
+        if score.note or score.raw is not None or score.bound_by is not None:
+            details[position] = [score.raw, score.bound_by, score.note]
+    return to_json(details) if details else None
+
+
+def _scores_from(layout: Layout, values: str, details: str | None) -> tuple[Score, ...]:
+    numbers = json.loads(values)
+    n = len(layout)
+    if details is None and len(numbers) == n:
+        return tuple([Score(name, value, weight) for (name, weight, _), value in zip(layout, numbers, strict=True)])
+    more = {} if details is None else json.loads(details)
+    counted = iter(numbers[n:])
+    scores = []
+    for position, ((name, weight, names), value) in enumerate(zip(layout, numbers[:n], strict=True)):
+        # The names come first, so that `zip` takes no number of the next score.
+        counts = {count: number for count, number in zip(names, counted, strict=False) if number is not None}
+        raw, bound_by, note = more.get(str(position), (None, None, ""))
+        scores.append(Score(name, value, weight, raw, bound_by, note, counts))
+    return tuple(scores)
+
+
+# ---- cases
+
+
+def case_row(case: Case) -> tuple[str, str, str]:
+    """A case's id, its hash and its data in one spelling, which is what is hashed."""
+    spelling = canonical(encode(case))
+    return (
+        to_stored(case.id),
+        hashlib.sha256(spelling).hexdigest()[:16],
+        to_stored(spelling.decode("utf-8", "surrogatepass")),
+    )
+
+
+def case_from(content: str) -> Case:
+    """The case back from its stored spelling."""
+    return decode(Case, json.loads(from_stored(content)))
+
+
+def keep_cases(session: Session, rows: Iterable[tuple[str, str, str]]) -> None:
+    """Store each case under its hash, once."""
+    # Sorted, so that two writers never wait for each other in a circle.
+    session.insert("cases", ("id", "hash", "content"), sorted(rows), unless_there=True)
+
+
+# ---- writing
+
+
+def _finite_or_none(value: float | None) -> float | None:
+    return value if value is None or isfinite(value) else None
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Rows of every table for some samples of one run."""
+
+    samples: list[Row] = field(default_factory=list)
+    attempts: list[Row] = field(default_factory=list)
+    answers: list[Row] = field(default_factory=list)
+    findings: list[Row] = field(default_factory=list)
+    tags: list[Row] = field(default_factory=list)
+    judge_calls: list[Row] = field(default_factory=list)
+    judgements: list[Row] = field(default_factory=list)
+    certainties: list[Row] = field(default_factory=list)
+    checks: list[Row] = field(default_factory=list)
+    items: list[Row] = field(default_factory=list)
+
+    def add(self, run: int, owners: tuple[int, int], seq: int, sample: Sample, case_hash: str, layout: int) -> None:
+        """Lay one sample out; its attempt and the calls of its judge only when this run is the owner of them."""
+        attempt_run, judge_run = owners
+        mode = sample.mode
+        band, category, difficulty, cluster = sample.band, sample.category, sample.difficulty, sample.cluster
+        self.samples.append(
+            (
+                run,
+                seq,
+                to_stored(sample.case_id),
+                to_stored(sample.variant),
+                sample.repeat,
+                case_hash,
+                attempt_run,
+                sample.outcome.value,
+                _finite_or_none(sample.score),
+                None if sample.passed is None else int(sample.passed),
+                None if band is None else to_stored(band),
+                None if category is None else to_stored(category),
+                None if difficulty is None else to_stored(difficulty),
+                sample.rung,
+                layout,
+                _score_values(sample.scores),
+                _score_details(sample.scores),
+                pack(sample.marks) if sample.marks else None,
+                None if mode is None else mode.value,
+                None if cluster is None else to_stored(cluster),
+            )
+        )
+        if attempt_run == run:
+            self._add_attempt(run, seq, sample.attempt)
+        for position, finding in enumerate(sample.findings):
+            self.findings.append((run, seq, position, *to_row(finding)))
+        for position, tag in enumerate(sample.tags):
+            self.tags.append((run, seq, position, to_stored(tag)))
+        if sample.certainties:
+            self.certainties.append((run, seq, pack(sample.certainties)))
+        if sample.checks:
+            self.checks.append((run, seq, pack(sample.checks)))
+        # An answer without items is another thing than none that could be read.
+        if sample.items is not None:
+            self.items.append((run, seq, pack(sample.items)))
+        if sample.judgement is not None:
+            self._add_judgement(run, judge_run, seq, sample.judgement)
+
+    def _add_judgement(self, run: int, judge_run: int, seq: int, judgement: Judgement) -> None:
+        data = encode(judgement)
+        calls = data.pop("calls", None)
+        owner = judge_run if calls else None
+        if owner == run:
+            self.judge_calls.append((run, seq, to_json(calls)))
+        self.judgements.append((run, seq, owner, to_json(data)))
+
+    def _add_attempt(self, run: int, seq: int, attempt: Attempt) -> None:
+        failure = attempt.failure
+        self.attempts.append(
+            (
+                run,
+                seq,
+                attempt.status,
+                attempt.latency,
+                attempt.started_at,
+                attempt.tries,
+                attempt.tokens_in,
+                attempt.tokens_out,
+                attempt.cost,
+                None if attempt.model is None else to_stored(attempt.model),
+                int(attempt.cached),
+                None if failure is None else to_stored(failure.kind),
+                None if failure is None else to_stored(failure.message),
+                int(attempt.cut_off),
+                _finite_or_none(attempt.first_byte),
+                _finite_or_none(attempt.queued),
+            )
+        )
+        if attempt.text is not None:
+            self.answers.append((run, seq, to_stored(attempt.text)))
+
+    def insert(self, session: Session) -> None:
+        session.insert("attempts", ATTEMPT_COLUMNS, self.attempts)
+        session.insert("answers", ("run", "seq", "text"), self.answers)
+        session.insert("judge_calls", _CONTENT_COLUMNS, self.judge_calls)
+        session.insert("samples", SAMPLE_COLUMNS, self.samples)
+        session.insert("findings", ("run", "seq", "position", *_FINDING_COLUMNS), self.findings)
+        session.insert("tags", ("run", "seq", "position", "tag"), self.tags)
+        session.insert("judgements", ("run", "seq", "judge_run", "content"), self.judgements)
+        session.insert("certainties", _CONTENT_COLUMNS, self.certainties)
+        session.insert("checks", _CONTENT_COLUMNS, self.checks)
+        session.insert("items", _CONTENT_COLUMNS, self.items)
+
+
+def keep_samples(
+    session: Session, run: int, samples: Sequence[Sample], hashes: Sequence[str], stored: Layouts | None
+) -> Layouts:
+    """Store new samples with their attempts, `hashes` naming their cases.
+
+    Gives the run's layouts, which the caller may pass again next time once the transaction is committed.
+    """
+    used = [_layout_of(sample.scores) for sample in samples]
+    layouts = _with_layouts(session, run, set(used), stored)
+    batch = _Batch()
+    for seq, sample, case_hash, layout in zip(_places(session, run, samples), samples, hashes, used, strict=True):
+        batch.add(run, (run, run), seq, sample, case_hash, layouts[layout])
+    batch.insert(session)
+    return layouts
+
+
+def keep_rescored(
+    session: Session, run: int, earlier: int, samples: Sequence[Sample], hashes: Sequence[str], stored: Layouts | None
+) -> Layouts:
+    """Store new scores that point at the attempts of an earlier run and at the judge's calls behind it."""
+    used = [_layout_of(sample.scores) for sample in samples]
+    layouts = _with_layouts(session, run, set(used), stored)
+    attempts = attempts_by_key(session, earlier, [sample.case_id for sample in samples])
+    judged = [sample.key for sample in samples if sample.judgement is not None and sample.judgement.calls]
+    callers = _call_owners(session, earlier, [attempts[key][0] for key in judged if key in attempts])
+    batch = _Batch()
+    for sample, case_hash, layout in zip(samples, hashes, used, strict=True):
+        if sample.key not in attempts:
+            raise StoreError(f"the earlier run has no answer for {describe_key(sample.key)}: nothing to weigh again")
+        seq, attempt_run = attempts[sample.key]
+        batch.add(run, (attempt_run, callers.get(seq, run)), seq, sample, case_hash, layouts[layout])
+    batch.insert(session)
+    return layouts
+
+
+def _places(session: Session, run: int, samples: Sequence[Sample]) -> list[int]:
+    given = [sample.position for sample in samples if sample.position is not None]
+    if len(given) == len(samples):
+        return given
+    last = session.execute("SELECT max(seq) FROM samples WHERE run = ?", (run,))[0][0]
+    free = max([-1 if last is None else int(last), *given]) + 1
+    places = []
+    for sample in samples:
+        places.append(free if sample.position is None else sample.position)
+        free += sample.position is None
+    return places
+
+
+_KEYS = "SELECT seq, case_id, variant, repeat, attempt_run FROM samples WHERE run = ? AND case_id IN "
+_CALL_OWNERS = "SELECT seq, judge_run FROM judgements WHERE run = ? AND judge_run IS NOT NULL AND seq IN "
+
+
+def attempts_by_key(session: Session, run: int, case_ids: Iterable[str]) -> dict[tuple[str, str, int], tuple[int, int]]:
+    """Keys of the samples stored for these cases, each with its place in the plan and the run that owns its attempt."""
+    attempts = {}
+    for piece in in_pieces({to_stored(case_id) for case_id in case_ids}):
+        rows = session.execute(f"{_KEYS}({placeholders(piece)})", (run, *piece))
+        for seq, case_id, variant, repeat, attempt_run in rows:
+            attempts[from_stored(case_id), from_stored(variant), repeat] = (seq, attempt_run)
+    return attempts
+
+
+def _call_owners(session: Session, run: int, seqs: Iterable[int]) -> dict[int, int]:
+    """Which run made the calls behind the judgements at these places of the plan."""
+    owners: dict[int, int] = {}
+    for piece in in_pieces(seqs):
+        owners.update(session.execute(f"{_CALL_OWNERS}({placeholders(piece)})", (run, *piece)))
+    return owners
+
+
+def describe_key(key: tuple[str, str, int]) -> str:
+    """A sample's key in words."""
+    case_id, variant, repeat = key
+    return f"case {case_id!r}" + (f", variant {variant!r}" if variant else "") + f", repeat {repeat}"
+
+
+# ---- reading
+
+
+_WITH_ATTEMPT = f"""
+SELECT {", ".join(f"s.{column}" for column in SAMPLE_COLUMNS)},
+       {", ".join(f"a.{column}" for column in ATTEMPT_COLUMNS[2:])}, t.text, c.content
+FROM samples s
+JOIN cases c ON c.id = s.case_id AND c.hash = s.case_hash
+JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq
+LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
+WHERE s.run = ?
+"""  # noqa: S608 - our own column names
+_PAGE = f"{_WITH_ATTEMPT} AND s.seq > ? ORDER BY s.seq LIMIT ?"
+_FINDINGS = f"SELECT seq, {', '.join(_FINDING_COLUMNS)} FROM findings WHERE run = ? AND seq IN "  # noqa: S608
+_OF_CODE = f"""
+SELECT s.case_id, s.variant, s.repeat, {", ".join(f"f.{column}" for column in _FINDING_COLUMNS)}
+FROM findings f JOIN samples s ON s.run = f.run AND s.seq = f.seq
+WHERE f.run = ? AND f.code = ? AND s.outcome IN ({placeholders(_CONCLUSIVE)})
+ORDER BY f.seq, f.position LIMIT ?
+"""  # noqa: S608 - our own column names
+_TAGS = "SELECT seq, tag FROM tags WHERE run = ? AND seq IN "
+_IN_ORDER = " ORDER BY seq, position"
+_HAS_JUDGE = "SELECT 1 FROM judgements WHERE run = ? LIMIT 1"
+_JUDGEMENTS = """
+SELECT j.seq, j.content, c.content FROM judgements j
+LEFT JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq WHERE j.run = ? AND j.seq IN
+"""
+_CASE_KEYS = (
+    "SELECT case_id, case_hash FROM samples WHERE run = ? GROUP BY case_id, case_hash ORDER BY case_id, case_hash"
+)
+
+
+def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample, Case]], int]:
+    """The next samples after a place in the plan, with their cases, and the last place; no samples at the end."""
+    rows = session.execute(_PAGE, (run, seq, PAGE))
+    return _complete(session, run, rows), rows[-1][1] if rows else seq
+
+
+def case_contents(session: Session, run: int) -> Iterator[str]:
+    """Each of the run's cases once, in its stored spelling, ordered by id and hash."""
+    for keys in session.stream(_CASE_KEYS, (run,), PAGE):
+        ids = sorted({case_id for case_id, _hash in keys})
+        rows = session.execute(f"SELECT id, hash, content FROM cases WHERE id IN ({placeholders(ids)})", ids)  # noqa: S608
+        contents = {(case_id, case_hash): from_stored(content) for case_id, case_hash, content in rows}
+        yield from (contents[key] for key in keys)
+
+
+def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sample, Case]]:
+    """The samples at these places of the plan, in the order asked for."""
+    samples: dict[int | None, tuple[Sample, Case]] = {}
+    for piece in in_pieces(seqs):
+        rows = session.execute(f"{_WITH_ATTEMPT} AND s.seq IN ({placeholders(piece)})", (run, *piece))
+        samples.update((sample.position, (sample, case)) for sample, case in _complete(session, run, rows))
+    return [samples[seq] for seq in seqs]
+
+
+def findings_of(session: Session, run: int, code: str, limit: int) -> list[Found]:
+    """The first findings of one code in conclusive samples, in the order of the plan."""
+    rows = session.execute(_OF_CODE, (run, to_stored(code), *_CONCLUSIVE, limit))
+    return [
+        Found(from_stored(case_id), from_stored(variant), repeat, from_row(Finding, values))
+        for case_id, variant, repeat, *values in rows
+    ]
+
+
+def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sample, Case]]:
+    if not rows:
+        return []
+    beside = _beside(session, run, [row[1] for row in rows])
+    layouts = layouts_of(session, run)
+    cases: dict[str, Case] = {}
+    complete = []
+    for row in rows:
+        seq, text, content = row[1], row[-2], row[-1]
+        attempt = _attempt_from(row[_N_SAMPLE:-2], text)
+        sample = _sample_from(row[:_N_SAMPLE], attempt, layouts, beside[seq])
+        if sample.case_hash not in cases:
+            cases[sample.case_hash] = case_from(content)
+        complete.append((sample, cases[sample.case_hash]))
+    return complete
+
+
+def _beside(session: Session, run: int, seqs: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """What other tables hold of the samples at these places of the plan, by the names of their fields."""
+    marks = f"({placeholders(seqs)})"
+    findings: dict[int, list[Finding]] = {}
+    for seq, *values in session.execute(_FINDINGS + marks + _IN_ORDER, (run, *seqs)):
+        findings.setdefault(seq, []).append(from_row(Finding, values))
+    tags: dict[int, list[str]] = {}
+    for seq, tag in session.execute(_TAGS + marks + _IN_ORDER, (run, *seqs)):
+        tags.setdefault(seq, []).append(from_stored(tag))
+    judgements: dict[int, Judgement] = {}
+    # One look tells that a run has no judge; five hundred would be felt.
+    if session.execute(_HAS_JUDGE, (run,)):
+        for seq, content, calls in session.execute(_JUDGEMENTS + marks, (run, *seqs)):
+            judgements[seq] = _judgement_from(content, calls)
+    claims = _contents(session, run, "certainties", seqs, lambda text: unpack(Certainty, text))
+    checks = _contents(session, run, "checks", seqs, lambda text: unpack(Check, text))
+    items = _contents(session, run, "items", seqs, lambda text: unpack(Item, text))
+    return {
+        seq: {
+            "findings": tuple(findings.get(seq, ())),
+            "tags": tuple(tags.get(seq, ())),
+            "judgement": judgements.get(seq),
+            "certainties": claims.get(seq, ()),
+            "checks": checks.get(seq, ()),
+            "items": items.get(seq),
+        }
+        for seq in seqs
+    }
+
+
+def _contents(
+    session: Session, run: int, table: str, seqs: Sequence[int], read: Callable[[str], _Content]
+) -> dict[int, _Content]:
+    """What one of the tables that few runs use holds of these samples."""
+    if not session.execute(f"SELECT 1 FROM {table} WHERE run = ? LIMIT 1", (run,)):  # noqa: S608 - our own names
+        return {}
+    sql = f"SELECT seq, content FROM {table} WHERE run = ? AND seq IN ({placeholders(seqs)})"  # noqa: S608
+    return {seq: read(content) for seq, content in session.execute(sql, (run, *seqs))}
+
+
+def _judgement_from(content: str, calls: str | None = None) -> Judgement:
+    data = json.loads(content)
+    return decode(Judgement, data if calls is None else data | {"calls": json.loads(calls)})
+
+
+def _attempt_from(row: Row, text: str | None) -> Attempt:
+    status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, *more = row
+    kind, message, cut_off, first_byte, queued = more
+    return Attempt(
+        text=from_stored_or_none(text),
+        status=status,
+        latency=latency,
+        started_at=started_at,
+        tries=tries,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=cost,
+        model=from_stored_or_none(model),
+        cached=bool(cached),
+        failure=None if kind is None else Failure(from_stored(kind), from_stored(message)),
+        cut_off=bool(cut_off),
+        first_byte=first_byte,
+        queued=queued,
+    )
+
+
+def _sample_from(row: Row, attempt: Attempt, layouts: dict[int, Layout], beside: dict[str, Any]) -> Sample:
+    (_run, seq, case_id, variant, repeat, case_hash, _attempt_run, outcome, score, passed, band, *rest) = row
+    category, difficulty, rung, layout, scores, details, marks, _mode, cluster = rest
+    return Sample(
+        case_id=from_stored(case_id),
+        variant=from_stored(variant),
+        repeat=repeat,
+        attempt=attempt,
+        outcome=Outcome(outcome),
+        score=score,
+        passed=None if passed is None else bool(passed),
+        band=from_stored_or_none(band),
+        scores=_scores_from(layouts[layout], scores, details),
+        marks=() if marks is None else unpack(Mark, marks),
+        rung=rung,
+        category=from_stored_or_none(category),
+        difficulty=from_stored_or_none(difficulty),
+        cluster=from_stored_or_none(cluster),
+        case_hash=case_hash,
+        position=seq,
+        **beside,
+    )
+
+
+# ---- what a judge said and what asking it took, without the answers
+
+
+# A character that is stored as the mark and four digits has five where the text has one.
+_LENGTH = "4 * length(replace(t.text, ?, '')) - 3 * length(t.text)"
+_JUDGED = f"""
+SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.cluster, {_LENGTH}, j.content
+FROM judgements j
+JOIN samples s ON s.run = j.run AND s.seq = j.seq
+LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
+WHERE j.run = ? AND j.seq > ? ORDER BY j.seq LIMIT ?
+"""  # noqa: S608 - our own words
+_CALLS = """
+SELECT c.content FROM judgements j JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq
+WHERE j.run = ? ORDER BY j.seq
+"""
+
+
+def judged_after(session: Session, run: int, seq: int) -> tuple[list[JudgedSample], int]:
+    """The next judged samples after a place in the plan, and the last place; none at the end."""
+    rows = session.execute(_JUDGED, (MARK, run, seq, PAGE))
+    page = [
+        JudgedSample(
+            case_id=from_stored(case_id),
+            variant=from_stored(variant),
+            repeat=repeat,
+            outcome=Outcome(outcome),
+            score=score,
+            passed=None if passed is None else bool(passed),
+            text_length=length,
+            cluster=from_stored_or_none(cluster),
+            judgement=_judgement_from(content),
+        )
+        for _seq, case_id, variant, repeat, outcome, score, passed, cluster, length, content in rows
+    ]
+    return page, rows[-1][0] if rows else seq
+
+
+def spending_of(session: Session, run: int) -> Spending:
+    """What the calls behind the run's judgements took, whichever run made them."""
+    total = Spending()
+    for rows in session.stream(_CALLS, (run,), PAGE):
+        for (content,) in rows:
+            for data in json.loads(content):
+                total.add(decode(Attempt, data["attempt"]))
+    return total

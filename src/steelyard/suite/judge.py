@@ -1,0 +1,430 @@
+"""A judge: its rubric, settings, evidence and who judges, as a file writes it, as it judges, and as a run stores it.
+
+`JudgeFile` is a judge as written, `JudgeModel` one that is loaded, `JudgeDescription` what a run's header keeps; what
+they have in common is in `JudgeSettings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+
+from steelyard.records import Mode
+from steelyard.suite.case import Case
+from steelyard.suite.paths import compile_path, split_path
+from steelyard.suite.values import PLACE_SCHEMA, Anything, Group, Key, Label, Part, Scale, Texts, raise_located
+from steelyard.suite.yaml import found
+
+_BY_SCORE = {
+    "type": "object",
+    "propertyNames": {"pattern": "^-?[0-9]+$"},
+    "additionalProperties": {"type": "string"},
+}
+_EMPTY: dict[str, Any] = {"default": {}}
+
+
+def _keys_as_text(value: Any) -> Any:
+    """YAML's keys are texts, those of a suite in Python may be numbers."""
+    if not isinstance(value, dict):
+        return value
+    return {str(key) if isinstance(key, int) and not isinstance(key, bool) else key: one for key, one in value.items()}
+
+
+def _is_score(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _highest_first(texts: dict[str, str]) -> dict[str, str]:
+    return dict(sorted(texts.items(), key=lambda item: -int(item[0]))) if all(map(_is_score, texts)) else texts
+
+
+ByScore = Annotated[
+    dict[str, str], BeforeValidator(_keys_as_text), AfterValidator(_highest_first), WithJsonSchema(_BY_SCORE)
+]
+"""Texts by score, highest first."""
+
+
+class Dimension(Part):
+    """One thing that is scored."""
+
+    name: Key
+    about: str = Field(default="", description="What is looked at, in a sentence.")
+    weight: float = Field(
+        default=1.0, ge=0, allow_inf_nan=False, description="How much it counts; 0 is shown and does not count."
+    )
+    scores: ByScore = Field(default={}, description="What each score means.")
+    examples: ByScore = Field(default={}, description="An example for some of the scores.")
+    needs: str = Field(
+        default="", description="Path to what a case must hold for this to be judged, such as input.question."
+    )
+
+    @field_validator("needs")
+    @classmethod
+    def _is_in_the_case(cls, needs: str) -> str:
+        if needs and split_path(needs)[0] not in ("input", "expected"):
+            raise ValueError(f"it is a path into the case, such as input.question; {found(needs)}")
+        return needs
+
+
+class Flag(Part):
+    """A yes or no that the judge says of a text."""
+
+    name: Key
+    about: str = Field(default="", description="What it says, in a sentence.")
+    triggers: Texts = Field(default=(), description="What sets it.")
+    fails: bool = Field(default=True, description="Whether a flagged sample has not passed.")
+
+
+def _ascending(scale: tuple[int, int]) -> tuple[int, int]:
+    low, high = scale
+    if low >= high:
+        raise ValueError(f"{low} is not below {high}")
+    return scale
+
+
+_INTEGERS = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+_NEUTRAL = {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
+
+
+class Rubric(Part):
+    """What is judged and on which scale."""
+
+    version: Label = Field(default="", description="The rubric's own version, for people.")
+    scale: Annotated[tuple[int, int], Field(strict=False), AfterValidator(_ascending), WithJsonSchema(_INTEGERS)] = (
+        Field(default=(1, 5), description="Lowest and highest score, whole numbers.")
+    )
+    neutral: Annotated[int, WithJsonSchema(_NEUTRAL)] = Field(
+        default=3,
+        json_schema_extra={"default": None},
+        description="Where a judge starts; above it evidence is asked for, below it is a finding. Default: the middle.",
+    )
+    calibration: Texts = Field(default=(), description="Notes on how to use the scale.")
+    dimensions: Annotated[tuple[Dimension, ...], Group()] = Field(
+        json_schema_extra={"minProperties": 1}, description="What is scored, by name."
+    )
+    flags: Annotated[tuple[Flag, ...], Group()] = Field(
+        default=(), json_schema_extra=_EMPTY, description="What is said yes or no to, by name."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _starts_in_the_middle(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or data.get("neutral") is not None:
+            return data
+        scale = data.get("scale", (1, 5))
+        if not isinstance(scale, list | tuple) or len(scale) != 2 or not all(type(end) is int for end in scale):
+            return {key: value for key, value in data.items() if key != "neutral"}
+        return {**data, "neutral": max(scale[0] + 1, sum(scale) // 2)}
+
+    @field_validator("dimensions")
+    @classmethod
+    def _are_some(cls, dimensions: tuple[Dimension, ...]) -> tuple[Dimension, ...]:
+        if not dimensions:
+            raise ValueError("give at least one")
+        return dimensions
+
+    @model_validator(mode="after")
+    def _fits_its_scale(self) -> Self:
+        low, high = self.scale
+        problems: list[tuple[str, tuple[str | int, ...]]] = []
+        if not low <= self.neutral <= high:
+            problems.append((f"{self.neutral} is not on the scale from {low} to {high}", ("neutral",)))
+        elif self.neutral == low:
+            problems.append((f"{low} is the lowest score, and nothing could ever be below it", ("neutral",)))
+        weighed = [dimension for dimension in self.dimensions if dimension.weight]
+        if weighed and all(dimension.needs for dimension in weighed):
+            problem = "every dimension with a weight needs something, so that a case without it could earn nothing"
+            problems.append((problem, ("dimensions",)))
+        for dimension in self.dimensions:
+            for key, texts in (("scores", dimension.scores), ("examples", dimension.examples)):
+                at = ("dimensions", dimension.name, key)
+                strange = [score for score in texts if not _is_score(score) or not low <= int(score) <= high]
+                problems += [(f"is not a score from {low} to {high}", (*at, score)) for score in strange]
+        raise_located(problems)
+        return self
+
+    @property
+    def low(self) -> int:
+        """The lowest score."""
+        return self.scale[0]
+
+    @property
+    def high(self) -> int:
+        """The highest score."""
+        return self.scale[1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All dimensions, then all flags."""
+        return (*(one.name for one in self.dimensions), *(one.name for one in self.flags))
+
+
+class TextFile(Part):
+    """A text kept in a file of the suite's folder."""
+
+    file: str = Field(min_length=1, description="Path of the file, inside the suite's folder.")
+
+
+def _path_of_answer(path: str) -> str:
+    split_path(path)
+    return path
+
+
+AnswerPath = Annotated[str, AfterValidator(_path_of_answer)]
+
+
+class Reasons(Part):
+    """Reasons that the judge gives before its scores."""
+
+    place: AnswerPath = Field(alias="in", min_length=1, description="The field of its answer that lists them.")
+    at_least: int = Field(default=0, ge=0, le=100, description="How many are asked for.")
+
+
+class Evidence(Part):
+    """Quotes that the judge owes for scores above the neutral one; they are looked up in the text."""
+
+    place: AnswerPath = Field(alias="in", min_length=1, description="The field of its answer that holds them.")
+    unproven: Literal["neutral", "report"] = Field(
+        default="neutral", description="What becomes of a score without a quote: bound to neutral, or only reported."
+    )
+    fewest_words: int = Field(default=2, ge=1, le=100, description="A shorter quote proves nothing.")
+    dimensions: Texts = Field(default=(), description="Those that must be proven; left out, all.")
+
+
+class FigureFile(Part):
+    """A figure made of what the judge says beyond its scores; it is shown, compared and gated, and weighs nothing."""
+
+    mean: str = Field(
+        default="",
+        description="Path into its answer to a number, for its mean over the texts; a step * is every key there.",
+    )
+    count: str = Field(default="", description="Path to the words of a list, faults[].reason: how often each is said.")
+    keys: list[Label] = Field(
+        default=[],
+        description="What * stands for, or the words that are counted; left out, as the response lists them.",
+    )
+    scale: Scale | None = Field(default=None, description="Lowest and highest number; left out, the rubric's.")
+    about: str = Field(default="", description="What it says, in a few words.")
+
+
+class SaidMean(Part):
+    """A number that a judge says beyond its scores: its mean over the texts that have it is a figure."""
+
+    figure: str
+    """What the suite calls it."""
+    key: str
+    """Which of several of a kind it is; "" when there is one."""
+    path: str
+    """Where in the judge's answer it stands."""
+    scale: Scale
+    about: str = ""
+
+    @property
+    def name(self) -> str:
+        """What its scores and its figure are called."""
+        return f"{self.figure}_{self.key}" if self.key else self.figure
+
+
+class SaidCount(Part):
+    """Words that a judge says in a list beyond its scores: how often each is said is counted over all texts."""
+
+    name: str
+    words: Texts
+    list_path: str
+    """Where in the judge's answer the list stands."""
+    word_path: str
+    """Where in an element of it the word stands; "" when the element is the word."""
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BindingRule:
+    """`when <condition> then <dimension> <= k and <flag>`: applied in code to whatever the judge says."""
+
+    text: str
+    holds: Callable[[Mapping[str, Any]], bool]
+    """From the metrics by component to whether the condition is met; ValueError when one of them is no number."""
+    caps: dict[str, float] = field(default_factory=dict)
+    """The most that each named dimension may get."""
+    raises: tuple[str, ...] = ()
+    """The flags that are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSpec:
+    """One judge by kind: `chat` with the settings of its connection, or `python` with the place of a function."""
+
+    name: str
+    kind: str
+    settings: Any
+
+
+class JudgeSettings(Part):
+    """What is said of a judge, whoever judges."""
+
+    scores_in: str = Field(
+        default="", description="The field of the judge's answer that holds scores and flags; left out, its top."
+    )
+    reasons: Reasons | None = Field(default=None, description="Which reasons it gives before its scores.")
+    evidence: Evidence | None = Field(default=None, description="Which quotes it owes.")
+    secrets: Texts = Field(
+        default=(),
+        description="Names of environment variables that judges in code read and whose values must never reach store,"
+        " log or report; those whose name looks like a secret's need not be named.",
+    )
+    of: str = Field(default="", description="Path into a JSON answer to what is judged; left out, the whole answer.")
+    repeats: int = Field(default=1, ge=1, le=100, description="How often each of them judges a text.")
+    combine: Literal["median", "majority"] = Field(default="median", description="What several scores come to.")
+    flags: Literal["majority", "any"] = Field(default="majority", description="When the flags of several are set.")
+    disagreement: float = Field(
+        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart are remarked on."
+    )
+    most_characters: int = Field(
+        default=24_000, ge=200, description="A longer text is shown by head and tail, and marked so."
+    )
+    ask_again: int = Field(
+        default=1, ge=0, le=10, description="How often a judge whose answer cannot be used is told why and asked again."
+    )
+    allow_self: bool = Field(default=False, description="Whether the system under test may be its own judge.")
+    labels: str = Field(
+        default="", description="Path into the case to what a careful reviewer would say; no judge sees it."
+    )
+    labelled: str = Field(
+        default="",
+        description="Path into the case to the text that was labelled, unless that stands in the input: labels count"
+        " for this text alone; no judge sees it.",
+    )
+    labels_are: Literal["random", "chosen"] = Field(
+        default="random",
+        description="Whether the labelled texts are a random part of all, or were chosen for what they are.",
+    )
+    require_checked: bool = Field(
+        default=False, description="Whether gates on what the judge says cannot pass while too few texts have labels."
+    )
+    epsilon: float = Field(
+        default=0.2,
+        ge=0,
+        lt=1,
+        description="What a judge's cheapness is worth in the alternative annotator test: how much less often than a"
+        " person it may agree with the other people.",
+    )
+    health: Texts = Field(default=(), description="What `judge check` asks of the judge: agreement.tone.kappa >= 0.6.")
+
+
+class JudgeFile(JudgeSettings):
+    """How answers are judged with a rubric, and by whom."""
+
+    rubric: str | dict[str, Anything] = Field(description="What is judged: a file, or written here.")
+    system: str | TextFile = Field(default="", description="Template of the system message, or {file: PATH}.")
+    user: str | TextFile = Field(default="", description="Template of the user message, or {file: PATH}.")
+    response: str | dict[str, Anything] | None = Field(
+        default=None,
+        description="JSON Schema of the judge's answer: a file, or written here; left out, made from the rubric.",
+    )
+    shown: str | TextFile = Field(
+        default="",
+        description="Template of how what is judged is shown to a model, which speaks of `part`; or {file: PATH}.",
+    )
+    bind: list[str] = Field(
+        default=[], description="Rules that are applied in code: when a.coverage < 90 % then tone <= 3."
+    )
+    check: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
+        default=None,
+        description="A function of your own, module:function, that holds the judge's complaints against the answer.",
+    )
+    figures: dict[str, FigureFile] = Field(
+        default={}, description="What else of its answer is made into figures, by name: means and counts."
+    )
+    by: str | list[str] | None = Field(default=None, description="Who judges: a name of `judges`, or several.")
+    judges: dict[str, Anything] = Field(min_length=1, description="All who can judge, by name.")
+
+
+class MemberDescription(Part):
+    """One who judged: a model at an address, or a function."""
+
+    name: str
+    kind: str
+    model: str | None = None
+    address: str | None = None
+    function: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What people call it: its model or function, else its name."""
+        return self.model or self.function or self.name
+
+
+class JudgeDescription(JudgeSettings):
+    """A judge as a run's header keeps it: what reports and `judge check` read."""
+
+    mode: Annotated[Mode, Field(strict=False)]
+    rubric: Rubric
+    members: tuple[MemberDescription, ...] = ()
+    rules: Texts = ()
+    check: str | None = None
+
+
+class JudgeModel(JudgeSettings):
+    """How answers are judged. Everything here but labels and thresholds is part of the signature."""
+
+    rubric: Rubric
+    members: tuple[JudgeSpec, ...]
+    """Who judges: one, or a panel."""
+    system: str = ""
+    """Template of the system message; see judging.prompt for the names it may use."""
+    user: str = ""
+    response: dict[str, Any] = Field(default={})
+    """JSON Schema of an answer: reasons come before scores."""
+    shown: str = ""
+    """Template of how what is judged is shown to a model; "" when it is shown as it is."""
+    rules: tuple[BindingRule, ...] = ()
+    check: Any = None
+    """A function of the suite, or its place: `(reply, text, case, metrics) -> Checked`. It holds what a judge complains
+    of against what was judged; None when nothing of the kind is done."""
+    means: tuple[SaidMean, ...] = ()
+    counts: tuple[SaidCount, ...] = ()
+    """What is made into figures beside the scores; it weighs nothing."""
+    judges: dict[str, JudgeSpec] = Field(default={})
+    """Every judge the suite declares, by the name `--judge` chooses it with."""
+
+    @property
+    def mode(self) -> Mode:
+        """What kind of judge it is: code, or a language model. A panel is of one kind."""
+        return Mode.RULES if all(member.kind == "python" for member in self.members) else Mode.MODEL
+
+    def for_case(self, case: Case) -> JudgeModel:
+        """The judge without the dimensions that need what this case does not hold; itself when there are none."""
+        left_out = {
+            one.name for one in self.rubric.dimensions if one.needs and _is_blank(compile_path(one.needs)(case))
+        }
+        if not left_out:
+            return self
+        dimensions = tuple(one for one in self.rubric.dimensions if one.name not in left_out)
+        proven = () if self.evidence is None else self.evidence.dimensions
+        owed = tuple(name for name in proven if name not in left_out)
+        response = _asking_less(self.response, left_out)
+        if self.scores_in in response.get("properties", {}):
+            inner = _asking_less(response["properties"][self.scores_in], left_out)
+            response = response | {"properties": response["properties"] | {self.scores_in: inner}}
+        return self.model_copy(
+            update={
+                "rubric": self.rubric.model_copy(update={"dimensions": dimensions}),
+                "evidence": self.evidence and self.evidence.model_copy(update={"dimensions": owed}),
+                "response": response,
+            }
+        )
+
+
+def _is_blank(value: Any) -> bool:
+    """True when nothing is there: missing, null, an empty list or group, an empty or blank text."""
+    return not (value.strip() if isinstance(value, str) else value or value == 0)
+
+
+def _asking_less(schema: dict[str, Any], left_out: Collection[str]) -> dict[str, Any]:
+    """The schema of an object without these fields."""
+    kept = {name: inner for name, inner in schema.get("properties", {}).items() if name not in left_out}
+    required = [name for name in schema.get("required", ()) if name not in left_out]
+    return schema | {"properties": kept, "required": required} if kept else schema

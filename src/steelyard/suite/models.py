@@ -1,0 +1,602 @@
+"""The suite's models: the schema of its file, what the rest of the house works with, and what a run stores of it.
+
+`SuiteFile` is a suite as written, `SuiteModel` one that is loaded, `SuiteDescription` what a run's header keeps. They
+share their parts (limits, bands, criteria, ...), each declared once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
+
+from pydantic import BaseModel, Field, WithJsonSchema, field_validator, model_validator
+
+from steelyard.suite.case import Case
+from steelyard.suite.judge import JudgeDescription, JudgeModel
+from steelyard.suite.paths import compile_path, compile_place
+from steelyard.suite.values import (
+    MIN_PAIRED,
+    OPEN_CONCURRENCY,
+    PLACE_SCHEMA,
+    Anything,
+    Band,
+    Bands,
+    Group,
+    Key,
+    Label,
+    Part,
+    PassRule,
+    Rate,
+    Scale,
+    Seconds,
+    Share,
+    Texts,
+    Time,
+    raise_located,
+    time_in_words,
+)
+
+if TYPE_CHECKING:
+    from steelyard.alerts.rules import AlertSettings
+    from steelyard.suite.truth import LedgerLine
+
+EXPECT = "expect"
+"""The component that stands for all checks, and the key that declares them."""
+SCHEMA = "schema"
+"""The check that an answer fits the suite's schema."""
+PRESENCE = "presence"
+"""What the share of items that come again is called; no field of `stability` may be called so."""
+SMALLEST_SECONDS, SMALLEST_SHARE = 0.005, 0.05
+"""What a change of latency must exceed to matter, where a suite does not say otherwise."""
+_EMPTY: dict[str, Any] = {"default": {}}
+"""The default of parts by name, as a file would write it."""
+
+
+class AnswerShape(Part):
+    """What an answer must look like; leave it out for plain text."""
+
+    format: Literal["text", "json"] | None = Field(default=None, description="`json` is implied by a schema.")
+    json_schema: str | dict[str, Anything] | None = Field(
+        default=None, alias="schema", description="A JSON Schema that answers must fit: a file, or written here."
+    )
+    repair: bool = Field(default=True, description="Whether JSON that is not quite valid may be mended.")
+
+    @property
+    def schema_data(self) -> dict[str, Any] | None:
+        """The schema of a loaded suite, whose file is read."""
+        return self.json_schema if isinstance(self.json_schema, dict) else None
+
+
+class Threshold(Part):
+    """A fraction 0..1 that a score must reach, with the text it was written as."""
+
+    at_least: float
+    text: str
+
+
+class Criterion(Part):
+    """One criterion: what passes, what fails, and between them what is ambiguous."""
+
+    name: Key
+    passes: str = Field(alias="pass", description="When it passes: a gate, or `valid in >= 2 of 3 repeats`.")
+    fails: str | None = Field(
+        default=None, alias="fail", description="When it fails; left out, whatever does not pass fails."
+    )
+    secondary: bool = Field(default=False, description="Shown, but the verdict does not depend on it.")
+    about: str = Field(default="", description="What it means, or what to do when it does not hold.")
+
+
+class FindingKind(Part):
+    """One kind of finding. Their order is the order of detection: an error that fits several codes gets the first."""
+
+    code: Key
+    name: str = Field(default="", description="What people call it.")
+    about: str = Field(default="", description="What the code means, in a sentence.")
+    severity: Literal["critical", "error", "major", "minor", "warning", "info"] = Field(
+        default="error", description="How bad it is."
+    )
+
+
+class Limits(Part):
+    """Limits of a run; the command line may change them."""
+
+    concurrency: int = Field(default=8, ge=1, le=10_000, description="Most calls at the same time.")
+    timeout: float = Field(default=60.0, gt=0, description="Seconds before a call is given up.")
+    retries: int = Field(default=3, ge=0, le=100, description="How often a failed call is tried again.")
+    requests_per_second: float | None = Field(default=None, gt=0, description="Most calls a second.")
+    max_cost: float | None = Field(default=None, gt=0, description="Stop when the calls have cost this much.")
+    max_inconclusive: Share = Field(default=0.05, description="Above this share of failed samples a run is INVALID.")
+    min_paired: Share = Field(
+        default=MIN_PAIRED,
+        description="Below this share of cases in pairs nothing is better or worse than another run.",
+    )
+    max_pixels: int = Field(default=64_000_000, ge=1, description="Most pixels of a picture; a larger one is not sent.")
+    warm_up: int = Field(
+        default=0, ge=0, le=10_000, description="Calls before the clock starts, whose answers are thrown away."
+    )
+    rate: Rate | None = Field(
+        default=None, description="Open load: calls that fall due each second, whatever came back; 20/s or 90/min."
+    )
+    outage: Time = Field(
+        default=300.0, description="How long a system that does not answer any more is waited for: 5m; 0 is not at all."
+    )
+    anchors: int = Field(
+        default=20,
+        ge=0,
+        le=1_000,
+        description="Answers of the baseline that a judge which is a model reads again, to measure its drift; 0: none.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _open_load(cls, data: Any) -> Any:
+        """An open load that names no concurrency gets one that should never be reached."""
+        if isinstance(data, dict) and data.get("rate") is not None and "concurrency" not in data:
+            return {**data, "concurrency": OPEN_CONCURRENCY}
+        return data
+
+    @model_validator(mode="after")
+    def _is_one_load(self) -> Self:
+        if self.rate is not None and self.requests_per_second is not None:
+            raise ValueError(
+                "rate (an open load) and requests_per_second (the most of a closed load) are two loads: keep one"
+            )
+        return self
+
+
+class AuditLimits(Part):
+    """How much an answer that knows nothing may earn, and how much the truth must."""
+
+    null_share: Share = Field(default=0.05, description="Most that an empty or constant answer may earn.")
+    null_share_strict: Share | None = Field(default=None, description="The same under strict scoring.")
+    null_passes: Share = Field(default=0.0, description="Share of cases that such an answer may pass.")
+    wrong_share: Share = Field(default=0.5, description="Most that another case's truth may earn.")
+    truth_share: Share = Field(default=0.99, description="Least that the truth itself must earn.")
+
+
+class Utility(Part):
+    """What one claim that is kept is worth; one that is dropped is worth 0."""
+
+    right: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="What a right claim is worth.")
+    wrong: float = Field(default=-1.0, lt=0, allow_inf_nan=False, description="What a wrong one costs, below 0.")
+
+
+class ConfidenceRules(Part):
+    """How confidences in answers are looked at; a suite whose answers carry none needs nothing of it."""
+
+    buckets: Bands = Field(
+        default=(Band(name="high", at_least=0.8), Band(name="medium", at_least=0.6), Band(name="low", at_least=0.0)),
+        json_schema_extra={"minProperties": 1, "default": {"high": 0.8, "medium": 0.6, "low": 0.0}},
+        description="Groups of confidences by the one they start at, the surest first and the last at 0.",
+    )
+    utility: Utility = Field(
+        default=Utility(), description="What the best threshold is the best for: a right and a wrong claim."
+    )
+    bins: int = Field(default=10, ge=2, le=100, description="Equal parts of 0 to 1 for the calibration error.")
+
+    @field_validator("buckets")
+    @classmethod
+    def _are_some(cls, buckets: tuple[Band, ...]) -> tuple[Band, ...]:
+        if not buckets:
+            raise ValueError("give at least one")
+        return buckets
+
+    @property
+    def right(self) -> float:
+        """What a right claim is worth."""
+        return self.utility.right
+
+    @property
+    def wrong(self) -> float:
+        """What a wrong claim costs, below 0."""
+        return self.utility.wrong
+
+
+class StabilityRules(Part):
+    """What repeats of the same question should bring again."""
+
+    items: str = Field(
+        min_length=1, description="Where the list of items is in the answer: a path, or a JSONPath that begins with $."
+    )
+    key: str = Field(
+        description="Path in an item: items with the same key are held against each other; empty for the item itself."
+    )
+    fields: dict[str, Literal["equal", "overlap"]] = Field(
+        default={},
+        description="Paths in an item, each with how two values are held against each other: `equal`, or `overlap` of"
+        " [start, end).",
+    )
+
+    @field_validator("items")
+    @classmethod
+    def _is_a_place(cls, text: str) -> str:
+        compile_place(text)
+        return text
+
+    @field_validator("key")
+    @classmethod
+    def _is_a_path(cls, text: str) -> str:
+        compile_path(text)
+        return text
+
+    @field_validator("fields")
+    @classmethod
+    def _are_paths(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        raise_located((problem, (name,)) for name in fields if (problem := _field_problem(name)))
+        return fields
+
+
+def _field_problem(name: str) -> str:
+    if name == PRESENCE:
+        return "is the share of items that come again: write a field of that name in quotes, '\"presence\"'"
+    try:
+        compile_path(name)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+class LatencyRules(Part):
+    """Medians of answered calls that look wrong, which make a run suspect, and the smallest change that matters."""
+
+    below: Seconds | None = Field(
+        default=None, description="A median below this looks short-circuited or cached: 100 ms."
+    )
+    above: Seconds | None = Field(default=None, description="A median above this looks like loading or a queue: 10 s.")
+    smallest: Seconds = Field(
+        default=SMALLEST_SECONDS, description="A change of latency must exceed this to be better or worse: 5 ms."
+    )
+    smallest_share: Share = Field(
+        default=SMALLEST_SHARE, description="A change of latency or cost must exceed this share, too: 5 %."
+    )
+
+    @model_validator(mode="after")
+    def _leaves_room(self) -> Self:
+        if self.below is not None and self.above is not None and self.below >= self.above:
+            limits = f"below {time_in_words(self.below)} is not less than above {time_in_words(self.above)}"
+            raise_located([(f"{limits}: every median would look wrong", ("below",))])
+        return self
+
+
+class ComponentSettings(Part):
+    """What a component may say besides its scorer."""
+
+    weight: float = Field(
+        default=1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="How much it counts, relative to the other components; 0 is measured and does not count.",
+    )
+    when_unknown: Literal["skip", "say_unknown"] | None = Field(
+        default=None,
+        description="For cases without a truth: `skip` takes the weight out, `say_unknown` asks the answer to say so.",
+    )
+    wrong_below: Share = Field(default=0.5, description="A value below this is a finding.")
+    code: str = Field(default="", description="The code of that finding; else the component's name in capitals.")
+    scale: Scale = Field(default=(0.0, 1.0), description="Lowest and highest value the scorer gives.")
+
+
+class MeasureDescription(Part):
+    """A ratio of two counts of a component, over all samples."""
+
+    numerator: str
+    denominator: str
+    about: str = ""
+    better: str = ""
+    """`higher` or `lower`; "" when the scorer does not say."""
+
+
+class MeanDescription(Part):
+    """The mean of several measures of a component."""
+
+    of: Texts
+    about: str = ""
+    better: str = ""
+
+
+class ComponentDescription(ComponentSettings):
+    """What a sample has a score of: a component, a judge's dimension or flag, or what else a judge says."""
+
+    name: str
+    kind: Literal["component", "dimension", "flag", "said"] = "component"
+    scorer: str = "judge"
+    version: int | str = 1
+    params: dict[str, Any] = Field(default={})
+    """The scorer's full parameters, defaults included."""
+    strict: bool = False
+    measures: dict[str, MeasureDescription] = Field(default={})
+    means: dict[str, MeanDescription] = Field(default={})
+    source: str = ""
+    figure: str = ""
+    """What the suite calls what a judge says besides its scores; "" for all else."""
+    key: str = ""
+    about: str = ""
+
+
+class Component(ComponentSettings):
+    """One weighed part of the score, with its scorer.
+
+    `when_unknown` is the policy for a case whose truth is missing: None means that such a case is a mistake in the
+    suite. A value below `wrong_below` is a finding with `code`.
+    """
+
+    name: str
+    scorer: Any
+    """An instance of a scorer."""
+    scorer_name: str = ""
+    """The name the scorer is registered under; "" for one that a suite brought along."""
+    source: str = ""
+    """A hash of the file of a scorer that a suite file names as `python`; "" for others."""
+
+    def described(self) -> ComponentDescription:
+        """The component as data, with its scorer's full parameters."""
+        scorer = self.scorer
+        cls = type(scorer)
+        return ComponentDescription(
+            **{name: getattr(self, name) for name in ("name", "source", *ComponentSettings.model_fields)},
+            scorer=self.scorer_name or f"{cls.__module__}:{cls.__qualname__}",
+            version=getattr(scorer, "version", 1),
+            params=parameters(scorer),
+            strict=bool(getattr(scorer, "strict", False)),
+            measures={
+                name: MeasureDescription(
+                    numerator=one.numerator,
+                    denominator=one.denominator,
+                    about=one.about,
+                    better=getattr(one, "better", ""),
+                )
+                for name, one in getattr(scorer, "measures", {}).items()
+            },
+            means={
+                name: MeanDescription(of=tuple(one.of), about=one.about, better=one.better)
+                for name, one in getattr(scorer, "means", {}).items()
+            },
+        )
+
+
+def parameters(scorer: Any) -> dict[str, Any]:
+    """A scorer's parameters as plain data."""
+    if isinstance(scorer, BaseModel):
+        return scorer.model_dump(mode="json", by_alias=True)
+    return {name: repr(value) for name, value in sorted(getattr(scorer, "__dict__", {}).items())}
+
+
+class CasesFile(Part):
+    """Where the cases are and how a record becomes a case."""
+
+    files: str | list[str] | None = Field(
+        default=None, description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet."
+    )
+    folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
+    glob: str = Field(default="*", description="Which files of the folder are cases.")
+    at: str = Field(default="", description="Where the list of cases is inside a JSON or YAML document: a path.")
+    cluster: str | None = Field(
+        default=None,
+        description="What of a record (a path, such as `document` or `input.user`) cases share that are not independent"
+        " of one another: those of one document, user or seed are one unit in every interval, test and power figure.",
+    )
+    map: dict[str, Anything] = Field(
+        default={},
+        description="How a record of another shape becomes a case: path, constant, unit or template.",
+    )
+
+
+class SuiteFile(Part):
+    """A suite: cases, a target, how answers are weighed, and when the result is good enough."""
+
+    suite: str = Field(min_length=1, max_length=100, description="The suite's name.")
+    about: str = Field(default="", description="What is weighed, in a sentence.")
+    version: Label = Field(default="", description="The suite's own version, for people.")
+    cases: Anything = Field(default=None, description="Where the cases are.")
+    target: Anything = Field(default=None, description="The system under test: one kind with its settings.")
+    targets: dict[str, Anything] = Field(default={}, description="Further targets, chosen by name with --target.")
+    answer: AnswerShape = Field(default=AnswerShape(), description="What an answer must look like; else plain text.")
+    score: dict[str, Anything] = Field(
+        default={}, description="The components of the score: a scorer each, with its weight."
+    )
+    expect: dict[str, Anything] = Field(
+        default={}, description="Checks of an answer by name, each of one kind: passed, failed or not run."
+    )
+    hold: Literal["all", "majority", "first"] | None = Field(
+        default=None, description="In how many repeats of a case a check of `expect` must pass; left out, in all."
+    )
+    judge: Anything = Field(default=None, description="Judging with a rubric, by a language model or by code.")
+    redact: Anything = Field(
+        default=None, description="Which personal data is taken out of whatever is stored or sent; left out, none."
+    )
+    confidence: ConfidenceRules | None = Field(
+        default=None, description="How confidences in answers are looked at: buckets, and what a claim is worth."
+    )
+    stability: StabilityRules | None = Field(
+        default=None, description="What repeats of the same question should bring again: items, their key and fields."
+    )
+    latency: LatencyRules | None = Field(
+        default=None, description="Medians of answered calls that look wrong, and make a run suspect: below and above."
+    )
+    alerts: Anything = Field(default=None, description="What people are told of after a run, and where to.")
+    findings: Annotated[tuple[FindingKind, ...], Group()] = Field(
+        default=(), json_schema_extra=_EMPTY, description="The taxonomy: what each code of a finding means."
+    )
+    bands: Bands = Field(
+        default=(), json_schema_extra=_EMPTY, description="Ratings by the score they start at, the lowest at 0."
+    )
+    pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")
+    criteria: Annotated[tuple[Criterion, ...], Group()] = Field(
+        default=(),
+        json_schema_extra=_EMPTY,
+        description="Named conditions of a release with three outcomes: pass, fail and between them.",
+    )
+    metrics: Annotated[list[Any], WithJsonSchema({"type": "array", "items": PLACE_SCHEMA})] = Field(
+        default=[], description="Metrics of your own over all samples of a run, each as module:function."
+    )
+    gates: list[str] = Field(default=[], description="What a run must reach for a release: pass_rate >= 90 %.")
+    variants: dict[str, list[Anything]] = Field(default={}, description="Factors with their values; all are combined.")
+    repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")
+    limits: Limits = Field(default=Limits(), description="Limits of a run.")
+    audit: AuditLimits = Field(default=AuditLimits(), description="What `audit` allows.")
+    snapshots: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
+        default=None, description="Snapshots in a shape of your own, module:Name, for `import` and `export` --suite."
+    )
+
+
+class Hold(StrEnum):
+    """In how many repeats of a case a check must pass."""
+
+    ALL = "all"
+    MAJORITY = "majority"
+    FIRST = "first"
+
+
+class CheckDescription(Part):
+    """One declared check: its code, and in how many repeats it must pass."""
+
+    name: str
+    code: str = ""
+    hold: Annotated[Hold, Field(strict=False)] = Hold.ALL
+
+
+class ExpectDescription(Part):
+    """The declared checks in their order, and in how many repeats they must pass where they do not say."""
+
+    hold: Annotated[Hold, Field(strict=False)] = Hold.ALL
+    checks: tuple[CheckDescription, ...] = ()
+
+
+class SuiteDescription(Part):
+    """A suite as a run used it: all that reports, gates and comparisons read, so that they need no suite file."""
+
+    name: str = ""
+    about: str = ""
+    version: str = ""
+    components: tuple[ComponentDescription, ...] = ()
+    """What a sample has a score of: components, dimensions, flags, and the figures of what else a judge says."""
+    bands: tuple[Band, ...] = ()
+    passing: Threshold | None = None
+    """The pass rule with all that a sample must not be flagged with."""
+    gates: Texts = ()
+    taxonomy: tuple[FindingKind, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    variants: Texts = ("",)
+    repeats: int = 1
+    usual_repeats: int | None = None
+    """What the suite declares; None where nobody knows."""
+    max_inconclusive: float = Limits().max_inconclusive
+    min_paired: float = MIN_PAIRED
+    anchors: int = Limits().anchors
+    answer: AnswerShape = AnswerShape()
+    judge: JudgeDescription | None = None
+    confidence: ConfidenceRules | None = None
+    expect: ExpectDescription | None = None
+    stability: StabilityRules | None = None
+    latency: LatencyRules = LatencyRules()
+    metrics: tuple[dict[str, Any], ...] = ()
+    """Metrics of the suite's own."""
+    alerts: dict[str, Any] | None = None
+    n_cases: int | None = None
+    n_planned: int | None = None
+    without_truth: Texts = ()
+    ledger: tuple[dict[str, Any], ...] = ()
+
+
+class CaseSource(Protocol):
+    """Cases that can be read again and again without holding them in memory."""
+
+    def __iter__(self) -> Iterator[Case]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSurvey:
+    """What one pass over all cases found: how many, which names occur how often, and what they hash to.
+
+    The digests do not depend on the order of the cases. `cases_digest` covers everything asked (id, input, category,
+    difficulty, tags, cluster, attachments with their bytes), `truth_digest` what is expected, `input_digest` only what
+    a target sees.
+    """
+
+    n: int = 0
+    categories: dict[str, int] = field(default_factory=dict)
+    difficulties: dict[str, int] = field(default_factory=dict)
+    tags: dict[str, int] = field(default_factory=dict)
+    n_clusters: int = 0
+    """How many clusters the cases name; 0 when none does."""
+    cases_digest: str = ""
+    truth_digest: str = ""
+    input_digest: str = ""
+    noted_truths: dict[str, str] = field(default_factory=dict)
+    """Digests of the truth of those cases that the ledger speaks of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One point of the grid of factors, for instance a prompt; `name` is "" when the suite has no variants."""
+
+    name: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """A target by kind with its validated settings (a pydantic model of that kind)."""
+
+    kind: str
+    settings: Any
+
+
+_ANSWER, _LIMITS, _AUDIT, _LATENCY = AnswerShape(format="text"), Limits(), AuditLimits(), LatencyRules()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteModel:
+    """A validated suite. Built by `suite.load` from a file and by `steelyard.Suite` from Python."""
+
+    name: str
+    folder: Path
+    path: str
+    cases: CaseSource
+    target: TargetSpec
+    components: tuple[Component, ...]
+    about: str = ""
+    answer: AnswerShape = _ANSWER
+    passing: Threshold | None = None
+    bands: tuple[Band, ...] = ()
+    """Best first."""
+    gates: tuple[str, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    variants: tuple[Variant, ...] = (Variant(),)
+    repeats: int = 1
+    taxonomy: tuple[FindingKind, ...] = ()
+    """In the order of detection: an error that fits several codes gets the first."""
+    limits: Limits = _LIMITS
+    audit: AuditLimits = _AUDIT
+    prompts: dict[str, str] = field(default_factory=dict)
+    """Every prompt text the suite uses, by name, for the signature."""
+    survey: CaseSurvey = CaseSurvey()
+    targets: dict[str, TargetSpec] = field(default_factory=dict)
+    """Further targets by the name `--target` chooses them with."""
+    version: str = ""
+    """The suite's own version, when it declares one."""
+    judge: JudgeModel | None = None
+    """None for a suite that only computes."""
+    confidence: ConfidenceRules | None = None
+    """How confidences in answers are looked at; None, and the usual buckets hold."""
+    redactor: Any = None
+    """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
+    snapshots: Any = None
+    """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
+    hold: Hold = Hold.ALL
+    """In how many repeats a check must pass where it does not say so itself; of no matter without `expect`."""
+    stability: StabilityRules | None = None
+    """None when repeats are not compared item by item."""
+    latency: LatencyRules = _LATENCY
+    """Medians that look wrong; they make a run suspect and, as gates, are no part of the instrument."""
+    metrics: tuple[dict[str, Any], ...] = ()
+    """Metrics of the suite's own, as runs keep them."""
+    alerts: AlertSettings | None = None
+    """What people are told of after a run; None when the suite does not say."""
+    ledger: tuple[LedgerLine, ...] = ()
+    """Why truth and scorers are what they are, as the file beside the suite file has it."""
+    other_cases: str = ""
+    """The folder or file whose cases are read instead of those that the suite declares; "" when there is none."""

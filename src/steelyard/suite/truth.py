@@ -1,0 +1,446 @@
+"""The truth of cases: the ledger that says why it changed, and what stands in the place of a missing one."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from steelyard.errors import Mistake, UserMistake
+from steelyard.suite.case import Case
+from steelyard.suite.draft import Draft
+from steelyard.suite.judge import JudgeModel
+from steelyard.suite.labels import check_path, labels_of
+from steelyard.suite.mapping import Mapping
+from steelyard.suite.models import EXPECT, Component, SuiteModel
+from steelyard.suite.paths import MISSING, Getter, compile_path, split_path
+from steelyard.suite.readers import Record, Report, read_records
+from steelyard.suite.yaml import Place, explain, found, meant
+from steelyard.user_code import UserCodeError, checked_call
+
+LEDGER_FILE = "ledger.jsonl"
+TRUTH = "truth"
+WEIGHED_BY = ("scorers", "schema", "rules")
+"""The parts of a signature that say how answers are weighed; each may be edited for a reason of its own."""
+NAMES = {
+    "scorers": "scorers, weights, bands or pass rule",
+    "schema": "the shape asked of answers",
+    "rules": "what is made of the judge's words",
+}
+_MOST_TOLD = 20
+
+State = tuple[str, str | None, str | None]
+"""What was edited, of which case (None for how answers are weighed), and its digest afterwards."""
+
+
+class LedgerLine(BaseModel):
+    """One edit and its reason."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    at: str
+    """ISO 8601, in UTC."""
+    by: str = Field(min_length=1)
+    what: Literal["truth", "scorers", "schema", "rules"]
+    case: str | None = None
+    """The case whose truth was edited; None for how answers are weighed."""
+    before: str | None
+    after: str | None
+    """Digests: of the case's truth, None where there was or is no such case; else of that part of the signature."""
+    reason: str
+
+    @field_validator("at")
+    @classmethod
+    def _is_a_moment(cls, at: str) -> str:
+        try:
+            moment = datetime.fromisoformat(at)
+        except ValueError:
+            moment = None
+        if moment is None or moment.utcoffset() != timedelta(0):
+            raise ValueError(f"{at!r} is no moment in UTC: write it as 2026-01-31T12:00:00Z")
+        return at
+
+    @field_validator("reason")
+    @classmethod
+    def _says_something(cls, reason: str) -> str:
+        if not reason.strip():
+            raise ValueError("a reason is text that says something")
+        return reason
+
+    @model_validator(mode="after")
+    def _is_an_edit(self) -> Self:
+        if (self.what == TRUTH) != bool(self.case):
+            raise ValueError("case names the case whose truth was edited" + ("" if self.case else ": it is missing"))
+        if self.case is None and (self.before is None or self.after is None):
+            raise ValueError("only of a case may before or after be null: it was added or removed")
+        if self.before == self.after:
+            raise ValueError("before and after are the same: that is no edit")
+        return self
+
+    @property
+    def moment(self) -> datetime:
+        """When it was written."""
+        return datetime.fromisoformat(self.at)
+
+    @property
+    def state(self) -> State:
+        """What it leads to."""
+        return (self.what, self.case, self.after)
+
+    def as_data(self) -> dict[str, Any]:
+        """The line as it stands in the file."""
+        return self.model_dump(exclude={"case"} if self.case is None else None)
+
+
+def read_ledger(draft: Draft) -> tuple[LedgerLine, ...]:
+    """The lines of the ledger beside the suite file, in its order; none where there is no such file.
+
+    Everything wrong with it is noted.
+    """
+    path = draft.folder / LEDGER_FILE
+    lines: list[LedgerLine] = []
+    wrong: list[Mistake] = []
+    if not path.exists():
+        return ()
+    for record in read_records(path, LEDGER_FILE, "", wrong.append):
+        if not isinstance(record.data, dict):
+            wrong.append(record.mistake(f"a line of the ledger is a group of keys; {found(record.data)}"))
+            continue
+        try:
+            lines.append(LedgerLine.model_validate(record.data))
+        except ValidationError as error:
+            wrong += [record.mistake(problem.message) for problem in explain(error, record.data, LedgerLine)]
+    draft.mistakes += wrong[:_MOST_TOLD]
+    if len(wrong) > _MOST_TOLD:
+        draft.more.append(Mistake(f"and {len(wrong) - _MOST_TOLD} more mistakes in {LEDGER_FILE}"))
+    return tuple(lines)
+
+
+def append_lines(folder: Path, lines: Sequence[LedgerLine]) -> Path:
+    """Put lines at the end of the ledger, durable on return; UserMistake, and none is there, when it cannot be done."""
+    path = folder / LEDGER_FILE
+    text = "".join(json.dumps(line.as_data(), ensure_ascii=False) + "\n" for line in lines)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            _wait_for_others(descriptor)
+            _append(descriptor, text.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise UserMistake(f"{path} cannot be written: {error.strerror or error}") from None
+    return path
+
+
+def _wait_for_others(descriptor: int) -> None:
+    """Have the file alone until it is closed, where the system knows such a thing."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _append(descriptor: int, data: bytes) -> None:
+    size = os.fstat(descriptor).st_size
+    if size:
+        # An editor may have left the last line without an end.
+        os.lseek(descriptor, -1, os.SEEK_END)
+        data = data if os.read(descriptor, 1) == b"\n" else b"\n" + data
+    try:
+        # One write: there is no place between lines at which a kill could find it.
+        if os.write(descriptor, data) != len(data):
+            raise OSError(errno.ENOSPC, "no space is left for all lines")
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
+
+
+def kind_of(before: str | None, after: str | None) -> str:
+    """What an edit did: `added`, `removed` or `edited`."""
+    return "added" if before is None else "removed" if after is None else "edited"
+
+
+def moment_now() -> str:
+    """Now, as a line of the ledger says it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def by_state(lines: Iterable[LedgerLine]) -> dict[State, LedgerLine]:
+    """For each state that an edit led to the newest line that says so; of one moment the later in the file."""
+    return {line.state: line for line in sorted(lines, key=lambda line: line.moment)}
+
+
+def newest_first(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
+    """The lines by when they were written; of one moment the later in the file first."""
+    return sorted(lines, key=lambda line: line.moment)[::-1]
+
+
+def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """What a run's description keeps of the ledger: the edits that led to what the run is weighed by.
+
+    Added cases stay out: a set of cases that was brought in at once would be most of
+    every run's header, and no reading rests on why a case is there.
+    """
+    now: set[State] = {(part, None, signature.get(part)) for part in WEIGHED_BY}
+    now |= {(TRUTH, case, digest) for case, digest in suite.survey.noted_truths.items()}
+    lines = by_state(suite.ledger).items()
+    return tuple(line.as_data() for state, line in lines if state in now and line.before is not None)
+
+
+def lines_kept(description: dict[str, Any]) -> list[LedgerLine]:
+    """The lines that a run's description keeps; what is none, as in a snapshot of another hand, is passed over."""
+    kept = description.get("ledger")
+    lines: list[LedgerLine] = []
+    for data in kept if isinstance(kept, list) else ():
+        try:
+            lines.append(LedgerLine.model_validate(data))
+        except ValidationError:
+            continue
+    return lines
+
+
+_ENOUGH = 100
+"""So many records are looked at for names to suggest."""
+_MOST_NAMES = 2_000
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One path that a component asks for."""
+
+    path: str
+    get: Getter
+    place: Place
+    met: bool = False
+
+
+@dataclass(slots=True)
+class _Component:
+    """A component while the cases go by."""
+
+    name: str
+    scorer: Any
+    declared: bool
+    skipped: bool
+    asked: list[_Asked]
+    check: Any
+    fields: list[str]
+    n_missing: int = 0
+    first_missing: str = ""
+    knows_truth: bool = True
+
+
+def without_truth(suite: SuiteModel, cases: Iterable[Case]) -> list[str]:
+    """The figures that cannot be known, as no case has a truth for them: `score.<component>` of those that are skipped
+    then, and `findings.<code>` of codes that nobody else gives."""
+    lacking = [
+        one for one in suite.components if one.when_unknown == "skip" and getattr(one.scorer, "needs_truth", True)
+    ]
+    for case in cases:
+        if not lacking:
+            return []
+        lacking = [one for one in lacking if not _has_truth(one, case)]
+    # A judge may name errors of any code.
+    others = [one for one in suite.components if one not in lacking]
+    codes = set() if suite.judge else set().union(*map(_codes, lacking)) - set().union(*map(_codes, others))
+    return [f"score.{one.name}" for one in lacking] + sorted(f"findings.{code}" for code in codes)
+
+
+def _has_truth(component: Component, case: Case) -> bool:
+    try:
+        return component.scorer.truth(case) is not None
+    except Exception:  # noqa: BLE001 - of a scorer that cannot tell, nothing is left out
+        return True
+
+
+def _codes(component: Component) -> set[str]:
+    named = getattr(component.scorer, "fault_codes", None)
+    return {component.code or component.name.upper(), *(named() if named else ())}
+
+
+class TruthCheck:
+    """Watches the cases go by and tells afterwards what no case, or not every case, has."""
+
+    def __init__(self, components: tuple[Component, ...], mapping: Mapping, judge: JudgeModel | None = None) -> None:
+        self._components = [_watch(component) for component in components]
+        weighed = [component for component in components if component.weight > 0]
+        judged = judge is not None and any(dimension.weight > 0 for dimension in judge.rubric.dimensions)
+        self._weighed = {component.name for component in weighed}
+        self._all_skip = bool(weighed) and not judged and all(one.when_unknown == "skip" for one in weighed)
+        self._judge = judge
+        self._labels = _labels(judge)
+        self._sources = [_Asked(s.path, s.get, ("cases", "map", *s.spec)) for s in mapping.sources]
+        self._open_sources = list(self._sources)
+        self._record_names: set[str] = set()
+        self._case_names: set[str] = set()
+        self._n_records = 0
+        self._n_cases = 0
+        self._any_truth = False
+
+    def see_record(self, record: Record) -> None:
+        """Look at a record before it was mapped."""
+        self._n_records += 1
+        if self._open_sources:
+            for source in self._open_sources:
+                source.met = source.get(record.data) is not MISSING
+            self._open_sources = [source for source in self._open_sources if not source.met]
+            _collect(record.data, self._record_names, self._n_records)
+
+    def see(self, case: Case, record: Record, report: Report) -> None:
+        """Look at a case; its own contradictions are reported at once."""
+        self._n_cases += 1
+        self._any_truth = self._any_truth or bool(case.expected)
+        if self._n_cases <= _ENOUGH:
+            _collect({"expected": case.expected, "input": case.input}, self._case_names, self._n_cases)
+        for component in self._components:
+            for asked in component.asked:
+                asked.met = asked.met or asked.get(case) is not MISSING
+            try:
+                self._look(component, case, record, report)
+            except UserCodeError as error:
+                if isinstance(error.__cause__, NotImplementedError):
+                    component.knows_truth = False
+                else:
+                    report(record.mistake(f"case {case.id}: {error}"))
+        self._look_at_labels(case, record, report)
+        if self._all_skip and self._nothing_to_weigh(case):
+            report(
+                record.mistake(
+                    f"case {case.id}: nothing to weigh: it has no truth for any component, and all are skipped"
+                )
+            )
+
+    def _nothing_to_weigh(self, case: Case) -> bool:
+        return all(
+            component.knows_truth and component.scorer.truth(case) is None
+            for component in self._components
+            if component.name in self._weighed
+        )
+
+    def _look_at_labels(self, case: Case, record: Record, report: Report) -> None:
+        if self._judge is None or self._labels is None:
+            return
+        self._labels.met = self._labels.met or self._labels.get(case) is not MISSING
+        try:
+            labels_of(case, self._judge)
+        except ValueError as error:
+            report(record.mistake(f"case {case.id}: {error}", split_path(self._judge.labels)[-1]))
+
+    def _look(self, component: _Component, case: Case, record: Record, report: Report) -> None:
+        who, scorer = f"the scorer of {component.name}", component.scorer
+        if component.check is not None and (wrong := checked_call(who, component.check, case, returns=str | None)):
+            report(_mistake(record, wrong, component.fields))
+        elif (
+            component.knows_truth
+            and not component.declared
+            and checked_call(who, scorer.truth, case, returns=object) is None
+        ):
+            component.n_missing += 1
+            component.first_missing = component.first_missing or f"{case.id} at {record.place}"
+
+    def unmet(self) -> Iterator[tuple[str, Place]]:
+        """What is in no case, and which truth is missing without a declared policy."""
+        for source in self._sources:
+            if not source.met and self._n_records:
+                hint = meant(source.path, self._record_names)
+                yield f"{source.path} is in none of the {self._n_records} records{hint}", source.place
+        if not self._n_cases:
+            return
+        for component in self._components:
+            unmet = [asked for asked in component.asked if not asked.met and not self._left_out(component, asked)]
+            for asked in unmet:
+                hint = _hint(asked.path, self._case_names)
+                yield f"{asked.path} is in none of the {self._n_cases} cases{hint}", asked.place
+            if component.n_missing and not unmet:
+                yield self._untold_truth(component), ("score", component.name)
+        if self._labels is not None and not self._labels.met:
+            hint = _hint(self._labels.path, self._case_names)
+            yield f"{self._labels.path} is in none of the {self._n_cases} cases{hint}", self._labels.place
+
+    def _left_out(self, component: _Component, asked: _Asked) -> bool:
+        """Whether the cases simply have no truth, which the component is declared to be skipped for: they expect
+        nothing at all, so that the path is no slip."""
+        return component.skipped and not self._any_truth and split_path(asked.path)[0] == "expected"
+
+    def _untold_truth(self, component: _Component) -> str:
+        name, n = component.name, component.n_missing
+        if n == self._n_cases:
+            return f"score.{name}: none of the {n} cases has a truth for it"
+        return (
+            f"score.{name}: {n} of {self._n_cases} cases have no truth for it (the first is {component.first_missing}):"
+            " say what then, with when_unknown: skip or when_unknown: say_unknown"
+        )
+
+
+def _watch(component: Component) -> _Component:
+    # Checks stand under a key of their own, and name their paths as `<check>.<key>`.
+    is_expect = component.scorer_name == EXPECT
+    where: Place = (EXPECT,) if is_expect else ("score", component.name, component.scorer_name)
+    asked = [
+        _Asked(path, compile_path(path), (*where, *_steps(name, dotted=is_expect)))
+        for name, path in _case_paths(component.scorer)
+    ]
+    fields = [split_path(one.path)[-1] for one in asked if one.path]
+    check = getattr(component.scorer, "check", None)
+    return _Component(
+        name=component.name,
+        scorer=component.scorer,
+        declared=component.when_unknown is not None,
+        skipped=component.when_unknown == "skip",
+        asked=asked,
+        check=check if callable(check) else None,
+        fields=fields,
+        knows_truth=getattr(component.scorer, "needs_truth", True),
+    )
+
+
+def _steps(name: str, *, dotted: bool) -> Place:
+    return tuple(int(step) if step.isdigit() else step for step in name.split(".")) if dotted else (name,)
+
+
+def _labels(judge: JudgeModel | None) -> _Asked | None:
+    if judge is None or not judge.labels or check_path(judge.labels):
+        return None
+    return _Asked(judge.labels, compile_path(judge.labels), ("judge", "labels"))
+
+
+def _case_paths(scorer: Any) -> Iterator[tuple[str, str]]:
+    """The scorer's parameters that name a place in the case, with the path each holds."""
+    for name in getattr(scorer, "case_paths", ()):
+        path = getattr(scorer, name, None)
+        if isinstance(path, str) and path:
+            yield name, path
+    if hasattr(scorer, "truth_paths"):
+        yield from scorer.truth_paths().items()
+
+
+def _hint(path: str, names: set[str]) -> str:
+    """What was probably meant, also for an `x` that lacks its first step: expected.x."""
+    for first in ("expected", "input"):
+        if f"{first}.{path}" in names:
+            return f": did you mean {first}.{path}?"
+    return meant(path, names)
+
+
+def _mistake(record: Record, message: str, fields: list[str]) -> Mistake:
+    named = [name for name in fields if name in message] or fields
+    return Mistake(message, record.file, record.line_of(named))
+
+
+def _collect(data: Any, names: set[str], n: int, before: str = "") -> None:
+    """Add the dotted names in `data` to those that can be suggested."""
+    if n > _ENOUGH or len(names) > _MOST_NAMES or not isinstance(data, dict) or before.count(".") > 4:
+        return
+    for key, value in data.items():
+        name = f"{before}.{key}" if before else str(key)
+        names.add(name)
+        _collect(value, names, n, name)

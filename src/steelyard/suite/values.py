@@ -1,0 +1,329 @@
+"""What the models of suite files are made of: shares, rates, times and labels as people write them, and their base."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from itertools import pairwise
+from typing import Annotated, Any, Self, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+
+from steelyard.suite.yaml import found, shown, unknown_key
+
+MIN_PAIRED = 0.9
+"""Of the cases that either of two runs answered, the share that must be in pairs unless a suite declares another."""
+OPEN_CONCURRENCY = 1_000
+"""Most calls under way under an open load, where nobody says otherwise."""
+_LONGEST = 86_400
+_FASTEST = 100_000.0
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_SHARE = re.compile(rf"({_NUMBER})\s*(%?)")
+_PASSING = re.compile(r"score\s*>=\s*(.+)")
+_RATE = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:(?:/|per|a)\s*(s|sec|second|min|minute|m|h|hour))?")
+_UNITS = {"s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
+_UNITS |= {f"{unit}s": _UNITS[unit] for unit in ("second", "minute", "hour")}
+_TIME = re.compile(r"(\d+\.?\d*|\.\d+)\s*(s|sec|seconds?|m|min|minutes?|h|hours?)?")
+_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)\s*(ms|s)?")
+
+
+def share(value: Any) -> float:
+    """The fraction meant by `0.75` or `75 %`; ValueError with a sentence when it is neither."""
+    if isinstance(value, str) and (written := _SHARE.fullmatch(value.strip())):
+        number, percent = written.groups()
+        fraction = float(Decimal(number) / 100) if percent else float(number)
+        return _share_in_range(fraction, value.strip(), bool(percent))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # Numbers too large for a float are above 1 all the same.
+        return _share_in_range(float(min(value, 10**300)), shown(value), False)
+    raise ValueError(f"a share is written 0.75 or 75 %; {found(value)}")
+
+
+def passing(text: Any) -> float:
+    """The fraction in `score >= 75 %` (or a bare share); ValueError with a sentence when it is neither."""
+    if isinstance(text, str) and (rule := _PASSING.fullmatch(text.strip())):
+        return _can_fail(share(rule.group(1)))
+    try:
+        return _can_fail(share(text))
+    except ValueError as error:
+        if isinstance(text, str) and not _SHARE.fullmatch(text.strip()):
+            raise ValueError(f"{shown(text)} is not a pass rule: write score >= 0.75 or score >= 75 %") from None
+        raise error
+
+
+def _can_fail(fraction: float) -> float:
+    if fraction <= 0:
+        raise ValueError("every answer, the empty one too, would pass: write a share above 0")
+    return fraction
+
+
+def _share_in_range(fraction: float, text: str, percent: bool) -> float:
+    if not math.isfinite(fraction) or fraction < 0:
+        raise ValueError(f"{text} is not between 0 and 1")
+    if fraction > 1:
+        raise ValueError(
+            f"{text} is above 100 %" if percent else f"{text} is above 1: write {text} % or {_as_share(text)}"
+        )
+    return fraction
+
+
+def _as_share(text: str) -> str:
+    fraction = Decimal(text) / 100 if text[:1].isdigit() and not text.endswith(".") else Decimal(2)
+    return f"{fraction.normalize():f}" if fraction <= 1 else "a fraction such as 0.75"
+
+
+def parse_rate(value: Any) -> float:
+    """Calls a second in `20/s`, `90/min` or a bare 20; ValueError with a sentence when it is none."""
+    if isinstance(value, str) and (written := _RATE.fullmatch(value.strip().lower())):
+        return _rate_in_range(float(written[1]) / _UNITS[written[2] or "s"], shown(value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _rate_in_range(float(min(value, 10**300)), shown(value))
+    raise ValueError(f"a rate is written 20/s or 90/min; {found(value)}")
+
+
+def _rate_in_range(rate: float, text: str) -> float:
+    if not math.isfinite(rate) or rate <= 0:
+        raise ValueError(f"{text} is not a rate: write a number above 0, such as 20/s")
+    if rate > _FASTEST:
+        raise ValueError(f"{text} is more than {_FASTEST:,.0f} calls a second")
+    return rate
+
+
+def parse_time(value: Any) -> float:
+    """Seconds in `90 s`, `5m`, `1 h` or a bare 90; 0 is allowed. ValueError with a sentence when it is none."""
+    if isinstance(value, str) and (written := _TIME.fullmatch(value.strip().lower())):
+        length = float(written[1]) * _UNITS[written[2] or "s"]
+    elif isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        length = float(min(value, 10**300))
+    else:
+        raise ValueError(f"a time is written 5m or 90s, and 0 is none; {found(value)}")
+    if not length <= _LONGEST:
+        raise ValueError(f"{shown(value)} is more than a day")
+    return length
+
+
+def seconds(value: Any) -> float:
+    """The seconds in `100 ms`, `10 s` or a bare 10, as gates have them; ValueError with a sentence when it is none."""
+    if isinstance(value, str) and (written := _SECONDS.fullmatch(value.strip())):
+        number = Decimal(written[1])
+        return _seconds_in_range(float(number / 1000 if written[2] == "ms" else number), shown(value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _seconds_in_range(float(min(value, 10**300)), shown(value))
+    raise ValueError(f"a time is written 100 ms or 10 s; {found(value)}")
+
+
+def _seconds_in_range(length: float, text: str) -> float:
+    if not math.isfinite(length) or length <= 0:
+        raise ValueError(f"{text} is not a time above 0: write 100 ms or 10 s")
+    if length > _LONGEST:
+        raise ValueError(f"{text} is more than a day ({_LONGEST:,} s)")
+    return length
+
+
+def duration_text(length: float) -> str:
+    """`5 min`, `90 s`, `0.5 s`: minutes where there is nothing beside them."""
+    minutes, rest = divmod(round(length, 1), 60)
+    return f"{minutes:g} min" if minutes and not rest else f"{round(length, 0 if length >= 10 else 1):g} s"
+
+
+def time_in_words(length: float, digits: int = 3) -> str:
+    """`14 ms`, `2.5 s`, `1,200 s`: in as many digits as are asked for, milliseconds below a second."""
+    number, unit = (1000 * length, "ms") if length < 1 else (length, "s")
+    rounded = float(f"{number:.{digits}g}")
+    return f"{rounded:,.0f} {unit}" if rounded.is_integer() else f"{rounded:.{digits}g} {unit}"
+
+
+def rate_in_words(rate: float) -> str:
+    """`20 a second`, or `90 a minute` where that is the rounder number."""
+    for length, unit in ((1, "a second"), (60, "a minute"), (3600, "an hour")):
+        whole = round(rate * length, 9)
+        if whole >= 1 and whole == int(whole):
+            return f"{int(whole):,} {unit}"
+    return f"{rate:.3g} a second" if rate >= 1 else f"{rate * 60:.3g} a minute"
+
+
+def load_in_words(load: Mapping[str, Any] | None) -> str:
+    """How the calls were made: `8 at a time`, or `20 a second, whatever comes back`; "" when it is not known."""
+    if not load:
+        return ""
+    if load.get("rate"):
+        return f"{rate_in_words(load['rate'])}, whatever comes back"
+    most = load.get("requests_per_second")
+    limit = f", {rate_in_words(most)} at most" if most else ""
+    return f"{load['concurrency']:,} at a time{limit}"
+
+
+class Part(BaseModel):
+    """A part of a suite: checked when a file is read, used as it is at run time, stored by `model_dump`.
+
+    Strict, since YAML says what is a number and what is a text; `from_data` reads what JSON made of it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+    def data(self) -> dict[str, Any]:
+        """The part as JSON-able data under the names that files use."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any] | None) -> Self:
+        """The part back from its `data`; what holds where nobody says anything for None."""
+        return cls.model_validate(data or {}, strict=False)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> Any:
+        described = handler.resolve_ref_schema(handler(schema))
+        for name in cls.given_by_key():
+            described.get("properties", {}).pop(name, None)
+            described["required"] = [key for key in described.get("required", ()) if key != name]
+            if not described["required"]:
+                del described["required"]
+        return described
+
+    @classmethod
+    def given_by_key(cls) -> list[str]:
+        """The fields that a file gives as the key under which the part stands."""
+        return [name for name, field in cls.model_fields.items() if BY_KEY in field.metadata]
+
+
+class _ByKey:
+    """Marks a field that a file gives as the key under which the part stands."""
+
+
+BY_KEY = _ByKey()
+Key = Annotated[str, BY_KEY]
+
+
+class Group:
+    """Annotation of a tuple of parts that a file writes as a group of keys; stored data has a list.
+
+    Parts are validated where they stand, so that problems are found at their line, and then get their key. `plain` is
+    the field that a file gives in the place of the whole part, and its JSON schema: `Good: 75 %`.
+    """
+
+    def __init__(self, plain: tuple[str, dict[str, Any]] | None = None) -> None:
+        self._plain = plain
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        model: type[Part] = get_args(source)[0]
+        (key,) = model.given_by_key()
+
+        def without_key(part: Any) -> Any:
+            if self._plain is not None:
+                return {key: "", self._plain[0]: part}
+            if isinstance(part, Mapping) and key in part:
+                written = [field.alias or name for name, field in model.model_fields.items() if name != key]
+                raise ValueError(unknown_key(key, written))
+            return {**part, key: ""} if isinstance(part, Mapping) else part
+
+        def with_keys(parts: dict[str, Part]) -> tuple[Part, ...]:
+            return tuple(part.model_copy(update={key: name}) for name, part in parts.items())
+
+        one = handler.generate_schema(model)
+        in_file = core_schema.no_info_before_validator_function(without_key, one)
+        group = core_schema.dict_schema(core_schema.str_schema(), in_file)
+        return core_schema.tagged_union_schema(
+            {
+                "(group)": core_schema.no_info_after_validator_function(with_keys, group),
+                "(list)": core_schema.tuple_schema([one], variadic_item_index=0, strict=False),
+            },
+            lambda value: "(list)" if isinstance(value, list | tuple) else "(group)",
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        while "choices" not in schema:  # what else the field asks for stands around the group
+            schema = schema["schema"]
+        values = schema["choices"]["(group)"]["schema"]["values_schema"]["schema"]
+        return {"type": "object", "additionalProperties": handler(values) if self._plain is None else self._plain[1]}
+
+
+def raise_located(problems: Iterable[tuple[str, tuple[str | int, ...]]]) -> None:
+    """Raise what a validator finds at several places at once: sentences with places inside what it validates."""
+    details = [
+        InitErrorDetails(type=PydanticCustomError("value_error", "{error}", {"error": message}), loc=place, input=None)
+        for message, place in problems
+    ]
+    if details:
+        raise ValidationError.from_exception_data("suite", details)
+
+
+def _ascending(scale: tuple[float, float]) -> tuple[float, float]:
+    low, high = scale
+    if low >= high:
+        raise ValueError(f"{low:g} is not below {high:g}")
+    return scale
+
+
+def _label_text(value: Any) -> Any:
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def _pass_rule(value: Any) -> Any:
+    passing(value)
+    return value if isinstance(value, str) else f"score >= {value:g}"
+
+
+_SHARE_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$", "examples": ["75 %"]}
+_SHARE_SCHEMA = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, _SHARE_TEXT]}
+_PASS_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "pattern": r"^\s*(score\s*>=\s*)?[0-9.]+\s*%?\s*$", "examples": ["score >= 75 %"]},
+        {"type": "number", "minimum": 0, "maximum": 1},
+    ]
+}
+_RATE_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*((/|per|a)\s*[a-z]+)?\s*$", "examples": ["20/s", "90/min"]}
+_RATE_SCHEMA = {"anyOf": [_RATE_TEXT, {"type": "number", "exclusiveMinimum": 0}]}
+_TIME_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*[a-z]*\s*$", "examples": ["5m", "90s"]}
+_TIME_SCHEMA = {"anyOf": [_TIME_TEXT, {"type": "number", "minimum": 0}]}
+_SECONDS_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*(ms|s)?\s*$", "examples": ["100 ms", "10 s"]}
+_SECONDS_SCHEMA = {"anyOf": [_SECONDS_TEXT, {"type": "number", "exclusiveMinimum": 0}]}
+PLACE_SCHEMA = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", "examples": ["my_module:Name"]}
+
+_SCALE_SCHEMA = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+Scale = Annotated[tuple[float, float], Field(strict=False), AfterValidator(_ascending), WithJsonSchema(_SCALE_SCHEMA)]
+"""The lowest and the highest value."""
+Texts = Annotated[tuple[str, ...], Field(strict=False)]
+Time = Annotated[float, BeforeValidator(parse_time), WithJsonSchema(_TIME_SCHEMA)]
+Seconds = Annotated[float, BeforeValidator(seconds), WithJsonSchema(_SECONDS_SCHEMA)]
+Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema(_RATE_SCHEMA)]
+Share = Annotated[float, BeforeValidator(share), WithJsonSchema(_SHARE_SCHEMA)]
+PassRule = Annotated[str, BeforeValidator(_pass_rule), WithJsonSchema(_PASS_SCHEMA)]
+Label = Annotated[str, BeforeValidator(_label_text), WithJsonSchema({"type": ["string", "number"]})]
+Anything = Annotated[Any, WithJsonSchema({})]
+
+
+class Band(Part):
+    """A rating: `name` for values of `at_least` and above, up to the next band; the best one holds 1.0 too."""
+
+    name: Key
+    at_least: Share
+
+
+def _descending_to_zero(bands: tuple[Band, ...]) -> tuple[Band, ...]:
+    problems = []
+    for higher, lower in pairwise(bands):
+        if higher.at_least == lower.at_least:
+            problems.append((f"starts where {higher.name} does", (lower.name,)))
+        elif higher.at_least < lower.at_least:
+            problems.append((f"starts above {higher.name}: write them from the highest to the lowest", (lower.name,)))
+    if bands and min(band.at_least for band in bands) > 0:
+        problems.append(("is the lowest, and must start at 0, so that every value has one", (bands[-1].name,)))
+    raise_located(problems)
+    return bands
+
+
+Bands = Annotated[tuple[Band, ...], Group(("at_least", _SHARE_SCHEMA)), AfterValidator(_descending_to_zero)]
+"""Bands as a file writes them, `Good: 75 %`, from the highest down to 0."""

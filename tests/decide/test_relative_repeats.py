@@ -1,0 +1,91 @@
+"""Figures over repeats held against a baseline: what holds, and how alike repeats are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from steelyard import weighing
+from steelyard.decide.baselines import Reference, kept_results
+from steelyard.engine.options import RunOptions
+from steelyard.records import Verdict
+from steelyard.store.open import open_store
+from steelyard.suite.load import load_suite
+
+PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
+SUITE = """
+suite: lists
+cases: {files: cases.jsonl}
+target: {python: "system:answer"}
+answer: {schema: {type: object, required: [items]}}
+repeats: 2
+expect: {how_many: {count: "items[]", between: [1, 3]}}
+stability: {items: "items[]", key: id}
+gates:
+  - cases.held >= @release
+  - checks.held >= release - 5 points
+  - stability.presence >= @release
+"""
+STEADY = "def answer(case):\n    return {'items': [{'id': case.id}]}\n"
+EMPTY = "def answer(case):\n    return {'items': []}\n"
+OTHER_EACH_TIME = """
+from itertools import count
+numbers = count()
+def answer(case):
+    return {'items': [{'id': str(next(numbers))}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def weigh(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lists")
+    store = open_store(str(folder / "runs.db"))
+    numbers = iter(range(100))
+
+    def run(system, against=None, repeats=None):
+        place = folder / f"suite-{next(numbers)}"
+        place.mkdir()
+        (place / "suite.yaml").write_text(SUITE)
+        (place / "system.py").write_text(system)
+        lines = [{"id": f"c{i}", "input": i, "category": "x"} for i in range(8)]
+        (place / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        reference = None if against is None else Reference("release", against.id)
+        options = RunOptions(repeats=repeats)
+        found = weighing.run(load_suite(place / "suite.yaml"), store, options, reference=reference)[0]
+        return found, {each.metric: each for each in kept_results(found)}
+
+    yield run
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def release(weigh):
+    return weigh(STEADY)[0]
+
+
+def test_what_does_not_hold_any_more_fails(weigh, release):
+    # 8 of 8 cases break: McNemar's exact p is 2 / 2**8 = 0.008.
+    found = weigh(EMPTY, release)[1]
+    assert found["cases.held"].value.value == -1.0
+    assert (found["cases.held"].verdict, "p 0.008" in found["cases.held"].reason) == (FAIL, True)
+    assert found["checks.held"].verdict is FAIL
+
+
+def test_repeats_that_are_less_alike_fail_and_what_holds_passes(weigh, release):
+    found = weigh(OTHER_EACH_TIME, release)[1]
+    assert (found["stability.presence"].value.value, found["stability.presence"].verdict) == (-1.0, FAIL)
+    assert (found["cases.held"].value.value, found["cases.held"].verdict) == (0.0, PASS)
+
+
+def test_to_hold_in_another_number_of_repeats_is_not_the_same(weigh, release):
+    found = weigh(STEADY, release, repeats=3)[1]
+    assert found["cases.held"].verdict is AMBIGUOUS
+    assert "of 2 repeats in A and of 3 in B" in found["cases.held"].reason
+    assert found["stability.presence"].verdict is PASS
+
+
+def test_one_repeat_says_nothing_of_stability(weigh, release):
+    found = weigh(STEADY, release, repeats=1)[1]
+    assert found["stability.presence"].verdict is AMBIGUOUS
+    assert "it takes two repeats in both" in found["stability.presence"].reason

@@ -1,0 +1,82 @@
+"""Scoring runs beside the event loop: what it takes is in no latency and in no timeout, and the report says so."""
+
+import json
+
+import pytest
+
+from parts.command import steelyard
+from parts.loopback import Loopback, json_answer
+from parts.small_suite import http_target, write_suite
+from steelyard import weighing
+from steelyard.engine import run as engine_run
+from steelyard.engine.options import RunOptions
+from steelyard.suite.load import load_suite
+
+WAITS = "time.sleep(0.2)"
+WORKS = """
+        began = time.perf_counter()
+        while time.perf_counter() - began < 0.2:
+            pass"""
+SCORER = """
+import time
+
+from steelyard import Reading, Scorer
+
+scored = []
+
+
+class Word(Scorer):
+    def read(self, answer, case):
+        {slow}
+        scored.append(case.id)
+        return Reading(1.0)
+"""
+
+
+@pytest.fixture
+def server():
+    with Loopback() as running:
+        running.on("/ask", lambda seen: json_answer({"answer": {"word": f"word {seen.json['number']}"}}, delay=0.02))
+        yield running
+
+
+def write(tmp_path, server, slow, n=12, module="slow_scorer"):
+    score = {"word": {"python": f"{module}:Word"}}
+    path = write_suite(tmp_path / "s", n=n, target=http_target(server.url("")), score=score)
+    (path.parent / f"{module}.py").write_text(SCORER.format(slow=slow))
+    return path
+
+
+@pytest.mark.parametrize("slow", [WAITS, WORKS], ids=["waits", "works"])
+def test_a_slow_scorer_is_in_no_latency_and_in_no_timeout_and_is_named(server, tmp_path, slow):
+    # 12 answers at 0.2 s: on the loop, the last one of a round of six would wait 1.2 s to be read.
+    path = write(tmp_path, server, slow)
+    done = steelyard("run", path, "--concurrency", 6, "--timeout", "0.5", "--json", cwd=tmp_path)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["verdict"], len(server.requests)) == (0, "PASS", 12)
+    latency = report["latency"]
+    assert (latency["overall"]["n"], latency["timeouts"]) == (12, 0)
+    # With the scoring of one other answer in it, half of them would take 0.2 s and more.
+    assert 0.02 <= latency["overall"]["p50"] < 0.2
+    assert latency["bottleneck"].startswith("scoring was the bottleneck: it took 2")
+
+
+def test_a_run_with_a_rate_asks_no_more_when_too_many_answers_wait_to_be_scored(server, tmp_path, store, monkeypatch):
+    monkeypatch.setattr(engine_run, "_MOST_BACKLOG", 3)
+    path = write(tmp_path, server, "time.sleep(0.05)", n=60, module="scorer_with_a_backlog")
+    suite = load_suite(path)
+    ahead = []
+    server.on("/ask", lambda seen: _answer(seen, ahead, server))
+    header, _ = weighing.run(suite, store, RunOptions(rate=200.0))
+    # 60 calls are due within 300 ms, and the first answer is scored after 0.05 s: 3 may wait, one is being scored, and
+    # some four are on their way for 20 ms.
+    assert len(server.requests) == 60
+    assert max(ahead) <= 30
+    assert 0.05 <= header.options["load"]["scoring"]["mean"] < 1  # seconds, whatever else the machine does
+
+
+def _answer(seen, ahead, server):
+    import scorer_with_a_backlog
+
+    ahead.append(len(server.requests) - len(scorer_with_a_backlog.scored))
+    return json_answer({"answer": {"word": f"word {seen.json['number']}"}}, delay=0.02)

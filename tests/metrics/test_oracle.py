@@ -1,0 +1,63 @@
+"""Every registered metric, over the run and every slice, is what a naive computation from the samples gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from parts.mixed_run import SUITE, put_mixed
+from parts.naive_metrics import Naive
+from parts.rich_run import put_rich
+from steelyard.analysis.stored import summarise_stored
+from steelyard.metrics.registry import NONE, metrics
+from steelyard.metrics.run_data import RunData
+from steelyard.store.open import open_store
+
+
+def in_slice(sample, factor, name):
+    if factor == "tag":
+        return name in sample.tags
+    value = getattr(sample, factor)
+    return (NONE if value is None else value) == name
+
+
+def disagreeing(store, header):
+    """The figures that are not what the samples come to, how many were looked at, and the metrics among them."""
+    suite = header.suite
+    summary = summarise_stored(store, header.id, suite)
+    data = RunData(store.columns(header.id), suite, store.checks(header.id), store.items(header.id))
+    samples = [sample for sample, _ in store.samples(header.id)]
+    parts = [(summary.overall, Naive(samples, suite, suite["n_planned"] - len(samples)))]
+    for factor, groups in summary.slices.items():
+        mine = [[each for each in samples if in_slice(each, factor, part.name)] for part in groups]
+        parts += [(part, Naive(some, suite, 0)) for part, some in zip(groups, mine, strict=True)]
+    wrong, n, seen = [], 0, set()
+    for metric in metrics().values():
+        for names in [()] if metric.all_names is None else metric.all_names(data):
+            for part, naive in parts:
+                scale = summary.extra["scales"].get(names[0] if names else "", (0.0, 1.0))
+                said = part.estimate(metric, names, scale)
+                value, count, missing = naive.figure(metric.name, names)
+                n += 1
+                seen.add(metric.name)
+                same = said.value is None if value is None else said.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+                if not same or (said.n, said.n_missing) != (count, missing):
+                    wrong.append((part.factor, part.name, metric.filled(names), said, (value, count, missing)))
+    return wrong, n, seen
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_every_metric_is_what_the_samples_come_to(tmp_path, seed):
+    store = open_store(str(tmp_path / "runs.db"))
+    wrong, n, seen = disagreeing(store, put_mixed(store, f"mixed-{seed}", seed))
+    assert wrong == []
+    assert n > 500
+    # No metric is left out.
+    assert seen == {name for name, metric in metrics().items() if not metric.own}
+    store.close()
+
+
+def test_they_agree_without_a_judge_and_with_everything(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    assert disagreeing(store, put_mixed(store, "plain", 4, judge=None, n_planned=SUITE["n_planned"] - 8))[0] == []
+    assert disagreeing(store, put_rich(store))[0] == []
+    store.close()

@@ -1,0 +1,127 @@
+"""Adding a metric is one registration: it is then in reports, gates, comparisons and explanations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parts.command import invoke
+from parts.mixed_run import put_mixed
+from steelyard.analysis.compare import compare
+from steelyard.analysis.compared_run import read_run
+from steelyard.analysis.stored import summarise_stored
+from steelyard.decide.gates import evaluate
+from steelyard.metrics.reference import written
+from steelyard.metrics.registry import Aggregate, Compared, Contributions, Metric, find, register, unregister
+from steelyard.metrics.samples import latency_quantile
+from steelyard.records import Verdict
+from steelyard.store.open import open_store
+
+PAGE = Path(__file__).parents[2] / "docs/reference/metrics.md"
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "runs.db"))
+    for seed in (1, 2):
+        put_mixed(opened, f"mixed-{seed}", seed)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def registered(request):
+    register(request.param)
+    yield request.param
+    unregister(request.param.name)
+
+
+def tokens_per_second(data, _names):
+    table = data.table
+    return Contributions(
+        table.reported("tokens_out"), table.latency(), excluded=(("no time, or no tokens, were reported", None),)
+    )
+
+
+PACE = Metric(
+    "pace",
+    "number",
+    "output tokens a second of answering",
+    "sum of output tokens / sum of seconds",
+    "calls without a time or without tokens are left out",
+    Aggregate.RATIO,
+    tokens_per_second,
+)
+
+
+def everywhere(store, path, metric):
+    """The metric's figure in a report, a gate, a comparison and an explanation."""
+    report = json.loads(invoke("report", "mixed-1", "--json", "--store", path))["overall"]
+    (explained,) = json.loads(invoke("report", "mixed-1", "--explain", metric, "--json", "--store", path))["explained"]
+    (gate,) = evaluate([f"{metric} >= 0.001"], summarise_stored(store, "mixed-1", store.run("mixed-1").suite))
+    change = [each for each in compare(*(read_run(store, f"mixed-{i}") for i in (1, 2))).metrics if each.name == metric]
+    return report, explained, gate, change
+
+
+@pytest.mark.parametrize("registered", [latency_quantile(90, compared=Compared.PAIRS)], indirect=True)
+def test_a_percentile_is_added_in_one_place(store, tmp_path, registered):
+    report, explained, gate, change = everywhere(store, tmp_path / "runs.db", "latency.p90")
+    times = [
+        sample.attempt.latency
+        for sample, _ in store.samples("mixed-1")
+        if sample.outcome.value != "target_failed"
+        and sample.attempt.failure is None
+        and not sample.attempt.cached
+        and sample.attempt.latency > 0
+    ]
+    assert report["latency"]["p90"]["value"] == pytest.approx(np.quantile(times, 0.9))
+    assert explained["reported"]["value"] == report["latency"]["p90"]["value"]
+    assert explained["agrees"]
+    assert explained["n_behind"] == len(times)
+    assert (gate.metric, gate.verdict) == ("latency.p90", Verdict.PASS)
+    assert change[0].better_when == "lower"
+
+
+@pytest.mark.parametrize("registered", [PACE], indirect=True)
+def test_a_metric_of_a_new_kind_is_added_in_one_place(store, tmp_path, registered):
+    report, explained, gate, change = everywhere(store, tmp_path / "runs.db", "pace")
+    calls = [sample for sample, _ in store.samples("mixed-1")]
+    known = [
+        (each.attempt.tokens_out, each.attempt.latency)
+        for each in calls
+        if each.outcome.value != "target_failed"
+        and each.attempt.failure is None
+        and not each.attempt.cached
+        and each.attempt.latency > 0
+        and each.attempt.tokens_out is not None
+    ]
+    expected = sum(tokens for tokens, _ in known) / sum(seconds for _, seconds in known)
+    assert report["metrics"]["pace"]["value"] == pytest.approx(expected)
+    assert explained["n_behind"] == len(known) == report["metrics"]["pace"]["n"]
+    assert explained["excluded"][0]["why"] == "no time, or no tokens, were reported"
+    assert (gate.metric, gate.verdict) == ("pace", Verdict.PASS)
+    assert change[0].a.value is not None
+
+
+def test_a_name_is_found_by_its_parts_and_a_literal_one_wins():
+    assert find(["score", "name", "average"])[0].name == "score.<component>.average"
+    assert find(["score", "name", "recall"]) == (
+        find(["score", "x", "y"])[0],
+        {"<component>": "name", "<measure>": "recall"},
+    )
+    assert find(["findings", "total"])[0].name == "findings.total"
+    assert find(["excellence"]) is None
+
+
+def test_a_name_is_taken_once():
+    with pytest.raises(ValueError, match="there is a metric 'average' already"):
+        register(Metric("average", "score", "", "", "", Aggregate.MEAN, tokens_per_second))
+
+
+def test_the_reference_page_is_what_the_registry_says():
+    text = PAGE.read_text(encoding="utf-8")
+    assert written(text) == text, "run: python -m steelyard.metrics.reference docs/reference/metrics.md"
+    assert written(text.replace("| `latency.p95` |", "| gone |")) == text

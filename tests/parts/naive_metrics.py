@@ -1,0 +1,218 @@
+"""Every metric computed once more, naively: from the samples one by one, in plain Python, by the words of its formula.
+
+An oracle: nothing here looks at columns, groups or contributions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from itertools import combinations
+from statistics import fmean
+
+from steelyard.metrics.stability import alikeness
+from steelyard.records import CheckState, Outcome
+
+PASSED, FAILED = CheckState.PASSED, CheckState.FAILED
+BADNESS = {CheckState.PASSED: 0, CheckState.NOT_RUN: 1, CheckState.FAILED: 2}
+LEAST = {0.5: 1, 0.95: 20, 0.99: 100}
+CALLS = {"cost.total": "cost", "tokens.in": "tokens_in", "tokens.out": "tokens_out"}
+LATENCY = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
+
+
+class Naive:
+    """The samples of a run, or of a slice of it; `absent` were planned and never came."""
+
+    def __init__(self, samples, suite, absent):
+        self.samples, self.suite, self.absent = samples, suite, absent
+        self.components = {each["name"]: each for each in suite["components"]}
+        self.mode = (suite.get("judge") or {}).get("mode")
+
+    def silent(self, sample):
+        """Whether a sample says nothing about the system."""
+        aside = sample.outcome is Outcome.SCORED and self.mode is not None and sample.mode != self.mode
+        return not sample.outcome.conclusive or aside
+
+    def figure(self, pattern, names):
+        """Value, n and missing."""
+        head = pattern.partition(".")[0]
+        if head in ("cases", "checks", "check", "pass_all", "flaky_rate", "stability"):
+            return self.over_cells(pattern, names)
+        if pattern in ("scored_rate", "inconclusive_rate"):
+            hits = [
+                not self.silent(each) and each.outcome is Outcome.SCORED
+                if pattern == "scored_rate"
+                else self.silent(each)
+                for each in self.samples
+            ]
+            n, total = len(hits) + self.absent, sum(hits) + (self.absent if pattern == "inconclusive_rate" else 0)
+            return (total / n if n else None), n, 0
+        if "<measure>" in pattern:
+            return self.measure(*names, readable=pattern.endswith(".readable"))
+        values = [self.value(pattern, names, sample) for sample in self.samples]
+        known = [value for value in values if value is not None]
+        missing = len(values) - len(known) + self.absent
+        return self.together(pattern, known), len(known), missing
+
+    def together(self, pattern, known):
+        if not known:
+            return None
+        if pattern in ("findings.total", "findings.<code>", "findings.<code>.samples", *CALLS):
+            return math.fsum(known)
+        if pattern == "median" or (pattern.startswith("latency.") and pattern != "latency.mean"):
+            return quantile(known, LATENCY.get(pattern.partition(".")[2], 0.5))
+        return fmean(known)
+
+    def value(self, pattern, names, sample):
+        """What one sample brings; None when it is not in the metric."""
+        if pattern.startswith("latency."):
+            call = sample.attempt
+            failed = sample.outcome is Outcome.TARGET_FAILED or call.failure is not None
+            return None if failed or call.cached or call.latency <= 0 else call.latency
+        if pattern in CALLS:
+            return getattr(sample.attempt, CALLS[pattern])
+        if self.silent(sample):
+            return None
+        malformed = sample.outcome is Outcome.MALFORMED
+        if pattern in ("average", "median"):
+            return 0.0 if malformed else sample.score
+        if pattern == "pass_rate":
+            return 0.0 if malformed else None if sample.passed is None else float(sample.passed)
+        if pattern == "malformed_rate":
+            return float(malformed)
+        if pattern == "band.<band>":
+            band = self.suite["bands"][-1]["name"] if malformed and sample.band is None else sample.band
+            return None if band is None else float(band == names[0])
+        if pattern.startswith("findings."):
+            found = sum(pattern == "findings.total" or each.code == names[0] for each in sample.findings)
+            return float(min(found, 1) if pattern.endswith((".rate", ".samples")) else found)
+        return self.component(pattern, names[0], sample, malformed)
+
+    def component(self, pattern, name, sample, malformed):
+        low, high = self.components[name].get("scale") or (0.0, 1.0)
+        value = next((each.value for each in sample.scores if each.name == name), None)
+        if value is None and malformed and self.components[name].get("when_unknown") != "skip":
+            value = low
+        if value is None or pattern.endswith(".points"):
+            return value
+        return (value - low) / (high - low)
+
+    def measure(self, component, measure, readable):
+        declared = self.components[component]
+        means = (declared.get("means") or {}).get(measure)
+        parts = [declared["measures"][name] for name in (means["of"] if means else [measure])]
+        sums, n = [[0.0, 0.0] for _ in parts], 0
+        for sample in self.samples:
+            if readable and sample.outcome is Outcome.MALFORMED:
+                continue
+            counts = next((each.counts for each in sample.scores if each.name == component), {})
+            flagged = declared.get("kind") == "flag" and sample.outcome.conclusive and counts.get("flagged", 0) > 0
+            if self.silent(sample) and not flagged:
+                continue
+            pairs = [(counts.get(part["numerator"]), counts.get(part["denominator"])) for part in parts]
+            n += any(None not in pair for pair in pairs)
+            for total, pair in zip(sums, pairs, strict=True):
+                if None not in pair:
+                    total[0], total[1] = total[0] + pair[0], total[1] + pair[1]
+        ratios = [above / below for above, below in sums if below > 0]
+        return (fmean(ratios) if ratios else None), n, len(self.samples) - n + self.absent
+
+    def over_cells(self, pattern, names):
+        cells = defaultdict(list)
+        for sample in self.samples:
+            cells[sample.case_id, sample.variant].append(sample)
+        repeats = self.suite["repeats"]
+        never = self.suite["n_planned"] // repeats - len(cells) if self.absent else 0
+        found = [Cell(each, self).brings(pattern, names) for each in cells.values()]
+        if pattern.endswith("held"):
+            hits, of, open_ = (sum(each[at] for each in found) for at in range(3))
+            of, open_ = of + never, open_ + never
+            return (hits / of if of > open_ else None), of - open_, open_
+        values = [each for each in found if each is not None and each != "not asked for"]
+        missing = sum(each is None for each in found) + never
+        return (fmean(values) if values else None), len(values), missing
+
+
+class Cell:
+    """The repeats of one case under one variant."""
+
+    def __init__(self, samples, run):
+        self.run, self.samples, self.planned = run, samples, max(len(samples), run.suite["repeats"])
+        self.states = []
+        for sample in samples:
+            states = {}
+            for check in sample.checks:
+                state = CheckState.NOT_RUN if run.silent(sample) else check.state
+                states[check.name] = max(states.get(check.name, state), state, key=BADNESS.__getitem__)
+            self.states.append(states)
+        self.names = {name for states in self.states for name in states}
+        expect = run.suite.get("expect") or {}
+        self.declared = {check["name"]: check["hold"] for check in expect.get("checks", ())}
+        self.usual = expect.get("hold", "all")
+
+    def base(self, name):
+        return name if name in self.declared else name.partition(":")[0]
+
+    def holds(self, name):
+        rule = self.declared.get(self.base(name), self.usual)
+        if rule == "first":
+            first = next(
+                (states for sample, states in zip(self.samples, self.states, strict=True) if sample.repeat == 0), {}
+            )
+            state = first.get(name, CheckState.NOT_RUN)
+            return None if state is CheckState.NOT_RUN else state is PASSED
+        passed, failed = (sum(states.get(name) is state for states in self.states) for state in (PASSED, FAILED))
+        return self.most(passed, failed) if rule == "majority" else False if failed else passed == self.planned or None
+
+    def most(self, passed, failed):
+        return True if 2 * passed > self.planned else False if 2 * failed >= self.planned else None
+
+    def brings(self, pattern, names):
+        if pattern.startswith("stability."):
+            return self.stability(names)
+        if pattern in ("pass_all.<k>", "flaky_rate"):
+            return self.clean_repeats(int(names[0]) if names else 0)
+        holding = {name: self.holds(name) for name in self.names}
+        if pattern == "cases.held":
+            together = [name for name in self.names if self.declared.get(self.base(name), self.usual) == "majority"]
+            if together:
+                states = [{each.get(name) for name in together} for each in self.states]
+                holding["all at once"] = self.most(states.count({PASSED}), sum(FAILED in each for each in states))
+            if False in holding.values():
+                return 0, 1, 0
+            return (0, 1, 1) if None in holding.values() or not self.names else (1, 1, 0)
+        if not holding:
+            return 0, 1, 1
+        mine = [holds for name, holds in holding.items() if not names or self.base(name) == names[0]]
+        return mine.count(True), len(mine), mine.count(None)
+
+    def clean_repeats(self, k):
+        clean = sum(all(each.get(name) is PASSED for name in self.names) for each in self.states) if self.names else 0
+        decided = clean + sum(FAILED in each.values() for each in self.states)
+        if not k:
+            return None if decided < 2 else float(0 < clean < decided)
+        return None if decided < k or k > self.run.suite["repeats"] else math.comb(clean, k) / math.comb(decided, k)
+
+    def stability(self, names):
+        answers = [each.items for each in self.samples if not self.run.silent(each) and each.items is not None]
+        if not answers and any(each.outcome is Outcome.SCORED for each in self.samples):
+            return "not asked for"
+        if names:
+            fields = self.run.suite["stability"]["fields"]
+            found = alikeness(answers, list(fields.values()))
+            alike, of = found.alike[list(fields).index(names[0])], found.shared
+        else:
+            counts = [Counter(item.key for item in answer) for answer in answers]
+            alike = sum((one & other).total() for one, other in combinations(counts, 2))
+            of = sum((one | other).total() for one, other in combinations(counts, 2))
+        return alike / of if of else None
+
+
+def quantile(values, point):
+    """On the straight line between the two nearest; none of too few."""
+    if len(values) < LEAST.get(point, 1):
+        return None
+    ranked = sorted(values)
+    place = point * (len(ranked) - 1)
+    below = math.floor(place)
+    return ranked[below] + (ranked[min(below + 1, len(ranked) - 1)] - ranked[below]) * (place - below)
