@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -35,3 +36,12 @@ def _empty_working_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     os.chdir(tmp_path_factory.mktemp("working"))
     yield
     os.chdir(before)
+
+
+@pytest.fixture(autouse=True)
+def _no_metrics_of_earlier_suites() -> Iterator[None]:
+    """Every test begins and ends with the product's own metrics: those that a suite adds stay in the process."""
+    yield
+    own = sys.modules.get("steelyard.metrics.own")
+    if own is not None:
+        own.forget_metrics()

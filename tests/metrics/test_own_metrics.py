@@ -13,7 +13,7 @@ from parts.command import invoke
 from parts.small_suite import write_suite
 from steelyard.errors import SuiteError
 from steelyard.metrics import own
-from steelyard.metrics.registry import metrics, unregister
+from steelyard.metrics.registry import metrics
 from steelyard.suite.load import load_suite
 
 CODE = '''
@@ -79,20 +79,6 @@ def average(samples):
 def broken(samples):
     return [1, 2, 3][:2] + samples.nothing
 '''
-
-
-def forget():
-    """What a new process knows of metrics that suites bring along."""
-    for name in list(own._ADDED):
-        unregister(name)
-        del own._ADDED[name]
-
-
-@pytest.fixture(autouse=True)
-def _new_process():
-    forget()
-    yield
-    forget()
 
 
 @pytest.fixture
@@ -178,7 +164,7 @@ def test_it_is_compared_unless_it_is_a_mean_of_ratios(suite, ran):
 
 def test_without_its_code_it_is_not_available_and_says_so(suite, ran):
     shutil.rmtree(suite.parent)
-    forget()
+    own.forget_metrics()
     report = overall(ran)
     assert report["overall"]["metrics"]["macro_f1"] == {
         "value": None,
@@ -268,9 +254,9 @@ def test_history_and_baselines_know_it_in_a_new_process(suite, ran):
     invoke("baseline", "set", "LAST", "--name", "release", "--store", ran)
     suite.write_text(suite.read_text().replace("macro_f1 >= 50 %", "cost_per_resolved <= @release"))
     invoke("run", suite, "--store", ran, code=4)
-    forget()
+    own.forget_metrics()
     shown = json.loads(invoke("history", "words", "--metric", "macro_f1", "--json", "--store", ran))
     assert "macro_f1" in json.dumps(shown)
-    forget()
+    own.forget_metrics()
     (gate,) = overall(ran)["gates"]
     assert (gate["metric"], gate["verdict"]) == ("cost_per_resolved", "AMBIGUOUS")

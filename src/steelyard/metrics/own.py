@@ -173,6 +173,13 @@ def add_metric(declared: Mapping[str, Any], function: Function | None) -> None:
     _ADDED[name] = declared["code"], declared["source"]
 
 
+def forget_metrics() -> None:
+    """Take every metric that a suite added out of the registry."""
+    for name in list(_ADDED):
+        _unregister(name)
+        del _ADDED[name]
+
+
 def load_metrics(header: RunHeader) -> None:
     """Put the metrics of a stored run's suite into the registry.
 
