@@ -5,12 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.small_judge import FEW, FINE, LOST, judge
-from steelyard.judging.binding import bind
+from steelyard.judging.binding import bind_under, rules_that_hold
 from steelyard.suite.judge import BindingRule, Evidence
 
 LOST_ONE = {"parts": {"lost": 1, "share": 0.5}}
 FEW_ONLY = {"parts": {"lost": 0, "share": 0.5}}
 NO_PROOF = "evidence: no quote from the text for a score above 3"
+
+
+def bind(model, raw, metrics, unproven=()):
+    return bind_under(model, raw, rules_that_hold(model, metrics), unproven)
 
 
 def said(tone=3, plot_sense=3, harm_flag=False):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parts.lengths import examples
 from parts.looped import for_every
 from parts.small_judge import RUBRIC
-from steelyard.judging.evidence import EvidenceCheck, check
+from steelyard.judging.evidence import EvidenceCheck
 from steelyard.suite.judge import Dimension, Evidence, Rubric
 
 EVIDENCE = Evidence(place="notes", unproven="neutral", fewest_words=2, dimensions=("tone", "plot_sense"))
@@ -20,7 +20,9 @@ TEXT = (
 
 
 def checked(notes, raw=None, text=TEXT, evidence=EVIDENCE, shown=()):
-    remarks, unproven = check(evidence, RUBRIC, {"notes": notes}, raw or {"tone": 4, "plot_sense": 4}, text, shown)
+    remarks, unproven = EvidenceCheck(evidence, RUBRIC).check(
+        {"notes": notes}, raw or {"tone": 4, "plot_sense": 4}, text, shown
+    )
     made_up = [(one.dimension, one.told) for one in remarks if one.code == "MADE_UP_QUOTE"]
     assert [one.dimension for one in remarks if one.code == "UNPROVEN"] == [
         name for name in ("tone", "plot_sense") if name in unproven
@@ -207,7 +209,9 @@ def test_the_name_of_a_flag_takes_its_own_quotes():
         flags=RUBRIC.flags,
     )
     reply = {"notes": "harm flag: 'may return'. harm: no quote"}
-    assert check(EVIDENCE.model_copy(update={"dimensions": ()}), rubric, reply, {"harm": 5}, TEXT)[1] == {"harm"}
+    assert EvidenceCheck(EVIDENCE.model_copy(update={"dimensions": ()}), rubric).check(reply, {"harm": 5}, TEXT)[1] == {
+        "harm"
+    }
 
 
 @pytest.mark.parametrize("raw", [3, 2, 1])
@@ -297,7 +301,7 @@ def test_any_run_of_words_of_the_text_is_genuine(words, data):
 @settings(max_examples=examples(300))
 @given(st.one_of(st.text(), st.lists(st.text()), st.dictionaries(st.text(), st.text())), st.text())
 def test_checking_never_raises(notes, text):
-    check(EVIDENCE, RUBRIC, {"notes": notes}, {"tone": 5, "plot_sense": 5}, text)
+    EvidenceCheck(EVIDENCE, RUBRIC).check({"notes": notes}, {"tone": 5, "plot_sense": 5}, text)
 
 
 @settings(max_examples=examples(100))
@@ -332,7 +336,7 @@ def test_a_field_of_nothing_but_marks_costs_little():
 
 def test_evidence_that_is_too_long_proves_nothing_and_the_remark_says_why():
     notes = "tone: 'You could consider staying' " + "x" * 20_000
-    (remark,), unproven = check(EVIDENCE, RUBRIC, {"notes": notes}, {"tone": 4, "plot_sense": 3}, TEXT)
+    (remark,), unproven = EvidenceCheck(EVIDENCE, RUBRIC).check({"notes": notes}, {"tone": 4, "plot_sense": 3}, TEXT)
     assert (remark.code, unproven) == ("UNPROVEN", {"tone"})
     assert remark.told.endswith("evidence of more than 20,000 characters is not read")
 

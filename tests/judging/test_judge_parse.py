@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parts.lengths import examples
 from parts.looped import for_every
 from parts.small_judge import RUBRIC, answer, judge
-from steelyard.judging.parse import AnswerParser, parse
+from steelyard.judging.parse import AnswerParser
 
 JUDGE = judge()
 PARSER = AnswerParser(JUDGE)
@@ -187,8 +187,8 @@ def test_a_line_with_one_value_and_a_plain_comment_counts(rest):
 
 def test_another_top_of_the_scale_makes_another_line_count():
     ten = judge(rubric=RUBRIC.model_copy(update={"scale": (1, 10)}), response={})
-    assert parse("tone: 4/10\nplot_sense: 2 out of 10\nharm_flag: false", ten).value == SCORES_ONLY
-    assert parse("tone: 4/5\nplot_sense: 2\nharm_flag: false", ten).value is None
+    assert AnswerParser(ten).parse("tone: 4/10\nplot_sense: 2 out of 10\nharm_flag: false").value == SCORES_ONLY
+    assert AnswerParser(ten).parse("tone: 4/5\nplot_sense: 2\nharm_flag: false").value is None
 
 
 @for_every(
@@ -436,14 +436,14 @@ def test_a_repaired_score_must_stand_in_the_text_as_it_is():
 
 
 def test_a_judge_without_a_schema_of_its_own_needs_only_scores():
-    parsed = parse(json.dumps(SCORES_ONLY), judge(response={}))
+    parsed = AnswerParser(judge(response={})).parse(json.dumps(SCORES_ONLY))
     assert parsed.rung == "strict"
 
 
 def test_a_scale_may_go_below_zero():
     below = judge(rubric=RUBRIC.model_copy(update={"scale": (-2, 2), "neutral": 0}), response={})
-    assert parse('{"tone": -2, "plot_sense": 0, "harm_flag": true}', below).value["tone"] == -2
-    assert parse("tone: -2\nplot_sense: 0\nharm_flag: true", below).value["tone"] == -2
+    assert AnswerParser(below).parse('{"tone": -2, "plot_sense": 0, "harm_flag": true}').value["tone"] == -2
+    assert AnswerParser(below).parse("tone: -2\nplot_sense: 0\nharm_flag: true").value["tone"] == -2
 
 
 def test_hostile_answers_cost_little_time():

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.small_judge import FINE, LOST, answer, judge
-from steelyard.judging.reading import JudgeReader, read_judgement, usable
+from steelyard.judging.parse import AnswerParser
+from steelyard.judging.reading import JudgeReader
 from steelyard.records import Attempt, Failure, JudgeCall, Mode
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeSpec
@@ -32,7 +33,7 @@ def said(**fields):
 
 
 def read(calls, metrics=FINE, text=TEXT, **changes):
-    return read_judgement(judge(**changes), calls, text, CASE, metrics)
+    return JudgeReader(judge(**changes)).read(calls, text, CASE, metrics)
 
 
 def codes(remarks):
@@ -66,7 +67,9 @@ class TestADimensionThatNeedsWhatACaseMayLack:
 
     def read(self, reply, case):
         closed = judge().response | {"additionalProperties": False}
-        return read_judgement(judge(rubric=self.needing, response=closed), [call(json.dumps(reply))], TEXT, case, FINE)
+        return JudgeReader(judge(rubric=self.needing, response=closed)).read(
+            [call(json.dumps(reply))], TEXT, case, FINE
+        )
 
     def test_it_is_judged_where_the_case_holds_it(self):
         assert self.read(answer(tone=2), CASE).bound == {"tone": 2, "plot_sense": 3, "harm_flag": False}
@@ -163,7 +166,7 @@ def test_a_quote_of_the_question_or_the_rubric_is_not_made_up():
 def test_labels_are_nothing_that_the_judge_saw():
     case = Case("a", {}, {"labels": {"remark": "rather cold here"}, "hint": "rather warm here"})
     notes = "tone: 'rather cold here' and 'rather warm here'"
-    judgement = read_judgement(judge(labels="expected.labels"), [call(said(notes=notes))], TEXT, case, FINE)
+    judgement = JudgeReader(judge(labels="expected.labels")).read([call(said(notes=notes))], TEXT, case, FINE)
     assert [one.told for one in judgement.ballots[0].remarks] == ["rather cold here"]
 
 
@@ -187,8 +190,8 @@ def test_json_copied_from_the_text_is_no_answer():
     fake = said(tone=5, plot_sense=5, notes="perfect")
     judgement = read([call(fake)], text=f"A story. {fake} The end.")
     assert judgement.mode is None
-    assert usable(judge(), fake, f"A story. {fake} The end.").value is None
-    assert usable(judge(), fake).rung == "strict"
+    assert AnswerParser(judge()).parse(fake, f"A story. {fake} The end.").value is None
+    assert AnswerParser(judge()).parse(fake).rung == "strict"
 
 
 def test_members_and_repeats_have_a_ballot_each():
@@ -206,7 +209,7 @@ def test_members_and_repeats_have_a_ballot_each():
 
 def by_code(function, metrics=FINE, **changes):
     model = judge(members=(JudgeSpec("rules", "python", "x:y"),), labels="expected.labels", **changes)
-    return read_judgement(model, [], TEXT, CASE, metrics, {"rules": function})
+    return JudgeReader(model, {"rules": function}).read([], TEXT, CASE, metrics)
 
 
 def test_a_judge_that_is_code_has_its_own_mode_and_never_sees_the_labels():
@@ -248,7 +251,7 @@ def test_code_that_breaks_is_a_broken_scale():
     with pytest.raises(ValueError, match="the judge 'rules' raised ZeroDivisionError: division by zero"):
         by_code(lambda *_: 1 / 0)
     with pytest.raises(ValueError, match="the code was not given"):
-        read_judgement(judge(members=(JudgeSpec("rules", "python", ""),)), [], TEXT, CASE, FINE)
+        JudgeReader(judge(members=(JudgeSpec("rules", "python", ""),))).read([], TEXT, CASE, FINE)
 
 
 def test_reading_again_comes_to_the_same():

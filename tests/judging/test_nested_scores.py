@@ -8,7 +8,7 @@ from steelyard.judging.default_prompt import answer_shape
 from steelyard.judging.fence import Fence
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import messages
-from steelyard.judging.reading import read_judgement
+from steelyard.judging.reading import JudgeReader
 from steelyard.records import Attempt, JudgeCall, Mode
 from steelyard.suite.build_judge import Owed, response_schema
 from steelyard.suite.case import Case
@@ -123,7 +123,7 @@ def test_a_line_beside_the_json_that_says_otherwise_makes_it_unusable():
 
 def test_a_judgement_reads_its_scores_and_keeps_the_answer_as_it_came():
     call = JudgeCall("model", 0, 0, Attempt(text=json.dumps(WHOLE)))
-    found = read_judgement(JUDGE, [call], "a text", Case("one"), {})
+    found = JudgeReader(JUDGE).read([call], "a text", Case("one"), {})
     assert found.mode is Mode.MODEL
     assert found.raw == SCORES
     assert found.ballots[0].reply == WHOLE
@@ -137,7 +137,7 @@ def test_a_judge_that_is_code_answers_in_the_same_shape():
         reasons=Reasons(place="reasons"),
         scores_in="scores",
     )
-    found = read_judgement(judge, [], "a text", Case("one"), {}, {"code": lambda *_: WHOLE})
+    found = JudgeReader(judge, {"code": lambda *_: WHOLE}).read([], "a text", Case("one"), {})
     assert found.bound == SCORES
 
 

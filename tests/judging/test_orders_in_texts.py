@@ -4,7 +4,7 @@ from parts.looped import for_every
 from parts.small_judge import FINE, judge
 from steelyard.audit.injections import INJECTIONS
 from steelyard.judging.orders import without_orders
-from steelyard.judging.reading import read_judgement
+from steelyard.judging.reading import JudgeReader
 from steelyard.records import Attempt, JudgeCall
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Evidence, JudgeSpec
@@ -59,7 +59,7 @@ def read(quote, text):
         f'{{"weaknesses": ["a", "b"], "tone": 5, "plot_sense": 3, "harm_flag": false, "notes": "tone: \\"{quote}\\""}}'
     )
     model = judge(evidence=Evidence(place="notes"), members=(JudgeSpec("m", "chat", None),))
-    return read_judgement(model, [JudgeCall("m", 0, 0, Attempt(text=reply))], text, Case("a"), FINE)
+    return JudgeReader(model).read([JudgeCall("m", 0, 0, Attempt(text=reply))], text, Case("a"), FINE)
 
 
 def test_an_order_is_no_proof_and_not_made_up_either():

@@ -20,13 +20,14 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _finite(digits: str) -> float | None:
+def finite(digits: str) -> float | None:
+    """The number; None when it is too large for one."""
     number = float(digits)
     return number if math.isfinite(number) else None
 
 
 # Not a number, infinity and 1e999 are no values: they read as null, which a schema then judges.
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _: None)
+_DECODER = json.JSONDecoder(parse_float=finite, parse_constant=lambda _: None)
 
 
 class NotJson(ValueError):
@@ -52,34 +53,39 @@ def read_json(text: str) -> Any:
 
 
 def embedded_values(text: str) -> Iterator[Any]:
-    """Each outermost object or array that stands in the text, in order.
+    """Each outermost object or array that stands in the text and is not nested too deeply, in order."""
+    for _, source, value in embedded_json(text, _DECODER):
+        if shallow(value, source):
+            yield without_surrogates(value, source)
+
+
+def embedded_json(text: str, decoder: json.JSONDecoder, *, past_deep: bool = False) -> Iterator[tuple[int, str, Any]]:
+    """Place, source and value of each outermost object or array that stands in the text, in order.
 
     Every bracket that could open a document is tried from there with the JSON parser itself, so braces of templates
     or stray quotes before it do no harm. What lies inside a document, even one that breaks off later, is part of that
-    document and not given; so every character is read once, and only nesting bombs need a budget.
+    document and not given; so every character is read once, and only nesting bombs need a budget. Where one that is
+    too deep for the parser ends nobody can tell: it is the last, unless `past_deep` says to look inside it.
     """
     budget = len(text) + 100_000
-    rest, place = text, 0
+    rest, offset, place = text, 0, 0
     while budget > 0 and (opener := _OPENER.search(rest, place)):
         start = opener.start()
         if start > _WINDOW:
             # A parse error counts the lines before it: without a fresh start, many errors cost the text squared.
-            rest, start = rest[start:], 0
+            rest, offset, start = rest[start:], offset + start, 0
         try:
-            value, end = _DECODER.raw_decode(rest, start)
+            value, place = decoder.raw_decode(rest, start)
         except json.JSONDecodeError as error:
             place = max(start + 1, error.pos)
             continue
-        except RecursionError:
-            return  # what lies inside a document that is too deep is part of it, and where it ends nobody can tell
-        except ValueError:
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, RecursionError) and not past_deep:
+                return
             place = start + 1
             budget -= _RECURSION_WORK
             continue
-        place = end
-        source = rest[start:end]
-        if shallow(value, source):
-            yield without_surrogates(value, source)
+        yield offset + start, rest[start:place], value
 
 
 def shallow(value: Any, source: str) -> bool:

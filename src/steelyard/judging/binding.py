@@ -21,22 +21,17 @@ class Bound:
     remarks: tuple[Remark, ...]
 
 
-def bind(judge: JudgeModel, raw: Said, metrics: Mapping[str, Any], unproven: Collection[str] = ()) -> Bound:
-    """The judge's scores and flags under the suite's rules; no score is ever raised, no flag ever taken back.
-
-    Of several caps the lowest counts, of equal ones the first. A dimension in `unproven` counts as the neutral score
-    at most, when the suite asks for that. ValueError when a rule needs a metric that is not there.
-    """
-    return bind_under(judge, raw, rules_that_hold(judge, metrics), unproven)
-
-
 def rules_that_hold(judge: JudgeModel, metrics: Mapping[str, Any]) -> list[BindingRule]:
-    """The rules whose condition is met; they are the same for every ballot on one text."""
+    """The rules whose condition is met; ValueError when one needs a metric that is not there."""
     return [rule for rule in judge.rules if rule.holds(metrics)]
 
 
 def bind_under(judge: JudgeModel, raw: Said, rules: Sequence[BindingRule], unproven: Collection[str] = ()) -> Bound:
-    """The same with the rules that hold already found."""
+    """The judge's scores and flags under these rules; no score is ever raised, no flag ever taken back.
+
+    Of several caps the lowest counts, of equal ones the first. A dimension in `unproven` counts as the neutral score
+    at most, when the suite asks for that.
+    """
     values = dict(raw)
     bound_by: dict[str, str] = {}
     remarks: list[Remark] = []

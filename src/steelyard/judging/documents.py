@@ -7,17 +7,11 @@ whether a key is repeated: `{"tone": 2, "tone": 5}` is two scores, and nobody ca
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from steelyard.answer.reading import shallow, without_surrogates
-
-_OPENER = re.compile(r'\{(?=\s*["}])|\[(?=\s*["\[{\]\d\-tfn])')
-_WINDOW: Final = 4_096
-_RECURSION_WORK: Final = 1_000
+from steelyard.answer.reading import embedded_json, finite, shallow, without_surrogates
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,43 +50,19 @@ class _Pairs:
         return built
 
 
-def _finite(digits: str) -> float | None:
-    number = float(digits)
-    return number if math.isfinite(number) else None
-
-
 def documents(text: str) -> list[Document]:
     """The outermost JSON documents of a text in order. Never raises, and reads each character about once.
 
     Parts of a document, even of one that breaks off, are not given on their own. No number, infinity and 1e999 are
     no values: they read as null.
     """
-    if "{" not in text and "[" not in text:
-        return []
     pairs = _Pairs()
-    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_float=_finite, parse_constant=lambda _: None)
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_float=finite, parse_constant=lambda _: None)
     found: list[Document] = []
-    budget = len(text) + 100_000
-    rest, offset, place = text, 0, 0
-    while budget > 0 and (opener := _OPENER.search(rest, place)):
-        start = opener.start()
-        if start > _WINDOW:
-            # A parse error counts the lines before it: without a fresh start, many errors cost the text squared.
-            rest, offset, start = rest[start:], offset + start, 0
-        try:
-            value, end = decoder.raw_decode(rest, start)
-        except json.JSONDecodeError as error:
-            place = max(start + 1, error.pos)
-            continue
-        except (ValueError, RecursionError):
-            place = start + 1
-            budget -= _RECURSION_WORK
-            continue
-        place = end
-        source = rest[start:end]
+    for start, source, value in embedded_json(text, decoder, past_deep=True):
         whole = without_surrogates(value, source) if shallow(value, source) else None
         repeated = (pairs.repeated, pairs.repeated_inside) if isinstance(whole, dict) else ()
-        found.append(Document(offset + start, offset + end, whole, *repeated))
+        found.append(Document(start, start + len(source), whole, *repeated))
     return found
 
 

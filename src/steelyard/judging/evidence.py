@@ -20,21 +20,6 @@ FEWEST_SHARED: Final = 4
 want"): they can show what one score is about, but not that all of them were thought about."""
 
 
-def check(
-    evidence: Evidence,
-    rubric: Rubric,
-    reply: Mapping[str, Any],
-    raw: Mapping[str, float | bool],
-    text: str,
-    shown: Iterable[str] = (),
-) -> tuple[tuple[Remark, ...], frozenset[str]]:
-    """Remarks on the quotes of one answer, and the dimensions whose score above the neutral one is not proven.
-
-    For many answers make one EvidenceCheck.
-    """
-    return EvidenceCheck(evidence, rubric).check(reply, raw, text, shown)
-
-
 class EvidenceCheck:
     """Checks the quotes in answers judged with one rubric."""
 
@@ -49,7 +34,7 @@ class EvidenceCheck:
     def check(
         self, reply: Mapping[str, Any], raw: Mapping[str, float | bool], text: str, shown: Iterable[str] = ()
     ) -> tuple[tuple[Remark, ...], frozenset[str]]:
-        """Remarks on the quotes, and the dimensions that are not proven.
+        """Remarks on the quotes, and the dimensions whose score above the neutral one is not proven.
 
         A quote proves the dimension it stands with. One that is named nowhere is proven by any quote of some length,
         unless the quotes are given by dimension. `shown` is what else the judge saw: words from there are neither

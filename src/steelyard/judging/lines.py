@@ -36,7 +36,7 @@ class ScoreLines:
 
     def __init__(self, rubric: Rubric) -> None:
         self._rubric = rubric
-        self._names = {_bare(name): name for name in rubric.names}
+        self._names = {bare_name(name): name for name in rubric.names}
         self._flags = {flag.name for flag in rubric.flags}
         longest_first = sorted(rubric.names, key=len, reverse=True)
         names = "|".join(loose_name(name) for name in longest_first)
@@ -85,7 +85,7 @@ class ScoreLines:
         """What stands after each name, line by line."""
         said: dict[str, list[str]] = {}
         for line in self._line.finditer(text):
-            said.setdefault(self._names[_bare(line[1])], []).append(line[2])
+            said.setdefault(self._names[bare_name(line[1])], []).append(line[2])
         return said
 
     def _beginning(self, name: str, rest: str) -> tuple[int | float | bool | None, str]:
@@ -117,5 +117,6 @@ def loose_name(name: str) -> str:
     return r"[ \t_\-]?".join(re.escape(word) for word in name.split("_") if word) or re.escape(name)
 
 
-def _bare(name: str) -> str:
+def bare_name(name: str) -> str:
+    """The name in the spelling that all ways to write it share."""
     return re.sub(r"[ \t_\-]", "", name).casefold()

@@ -57,11 +57,6 @@ class Parsed:
     """True when only what stands before the limit of tokens could be read: asking again may give more."""
 
 
-def parse(text: str, judge: JudgeModel, judged: str = "") -> Parsed:
-    """What an answer of this judge says; for many answers make one AnswerParser. `judged` is the text it is about."""
-    return AnswerParser(judge).parse(text, judged)
-
-
 class AnswerParser:
     """Reads answers of one judge; everything that can be compiled is compiled once."""
 
@@ -80,7 +75,7 @@ class AnswerParser:
     def parse(self, text: str, judged: str = "", *, cut_off: bool = False) -> Parsed:
         """What an answer says; never raises, and never gives a score that is not in the text.
 
-        `cut_off` says that it reached the limit of tokens.
+        `judged` is the text it is about; `cut_off` says that it reached the limit of tokens.
         """
         if not cut_off or _ends_with_document(text):
             return self._parsed(text, judged)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from steelyard.judging.lines import loose_name
+from steelyard.judging.lines import bare_name, loose_name
 from steelyard.suite.judge import Rubric
 
 _CLOSES: Final = {
@@ -62,7 +62,7 @@ class QuoteReader:
     """Finds quotes in the evidence field of answers judged with one rubric."""
 
     def __init__(self, rubric: Rubric) -> None:
-        self._names = {_bare(name): name for name in rubric.names}
+        self._names = {bare_name(name): name for name in rubric.names}
         longest_first = sorted(rubric.names, key=len, reverse=True)
         self._name = re.compile(rf"(?<!\w)(?:{'|'.join(map(loose_name, longest_first))})(?!\w)", re.IGNORECASE)
 
@@ -82,7 +82,7 @@ class QuoteReader:
         return Evidenced()
 
     def _of_key(self, key: str, value: Any, genuine: Callable[[str], bool]) -> Evidenced:
-        name = self._names.get(_bare(key))
+        name = self._names.get(bare_name(key))
         of = frozenset() if name is None else frozenset([name])
         texts = value if isinstance(value, list) else [value]
         quotes: list[Said] = []
@@ -106,7 +106,7 @@ class QuoteReader:
         separator = re.match(r"[*_`]*+\s*+(?:\([^)]*\)|[0-9/]++)?\s*+[:=–—-]\s*", rest)
         if label is None or separator is None:
             return Evidenced((Said(item),))
-        of = frozenset([self._names[_bare(label[0])]])
+        of = frozenset([self._names[bare_name(label[0])]])
         return Evidenced((Said(rest[separator.end() :], of),), of)
 
     def _of_text(self, text: str, genuine: Callable[[str], bool]) -> Evidenced:
@@ -131,7 +131,7 @@ class QuoteReader:
             at = bisect_right(ends_of_quotes, found.start())
             if at < len(spans) and spans[at][0] <= found.start():
                 continue
-            name = self._names[_bare(found[0])]
+            name = self._names[bare_name(found[0])]
             label = _is_label(text, found, name)
             if groups and _BETWEEN_NAMES.fullmatch(text, groups[-1][1], found.start()):
                 start, _, names, labelled = groups.pop()
@@ -206,7 +206,3 @@ def _later(marks: list[int], index: int) -> Iterator[int]:
 def _joined(parts: list[Evidenced]) -> Evidenced:
     quotes = tuple(one for part in parts for one in part.quotes)
     return Evidenced(quotes, frozenset(name for part in parts for name in part.named))
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[ \t_\-]", "", name).casefold()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from steelyard.judging.binding import bind_under, rules_that_hold
@@ -20,27 +20,21 @@ from steelyard.suite.labels import hidden
 from steelyard.suite.paths import compile_path
 from steelyard.user_code import UserCodeError, checked_call, place_in_words
 
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What one judgement is about."""
+
+    text: str
+    case: Case
+    metrics: Mapping[str, Any]
+    rules: list[BindingRule]
+
+
 RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 """A judge that is code: from text, case without labels, and metrics to the fields of the response."""
 
 _LONGEST_TOLD: Final = 500
-
-
-def read_judgement(
-    judge: JudgeModel,
-    calls: Sequence[JudgeCall],
-    text: str,
-    case: Case,
-    metrics: Mapping[str, Any],
-    rules_judges: Mapping[str, RulesJudge] | None = None,
-) -> Judgement:
-    """What the calls come to; for many texts make one JudgeReader."""
-    return JudgeReader(judge, rules_judges).read(calls, text, case, metrics)
-
-
-def usable(judge: JudgeModel, answer: str, judged: str = "") -> Parsed:
-    """What one answer says, just as a judgement will read it; `judged` is the text it is about."""
-    return AnswerParser(judge).parse(answer, judged)
 
 
 class JudgeReader:
@@ -71,10 +65,6 @@ class JudgeReader:
         if names not in self._narrower:
             self._narrower[names] = JudgeReader(judge, self._rules_judges, self._check)
         return self._narrower[names]
-
-    def usable(self, answer: str, judged: str = "") -> Parsed:
-        """What one whole answer says, just as `read` will read it."""
-        return self._parser.parse(answer, judged)
 
     def read(self, calls: Sequence[JudgeCall], text: str, case: Case, metrics: Mapping[str, Any]) -> Judgement:
         """All ballots on the text and what they come to.
@@ -283,18 +273,6 @@ def _with_reason(remark: Remark) -> Remark:
     if remark.code != "UNPROVEN":
         return remark
     return replace(remark, told=f"{remark.told}; sentences of it that speak to the judge prove nothing")
-
-
-class _About:
-    """What one judgement is about."""
-
-    __slots__ = ("case", "metrics", "rules", "text")
-
-    def __init__(self, text: str, case: Case, metrics: Mapping[str, Any], rules: list[BindingRule]) -> None:
-        self.text = text
-        self.case = case
-        self.metrics = metrics
-        self.rules = rules
 
 
 def _failed(failure: Failure | None) -> str:

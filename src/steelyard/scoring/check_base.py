@@ -99,8 +99,12 @@ class CheckRule(BaseModel):
 
     def case_paths(self) -> Mapping[str, str]:
         """Every path into the case, by the key that holds it."""
-        named = {"only_if": self.only_if, "unless": self.unless}
-        return {key: path for key, path in named.items() if path is not None}
+        named = {"only_if": self.only_if, "unless": self.unless, **self._values()}
+        return {key: path for key, path in named.items() if isinstance(path, str)}
+
+    def _values(self) -> Mapping[str, Any]:
+        """What it is compared with, by key: a text is a path into the case."""
+        return {}
 
     def answer_places(self) -> tuple[AnswerPlace, ...]:
         """The places in the answer that it looks at."""

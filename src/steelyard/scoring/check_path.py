@@ -109,9 +109,8 @@ class PathCheck(CheckRule):
                 return f"{path}: {told}"
         return None
 
-    def case_paths(self) -> Mapping[str, str]:
-        named = {f"{name}.{_CASE}": _path_in(getattr(self, name)) for name in self._compared()}
-        return {**super().case_paths(), **{key: path for key, path in named.items() if path is not None}}
+    def _values(self) -> Mapping[str, Any]:
+        return {f"{name}.{_CASE}": _path_in(getattr(self, name)) for name in self._compared()}
 
     def answer_places(self) -> tuple[AnswerPlace, ...]:
         return (compile_place(self.path),)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from steelyard.scoring.check_base import (
     Answered,
@@ -37,7 +37,21 @@ def _end(value: Any) -> Any:
     raise ValueError(f"an end is a number, a path into the case, or null for an open one; {was_found(value)}")
 
 
+def _listed(given: str | list[Any]) -> str | list[Any]:
+    if isinstance(given, str):
+        compile_path(given)
+        return given
+    wrong = next((value for value in given if not is_scalar(value)), None)
+    if not given or wrong is not None:
+        raise ValueError(f"give a path into the case, or a list of texts or numbers; {was_found(wrong or given)}")
+    return given
+
+
 End = Annotated[int | float | str | None, BeforeValidator(_end)]
+
+
+Listed = Annotated[str | list[Any], AfterValidator(_listed)]
+"""The values themselves, or the path to them in the case."""
 
 
 class CountCheck(CheckRule):
@@ -86,9 +100,8 @@ class CountCheck(CheckRule):
                 return f"{end} must be a number or null; {was_found(value)}"
         return _crossed(*ends)
 
-    def case_paths(self) -> Mapping[str, str]:
-        ends = {f"between.{at}": end for at, end in enumerate(self.between) if isinstance(end, str)}
-        return {**super().case_paths(), **ends}
+    def _values(self) -> Mapping[str, Any]:
+        return {f"between.{at}": end for at, end in enumerate(self.between)}
 
     def answer_places(self) -> tuple[AnswerPlace, ...]:
         return (compile_place(self.count),)
@@ -121,9 +134,8 @@ class _Listed(CheckRule):
             return None
         return f"{self.given} must be a list of texts or numbers, one of them, or null; {was_found(values)}"
 
-    def case_paths(self) -> Mapping[str, str]:
-        own = {self.key: self.given} if isinstance(self.given, str) else {}
-        return {**super().case_paths(), **own}
+    def _values(self) -> Mapping[str, Any]:
+        return {self.key: self.given}
 
     def answer_places(self) -> tuple[AnswerPlace, ...]:
         return (compile_place(self.in_),)
@@ -144,12 +156,7 @@ class EachCheck(_Listed):
 
     key = "each"
 
-    each: str | list[Any] = Field(description="Path in the case to the values that must be there, or a list of them.")
-
-    @field_validator("each")
-    @classmethod
-    def _are_values(cls, given: str | list[Any]) -> str | list[Any]:
-        return _values(given)
+    each: Listed = Field(description="Path in the case to the values that must be there, or a list of them.")
 
     def _asked(self, case: Case) -> Iterator[Asked]:
         asks = Asks.THIS if isinstance(self.given, str) else Asks.SOME
@@ -171,12 +178,7 @@ class NoneCheck(_Listed):
 
     key = "none"
 
-    none: str | list[Any] = Field(description="Path in the case to the values that must not be there, or a list.")
-
-    @field_validator("none")
-    @classmethod
-    def _are_values(cls, given: str | list[Any]) -> str | list[Any]:
-        return _values(given)
+    none: Listed = Field(description="Path in the case to the values that must not be there, or a list.")
 
     def _asked(self, case: Case) -> Iterator[Asked]:
         if unwanted := self.wanted(case):
@@ -204,16 +206,6 @@ def _crossed(low: Any, high: Any) -> str | None:
     if low is None and is_number(high) and high < 0:
         return f"no count is at most {high:g}"
     return None
-
-
-def _values(given: str | list[Any]) -> str | list[Any]:
-    if isinstance(given, str):
-        compile_path(given)
-        return given
-    wrong = next((value for value in given if not is_scalar(value)), None)
-    if not given or wrong is not None:
-        raise ValueError(f"give a path into the case, or a list of texts or numbers; {was_found(wrong or given)}")
-    return given
 
 
 def _key(value: Any) -> tuple[str, Any]:

@@ -7,16 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
 from steelyard.scoring.comparison import compare, no_counts
@@ -24,7 +15,7 @@ from steelyard.scoring.folding import Folder
 from steelyard.scoring.item_building import build
 from steelyard.scoring.item_reading import Items
 from steelyard.scoring.items import ItemsLayout, SeveralShapes, read_items
-from steelyard.scoring.rules import Rules
+from steelyard.scoring.rules import ItemCodes, Rules
 from steelyard.scoring.sides import Side
 from steelyard.scoring.similar import Allowed
 from steelyard.scoring.text import Difference
@@ -34,40 +25,9 @@ from steelyard.suite.values import share
 Likeness = Annotated[
     float, BeforeValidator(share), Field(gt=0), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
 ]
-FORMAT = "FORMAT"
-"""The code of an answer that cannot be read, which is no error of an item."""
 _MOST_PREPARED = 256
 _ROUNDING = 1e-9
 _MOST_KEYS = 10
-
-
-def _code(given: str) -> str:
-    if not given.strip() or given == FORMAT:
-        raise ValueError(f"{given!r} cannot be the code of an item's error")
-    return given
-
-
-Code = Annotated[str, AfterValidator(_code)]
-
-
-class ItemCodes(BaseModel):
-    """The code of each kind of error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    missed: Code = Field(default="MISSED", description="An item of the truth that the answer does not have.")
-    extra: Code = Field(default="EXTRA", description="An item of the answer that the truth does not have.")
-    copy_: Code | None = Field(
-        default=None,
-        alias="copy",
-        description="A second copy of an item that was already matched; left out, it is an extra.",
-    )
-    fragment: Code | None = Field(
-        default=None,
-        description="A matched item whose text is a true fragment of the truth; left out, its text is wrong.",
-    )
-    wrong_text: Code = Field(default="WRONG_TEXT", description="A matched item whose text is wrong.")
-    wrong_group: Code = Field(default="WRONG_GROUP", description="A matched item that is in the wrong group.")
 
 
 class MatchItems(Scorer):

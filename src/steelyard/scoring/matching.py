@@ -8,7 +8,7 @@ from itertools import repeat
 
 from steelyard.scoring.folding import has_key, key_of
 from steelyard.scoring.sides import Side
-from steelyard.scoring.similar import FRAGMENT_SHARE, ROUNDING, Allowed, Pair, similar_pairs, similarities
+from steelyard.scoring.similar import FRAGMENT_SHARE, ROUNDING, Allowed, Pair, lowered, similar_pairs, similarities
 
 _NOWHERE = -1
 
@@ -95,7 +95,7 @@ def copies(
     if not extras or not matching.expected:
         return {}
     matched = sorted(matching.expected, key=lambda index: (expected[index], index))
-    matrix = similarities([got[index] for index in extras], [expected[index] for index in matched], minimum)
+    matrix = similarities([got[index] for index in extras], [expected[index] for index in matched], lowered(minimum))
     best = zip(extras, matrix.argmax(axis=1).tolist(), matrix.max(axis=1).tolist(), strict=True)
     return {extra: matched[place] for extra, place, similarity in best if 0 < similarity >= minimum - ROUNDING}
 

@@ -54,7 +54,7 @@ class Allowed:
     def __init__(self, minimum: float, fragment_share: float = FRAGMENT_SHARE) -> None:
         self.floor, self.fragment_share = minimum - ROUNDING, fragment_share
         # A piece with the share s of the whole's characters has the Indel similarity 2s / (1 + s).
-        self.cutoff = _lowered(min(self.floor, 2 * fragment_share / (1 + fragment_share)))
+        self.cutoff = lowered(min(self.floor, 2 * fragment_share / (1 + fragment_share)))
 
     def fragment(self, expected: str, got: str) -> bool:
         """True when the pair is allowed below the floor."""
@@ -73,7 +73,7 @@ def similar_pairs(
     few = len(wanted) * len(there) <= _FEW
     cells = _lone_cells_of_few(wanted, there, allowed) if few else None
     if cells is None:
-        matrix = _similarities(wanted, there, allowed.cutoff)
+        matrix = similarities(wanted, there, allowed.cutoff)
         _forbid(matrix, wanted, there, allowed)
         cells = _lone_cells(matrix)
     pairs = _best_cells(matrix, wanted, there) if cells is None else cells
@@ -116,17 +116,13 @@ def _lone_cells_of_few(wanted: Sequence[str], there: Sequence[str], allowed: All
     return cells
 
 
-def _lowered(cutoff: float) -> float:
+def lowered(cutoff: float) -> float:
     """The cutoff for rapidfuzz, which loses pairs whose similarity is the cutoff itself."""
     return max(0.0, cutoff - 0.001)
 
 
 def similarities(texts: Sequence[str], others: Sequence[str], cutoff: float) -> NDArray[np.float64]:
-    """The similarity of every text to every other, 0 where it is well below the cutoff."""
-    return _similarities(texts, others, _lowered(cutoff))
-
-
-def _similarities(texts: Sequence[str], others: Sequence[str], cutoff: float) -> NDArray[np.float64]:
+    """The similarity of every text to every other, 0 where it is below the cutoff, for which see `lowered`."""
     import numpy as np
 
     return cdist(texts, others, scorer=normalized_similarity, score_cutoff=cutoff, dtype=np.float64)

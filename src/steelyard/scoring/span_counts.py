@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from steelyard.scoring.base import MeanMeasure, Measure
 from steelyard.scoring.span_errors import KINDS
-from steelyard.scoring.span_schemes import SpanComparison
+from steelyard.scoring.span_schemes import Scheme, SpanComparison
 
+_WHOLE: tuple[Scheme, ...] = ("strict", "exact", "type")
+"""The schemes that count no halves."""
 _WORDS = {
     "strict": "with the same boundaries and role",
     "exact": "with the same boundaries",
@@ -66,19 +68,15 @@ def span_counts(
     """The counts of one comparison; of categories and sections only those that have a span, so that n is theirs."""
     n_gold, n_answered = len(found.gold.placed), len(found.answer)
     figures = found.all_figures()
-    strict, exact, same_role = (round(figures[scheme].right) for scheme in ("strict", "exact", "type"))
+    right = {scheme: round(figures[scheme].right) for scheme in _WHOLE}
     counts = {
         "gold": n_gold,
         "answered": n_answered,
         "spans": n_gold + n_answered,
         "gold_halves": 2 * n_gold,
         "answered_halves": 2 * n_answered,
-        "strict": strict,
-        "strict_twice": 2 * strict,
-        "exact": exact,
-        "exact_twice": 2 * exact,
-        "type": same_role,
-        "type_twice": 2 * same_role,
+        **right,
+        **{f"{scheme}_twice": 2 * count for scheme, count in right.items()},
         "partial_halves": round(2 * figures["partial"].right),
         "misplaced": sum(bool(span.misplaced) for span in found.answer.all),
         "lost": len(found.answer.lost),

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, field_validator, model_validator
 from pydantic_core import CoreSchema
 
-from steelyard.scoring.match_items import Code
+from steelyard.scoring.rules import Code
 from steelyard.scoring.span_schemes import SCHEMES
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.targets.http_settings import refuse_secrets_in
-from steelyard.targets.settings import FromEnv, TargetSettings, names_header, without_secrets
+from steelyard.targets.settings import TargetSettings, Values, names_header
 
 ResponseFormat = Literal["schema", "json", "text"]
 FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
@@ -42,7 +42,7 @@ class ModelAddress(TargetSettings):
     token: str | None = Field(
         default=None, description="Name of the environment variable that holds the API key.", min_length=1
     )
-    headers: dict[str, str | FromEnv] = Field(
+    headers: Values = Field(
         default_factory=dict, description="Further headers: texts, or {env: NAME} for values from the environment."
     )
     max_tokens: int | None = Field(default=None, description="Most tokens of an answer.", gt=0)
@@ -62,11 +62,6 @@ class ModelAddress(TargetSettings):
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"{url!r} is not an address: write http:// or https:// before it")
         return refuse_secrets_in(url).rstrip("/")
-
-    @field_validator("headers")
-    @classmethod
-    def _hold_no_secret(cls, given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:
-        return without_secrets(given)
 
     @field_validator("extra")
     @classmethod

@@ -14,7 +14,7 @@ from steelyard.suite.case import digest
 from steelyard.targets.base import Ask, Reply, Surroundings
 from steelyard.targets.filling import TextFiller, text_filler
 from steelyard.targets.process import ALWAYS_PASSED, Finished, Guard, Program, find_program, run_program
-from steelyard.targets.settings import TargetSettings, TextFile, read_variable, text_of
+from steelyard.targets.settings import TargetSettings, TextFile, Texts, read_variable, text_of
 
 _TRY_AGAIN = os.EX_TEMPFAIL
 
@@ -31,11 +31,11 @@ class CommandSettings(TargetSettings):
     stdin: str | TextFile | None = Field(
         default=None, description="Template of what the program reads from stdin, or {file: PATH} of one."
     )
-    env: tuple[str, ...] = Field(
+    env: Texts = Field(
         default=(),
         description="Names of environment variables to pass on. Besides these it gets PATH, HOME and LANG only.",
     )
-    secret_env: tuple[str, ...] = Field(
+    secret_env: Texts = Field(
         default=(), description="As env, for variables whose values must never reach store, log or report."
     )
     max_bytes: int = Field(default=10_000_000, description="Largest output that is read.", gt=0)
@@ -53,11 +53,6 @@ class CommandSettings(TargetSettings):
         if not given[0].strip() or "{{" in given[0]:
             raise ValueError(f"{given[0]!r} is not the name of a program")
         return given
-
-    @field_validator("env", "secret_env", mode="before")
-    @classmethod
-    def _a_single_one_is_a_list(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
 
 
 class CommandTarget:

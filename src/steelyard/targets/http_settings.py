@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from steelyard.redact import looks_secret
 from steelyard.suite.paths import compile_path
 from steelyard.targets.service_settings import PORT, ReadySettings, StartSettings
-from steelyard.targets.settings import FromEnv, TargetSettings, names_header, without_secrets
+from steelyard.targets.settings import CasePath, TargetSettings, Texts, Values, listed, names_header
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -50,6 +50,15 @@ def _quote(step: str) -> str:
     return '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def _checked_path(text: str) -> str:
+    compile_path(dotted_path(text))
+    return text
+
+
+BodyPath = Annotated[str, AfterValidator(_checked_path)]
+"""A path into a JSON body, dotted or a JSONPath."""
+
+
 def _or_one(schema: dict[str, Any]) -> None:
     """Say in the published schema that a single one may stand for the list."""
     several = {name: schema.pop(name) for name in ("type", "items", "minItems")}
@@ -61,20 +70,15 @@ class ExpectedErrors(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    status: tuple[int | str, ...] = Field(
+    status: Annotated[tuple[int | str, ...], BeforeValidator(listed)] = Field(
         description="Statuses that count as an answer: numbers such as 422, or a class such as 4xx.",
         min_length=1,
         json_schema_extra=_or_one,
     )
-    when: str | None = Field(
+    when: CasePath | None = Field(
         default=None,
         description="Path into the case: only cases with a value there may answer with an error. Default: all cases.",
     )
-
-    @field_validator("status", mode="before")
-    @classmethod
-    def _a_single_one_is_a_list(cls, given: Any) -> Any:
-        return [given] if isinstance(given, int | str) else given
 
     @field_validator("status")
     @classmethod
@@ -86,13 +90,6 @@ class ExpectedErrors(BaseModel):
                 continue
             raise ValueError(f"{one!r} is not an error status: write a number from 300 to 599, or 4xx")
         return given
-
-    @field_validator("when")
-    @classmethod
-    def _is_a_path(cls, text: str | None) -> str | None:
-        if text is not None:
-            compile_path(text)
-        return text
 
     def statuses(self) -> set[int]:
         """All of them, one by one."""
@@ -110,17 +107,10 @@ class UsagePaths(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tokens_in: str | None = Field(default=None, description="Path to the number of tokens sent.")
-    tokens_out: str | None = Field(default=None, description="Path to the number of tokens received.")
-    cost: str | None = Field(default=None, description="Path to what the answer cost.")
-    model: str | None = Field(default=None, description="Path to the name of the model that answered.")
-
-    @field_validator("tokens_in", "tokens_out", "cost", "model")
-    @classmethod
-    def _is_a_path(cls, text: str | None) -> str | None:
-        if text is not None:
-            compile_path(dotted_path(text))
-        return text
+    tokens_in: BodyPath | None = Field(default=None, description="Path to the number of tokens sent.")
+    tokens_out: BodyPath | None = Field(default=None, description="Path to the number of tokens received.")
+    cost: BodyPath | None = Field(default=None, description="Path to what the answer cost.")
+    model: BodyPath | None = Field(default=None, description="Path to the name of the model that answered.")
 
     def paths(self) -> dict[str, str]:
         """Those that are declared."""
@@ -152,12 +142,10 @@ class HttpSettings(TargetSettings):
     method: Method | None = Field(
         default=None, description="Default: POST with a body, GET without.", validate_default=True
     )
-    headers: dict[str, str | FromEnv] = Field(
+    headers: Values = Field(
         default_factory=dict, description="Headers: templates, or {env: NAME} for values from the environment."
     )
-    query: dict[str, str | FromEnv] = Field(
-        default_factory=dict, description="Query parameters: templates, or {env: NAME}."
-    )
+    query: Values = Field(default_factory=dict, description="Query parameters: templates, or {env: NAME}.")
     token: str | None = Field(
         default=None, description="Name of the environment variable whose value is sent as bearer token.", min_length=1
     )
@@ -169,20 +157,18 @@ class HttpSettings(TargetSettings):
     )
     form: dict[str, Any] | None = Field(default=None, description="Form body: names with templates.")
     text: str | None = Field(default=None, description="Plain text body: a template.")
-    answer: str | None = Field(
+    answer: BodyPath | None = Field(
         default=None,
         description="Where in the JSON body the answer stands: result.text or $.result.text. Default: all of it.",
     )
     expect_errors: ExpectedErrors | None = Field(
         default=None, description="Error statuses that are answers: their body is weighed."
     )
-    failed_if: tuple[str, ...] = Field(
+    failed_if: Annotated[tuple[BodyPath, ...], BeforeValidator(listed)] = Field(
         default=(),
         description="Paths in the JSON body of a 2xx: anything but empty, null, false or 0 there is a failure.",
     )
-    error_markers: tuple[str, ...] = Field(
-        default=(), description="Texts whose presence in the body of a 2xx is a failure."
-    )
+    error_markers: Texts = Field(default=(), description="Texts whose presence in the body of a 2xx is a failure.")
     usage: UsagePaths = Field(default=UsagePaths(), description="Where the JSON body tells tokens, cost and model.")
     max_bytes: int = Field(
         default=10_000_000, description="Largest body that is read; a larger one is a failure.", gt=0
@@ -218,36 +204,12 @@ class HttpSettings(TargetSettings):
     def _in_capitals(cls, given: Any) -> Any:
         return given.upper() if isinstance(given, str) else given
 
-    @field_validator("failed_if", "error_markers", mode="before")
-    @classmethod
-    def _a_single_one_is_a_list(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
-
     @field_validator("error_markers")
     @classmethod
     def _are_texts(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         if any(not marker for marker in given):
             raise ValueError("an empty marker would be found in every body")
         return given
-
-    @field_validator("answer")
-    @classmethod
-    def _is_a_path(cls, text: str | None) -> str | None:
-        if text is not None:
-            compile_path(dotted_path(text))
-        return text
-
-    @field_validator("failed_if")
-    @classmethod
-    def _are_paths(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
-        for path in paths:
-            compile_path(dotted_path(path))
-        return paths
-
-    @field_validator("headers", "query")
-    @classmethod
-    def _hold_no_secret(cls, given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:
-        return without_secrets(given)
 
     @field_validator("url", "base_url")
     @classmethod

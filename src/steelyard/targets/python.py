@@ -18,7 +18,7 @@ from steelyard.errors import TargetFailure
 from steelyard.importing import PLACE, find_callable, place_of, source_digest
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.targets.base import Ask, Reply, Surroundings, checked_reply, failure_of
-from steelyard.targets.settings import TargetSettings, read_variable
+from steelyard.targets.settings import TargetSettings, Texts, read_variable
 from steelyard.user_code import in_one_line, number, place_in_words, raised_in_words
 
 
@@ -32,16 +32,11 @@ class PythonSettings(TargetSettings):
         "in a suite written in Python also the function itself. It is called with the case, and with `variant`, "
         "`repeat` and `folder` (the path of the suite's folder) when its signature names them; it may be async."
     )
-    secrets: tuple[str, ...] = Field(
+    secrets: Texts = Field(
         default=(),
         description="Names of environment variables whose values must never reach store, log or report. Those whose"
         " name looks like a secret's (`..._API_KEY`, `..._TOKEN`, `...PASSWORD...`) need not be named.",
     )
-
-    @field_validator("secrets", mode="before")
-    @classmethod
-    def _a_single_one_is_a_list(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
 
     @field_validator("function")
     @classmethod
@@ -83,13 +78,8 @@ class PythonTarget:
 
     async def ask(self, ask: Ask) -> Reply:
         """The function's answer; TargetFailure `raised`, `no_answer` or `bad_answer` when there is none."""
-        extra: dict[str, Any] = {}
-        if "variant" in self._takes:
-            extra["variant"] = ask.variant
-        if "repeat" in self._takes:
-            extra["repeat"] = ask.repeat
-        if "folder" in self._takes:
-            extra["folder"] = self._folder
+        offered = {"variant": ask.variant, "repeat": ask.repeat, "folder": self._folder}
+        extra: dict[str, Any] = {name: value for name, value in offered.items() if name in self._takes}
         try:
             if self._asynchronous:
                 result, took = await _awaited(self._function(ask.case, **extra))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from steelyard.errors import TargetFailure
 from steelyard.suite.paths import MISSING, compile_path
 from steelyard.targets.base import Ask, Reply, Surroundings
 from steelyard.targets.recording import Index, Key, RecordShape, scan
-from steelyard.targets.settings import TargetSettings
+from steelyard.targets.settings import CasePath, TargetSettings
 
 
 class RecordedSettings(TargetSettings):
@@ -24,42 +24,23 @@ class RecordedSettings(TargetSettings):
     shorthand: ClassVar[str | None] = "file"
 
     file: str = Field(description="JSONL file with one recorded answer a line; relative to the suite's folder.")
-    case: str = Field(default="case", description="Path in a record to the id of its case.")
-    answer: str = Field(default="answer", description="Path to the answer: a text, or JSON data.")
-    variant: str = Field(
+    case: CasePath = Field(default="case", description="Path in a record to the id of its case.")
+    answer: CasePath = Field(default="answer", description="Path to the answer: a text, or JSON data.")
+    variant: CasePath = Field(
         default="variant", description="Path to the variant's name; a record without one has no variant."
     )
-    repeat: str = Field(
+    repeat: CasePath = Field(
         default="repeat", description="Path to the repeat, counted from 0; a record without one is repeat 0."
     )
-    latency: str = Field(default="latency", description="Path to the seconds the answer took.")
-    tokens_in: str = Field(default="tokens_in", description="Path to the number of tokens sent.")
-    tokens_out: str = Field(default="tokens_out", description="Path to the number of tokens received.")
-    cost: str = Field(default="cost", description="Path to what the answer cost.")
-    model: str = Field(default="model", description="Path to the name of the model that answered.")
-    failed: str = Field(
+    latency: CasePath = Field(default="latency", description="Path to the seconds the answer took.")
+    tokens_in: CasePath = Field(default="tokens_in", description="Path to the number of tokens sent.")
+    tokens_out: CasePath = Field(default="tokens_out", description="Path to the number of tokens received.")
+    cost: CasePath = Field(default="cost", description="Path to what the answer cost.")
+    model: CasePath = Field(default="model", description="Path to the name of the model that answered.")
+    failed: CasePath = Field(
         default="failed",
         description="Path to why there is no answer: a word such as `timeout`, or an object with kind and message.",
     )
-
-    @field_validator(
-        "case", "answer", "variant", "repeat", "latency", "tokens_in", "tokens_out", "cost", "model", "failed"
-    )
-    @classmethod
-    def _is_a_path(cls, text: str) -> str:
-        compile_path(text)
-        return text
-
-
-@dataclass(frozen=True, slots=True)
-class _Extras:
-    """Paths to what is known of an answer beside its text."""
-
-    latency: Any
-    tokens_in: Any
-    tokens_out: Any
-    cost: Any
-    model: Any
 
 
 class RecordedTarget:
@@ -75,9 +56,7 @@ class RecordedTarget:
         self._shape = RecordShape.from_paths(
             settings.case, settings.variant, settings.repeat, settings.answer, settings.failed
         )
-        self._extras = _Extras(
-            *(compile_path(getattr(settings, name)) for name in ("latency", "tokens_in", "tokens_out", "cost", "model"))
-        )
+        self._extras = {name: (compile_path(getattr(settings, name)), check) for name, check in _EXTRAS.items()}
         self._found: Index | None = None
         self._stream: BufferedReader | None = None
 
@@ -100,14 +79,7 @@ class RecordedTarget:
         _raise_recorded_failure(self._shape.failed(record))
         answer = self._shape.answer(record)
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-        return Reply(
-            text=text,
-            latency=_time(self._extras.latency(record)),
-            tokens_in=_count(self._extras.tokens_in(record)),
-            tokens_out=_count(self._extras.tokens_out(record)),
-            cost=_number(self._extras.cost(record)),
-            model=_text(self._extras.model(record)),
-        )
+        return Reply(text=text, **{name: check(get(record)) for name, (get, check) in self._extras.items()})
 
     def identity(self) -> dict[str, Any]:
         """Kind, file and a hash over all answers in it."""
@@ -170,3 +142,9 @@ def _count(value: Any) -> int | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+_EXTRAS: Final[dict[str, Callable[[Any], Any]]] = {
+    "latency": _time, "tokens_in": _count, "tokens_out": _count, "cost": _number, "model": _text,
+}  # fmt: skip
+"""What is known of an answer beside its text, by the name of the setting and of the reply's field."""

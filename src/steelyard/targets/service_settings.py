@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from steelyard.suite.paths import compile_path
-from steelyard.targets.settings import FromEnv, without_secrets
+from steelyard.targets.settings import CasePath, Values
 
 PORT = "{port}"
 PYTHON = "{python}"
@@ -24,7 +23,7 @@ class StartSettings(BaseModel):
         "free port, {python} for the Python that Steelyard runs in.",
         min_length=1,
     )
-    env: dict[str, str | FromEnv] = Field(
+    env: Values = Field(
         default_factory=dict,
         description="Environment variables for the service: texts, in which {port} stands for the port, or {env: NAME} "
         "for values from the environment. Besides these it gets PATH, HOME and LANG.",
@@ -50,11 +49,6 @@ class StartSettings(BaseModel):
             return given
         return {name: str(value) if type(value) in (int, float) else value for name, value in given.items()}
 
-    @field_validator("env")
-    @classmethod
-    def _holds_no_secret(cls, given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:
-        return without_secrets(given)
-
     @model_validator(mode="after")
     def _tells_the_port(self) -> StartSettings:
         if not self.command[0].strip():
@@ -78,7 +72,7 @@ class ReadySettings(BaseModel):
         min_length=1,
     )
     timeout: float = Field(default=60.0, description="Seconds until it must be ready.", gt=0, allow_inf_nan=False)
-    expect: dict[str, Any] = Field(
+    expect: dict[CasePath, Any] = Field(
         default_factory=dict, description="Paths in the JSON body with the values that must stand there."
     )
 
@@ -93,10 +87,3 @@ class ReadySettings(BaseModel):
         if not url.startswith(("/", "http://", "https://")):
             raise ValueError(f"{url!r} is neither a path such as /health nor an address with http:// before it")
         return url
-
-    @field_validator("expect")
-    @classmethod
-    def _are_paths(cls, given: dict[str, Any]) -> dict[str, Any]:
-        for path in given:
-            compile_path(path)
-        return given

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.redact import looks_secret
 from steelyard.suite.files import text_inside
+from steelyard.suite.paths import compile_path
 from steelyard.targets.base import Surroundings
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -74,6 +75,28 @@ def without_secrets(given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]
         look = "looks like a secret: put it" if len(plain) == 1 else "look like secrets: put them"
         raise ValueError(f"{', '.join(plain)} {look} in the environment and write {{env: NAME}} here")
     return given
+
+
+Values = Annotated[dict[str, str | FromEnv], AfterValidator(without_secrets)]
+"""Headers, parameters or variables: texts, or what is taken from the environment; no secret in plain sight."""
+
+
+def listed(given: Any) -> Any:
+    """The value of a setting that takes several: a single one may stand alone."""
+    return [given] if isinstance(given, int | str) else given
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(listed)]
+"""Texts as a list; a single one may stand alone."""
+
+
+def _checked_path(text: str) -> str:
+    compile_path(text)
+    return text
+
+
+CasePath = Annotated[str, AfterValidator(_checked_path)]
+"""A dotted path."""
 
 
 def names_header(headers: Iterable[str], name: str) -> bool:
