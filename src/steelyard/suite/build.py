@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
-from pathlib import PurePath
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel
 
 from steelyard import registry
 from steelyard.alerts.rules import build_alerts
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import UserMistake
 from steelyard.importing import PLACE, find_callable, source_digest
 from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
 from steelyard.metrics.expressions import Bounds, parse_gate
 from steelyard.suite.build_judge import build_judge, self_judged
+from steelyard.suite.build_target import build_target, build_variants, prompts_of
 from steelyard.suite.cases import build_source, survey_cases
 from steelyard.suite.draft import Draft, own_code
-from steelyard.suite.files import inside
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import (
     EXPECT,
@@ -41,10 +38,9 @@ from steelyard.suite.models import (
 )
 from steelyard.suite.readers import read_schema
 from steelyard.suite.redaction import RedactedCases, build_redactor
-from steelyard.suite.templates import compile_template
 from steelyard.suite.truth import read_ledger
 from steelyard.suite.values import passing
-from steelyard.suite.yaml import Place, found, listed, meant, shown, unknown_key
+from steelyard.suite.yaml import Place, found, listed, meant, meant_or_listed, unknown_key
 
 FORMAT = "FORMAT"
 """The code of an answer that cannot be read."""
@@ -62,18 +58,18 @@ def build_taxonomy(
             declared.setdefault(code, FindingKind(code=code, about=about))
         if not codes:
             declared.setdefault(component.code, FindingKind(code=component.code, about=f"{component.name} is wrong"))
-    for dimension in judge.rubric.dimensions if judge else ():
-        about = f"{dimension.name} below {judge.rubric.neutral}" if judge else ""
-        declared.setdefault(
-            dimension_code(dimension.name), FindingKind(code=dimension_code(dimension.name), about=about)
-        )
-    for flag in judge.rubric.flags if judge else ():
-        code = dimension_code(flag.name)
-        about = flag.about or f"{flag.name} is set"
-        kind = FindingKind(code=code, about=about, severity="critical" if flag.fails else "warning")
-        declared.setdefault(code, kind)
-    unreadable = "The answer cannot be read, or is not in the shape asked for."
-    declared.setdefault(FORMAT, FindingKind(code=FORMAT, about=unreadable))
+    kinds = []
+    if judge is not None:
+        for dimension in judge.rubric.dimensions:
+            about = f"{dimension.name} below {judge.rubric.neutral}"
+            kinds.append(FindingKind(code=dimension_code(dimension.name), about=about))
+        for flag in judge.rubric.flags:
+            about = flag.about or f"{flag.name} is set"
+            severity: Any = "critical" if flag.fails else "warning"
+            kinds.append(FindingKind(code=dimension_code(flag.name), about=about, severity=severity))
+    kinds.append(FindingKind(code=FORMAT, about="The answer cannot be read, or is not in the shape asked for."))
+    for kind in kinds:
+        declared.setdefault(kind.code, kind)
     return tuple(declared.values())
 
 
@@ -147,11 +143,8 @@ def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple
     strange = [key for key in raw if key not in known and key not in options]
     for key in strange:
         # A misspelt option is told apart from an unknown scorer by what it is closest to.
-        words = options if kinds else (*known, *options)
-        hint = meant(key, words)
-        what = (
-            unknown_key(key, options) if kinds else f"unknown scorer {key!r}{hint or '; there are: ' + listed(known)}"
-        )
+        hint = meant(key, (*known, *options)) or f"; there are: {listed(known)}"
+        what = unknown_key(key, options) if kinds else f"unknown scorer {key!r}{hint}"
         draft.tell(f"score.{name}: {what}", (*place, key))
     if len(kinds) > 1:
         draft.tell(f"score.{name} names {len(kinds)} scorers ({listed(kinds)}): one component has one", place)
@@ -163,29 +156,24 @@ def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple
     if kind == PYTHON:
         return _own_scorer(name, raw, place, draft)
     parameters = raw[kind] if raw[kind] is not None else {}
-    try:
-        scorer = registry.find("scorers", kind)
-    except UserMistake as error:
-        draft.tell(f"score.{name}: {error}", (*place, kind))
-        return None
-    built = draft.check_part(scorer, parameters, (*place, kind))
+    scorer = draft.registered("scorers", kind, (*place, kind), f"score.{name}: ")
+    built = None if scorer is None else draft.check_part(scorer, parameters, (*place, kind))
     return None if built is None else (kind, built, "")
 
 
 def _own_scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
     """A scorer that is a class of the suite's own: `module:Class`, or in Python the class itself."""
-    given, where = raw[PYTHON], (*place, PYTHON)
+    given, where, before = raw[PYTHON], (*place, PYTHON), len(draft.mistakes)
     if not isinstance(given, type) and not (isinstance(given, str) and PLACE.match(given)):
         draft.tell(f"score.{name}.python must be a class: write module:Class; {found(given)}", where)
         return None
-    try:
+    scorer = None
+    with draft.noting(where, f"score.{name}: "):
         scorer = find_callable(given, draft.folder, "scorer") if isinstance(given, str) else given
-    except UserMistake as error:
-        draft.tell(f"score.{name}: {error}", where)
-        return None
-    if not (isinstance(scorer, type) and issubclass(scorer, BaseModel) and is_scorer(scorer)):
-        told = given if isinstance(given, str) else given.__qualname__
-        draft.tell(f"score.{name}: {told} is no scorer: write a class that derives from steelyard.Scorer", where)
+        if not (isinstance(scorer, type) and issubclass(scorer, BaseModel) and is_scorer(scorer)):
+            text = given if isinstance(given, str) else given.__qualname__
+            raise ValueError(f"{text} is no scorer: write a class that derives from steelyard.Scorer")
+    if len(draft.mistakes) > before:
         return None
     parameters = raw[WITH] if raw.get(WITH) is not None else {}
     built = draft.check_part(scorer, parameters, (*place, WITH))
@@ -221,7 +209,7 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
     checks = {name: _check(str(name), part, answer, draft, with_schema=with_schema) for name, part in given.items()}
     if len(draft.mistakes) > before:
         return None
-    hold = Hold(raw["hold"]) if raw.get("hold") in [one.value for one in Hold] else Hold.ALL
+    hold = Hold(raw["hold"]) if raw.get("hold") in list(Hold) else Hold.ALL
     parameters = {"answer": "", "checks": checks, "hold": hold, "with_schema": with_schema, "alone": alone}
     scorer = draft.check_part(registry.find("expectations", EXPECT), parameters, (EXPECT,))
     if scorer is None:
@@ -238,12 +226,12 @@ def tell_unreachable_errors(expectations: Component | None, target: TargetSpec |
         return
     for name, check in expectations.scorer.checks.items():
         wanted = getattr(check, "status", None)
-        statuses = wanted if isinstance(wanted, list) else [wanted]
-        if wanted is not None and all(str(one)[0] not in "12" for one in statuses):
-            told = ", ".join(str(one) for one in statuses)
+        statuses = [str(status) for status in (wanted if isinstance(wanted, list) else [wanted])]
+        if wanted is not None and all(status[0] not in "12" for status in statuses):
+            text = ", ".join(statuses)
             draft.tell(
-                f"expect.{name} asks for status {told}, and the target takes every error for a failed call: "
-                f"write expect_errors: {{status: [{told}]}} into it",
+                f"expect.{name} asks for status {text}, and the target takes every error for a failed call: "
+                f"write expect_errors: {{status: [{text}]}} into it",
                 (EXPECT, name),
             )
 
@@ -260,12 +248,8 @@ def _check(name: str, part: Any, answer: AnswerShape, draft: Draft, *, with_sche
     if len(named) != 1:
         _tell_kind(name, part, named, kinds, draft)
         return None
-    try:
-        rule = registry.find("checks", named[0])
-    except UserMistake as error:
-        draft.tell(f"expect.{name}: {error}", (*place, named[0]))
-        return None
-    built = draft.check_part(rule, part, place)
+    rule = draft.registered("checks", named[0], (*place, named[0]), f"expect.{name}: ")
+    built = None if rule is None else draft.check_part(rule, part, place)
     if built is not None and answer.format != "json" and built.reads_json:
         draft.tell(f"expect.{name}: {named[0]} reads JSON: write answer: {{format: json}}, or a schema", place)
     return built
@@ -294,167 +278,8 @@ def _tell_kind(name: str, part: dict[str, Any], named: list[str], kinds: list[st
     draft.tell(f"expect.{name} names no kind of check; there are: {listed(kinds)}", place)
 
 
-def build_target(raw: Any, place: Place, draft: Draft) -> TargetSpec | None:
-    """The target in `{kind: settings}`, or None with everything wrong noted."""
-    if callable(raw):
-        raw = {"python": raw}
-    if not isinstance(raw, dict) or len(raw) != 1:
-        known = listed(registry.names("targets"))
-        told = f"{len(raw)} kinds" if isinstance(raw, dict) else found(raw)
-        draft.tell(f"a target is one kind with its settings ({known}); found {told.removeprefix('found ')}", place)
-        return None
-    kind, settings = next(iter(raw.items()))
-    return settle(kind, {} if settings is None else settings, (*place, kind), draft)
-
-
-def settle(kind: str, settings: Any, place: Place, draft: Draft) -> TargetSpec | None:
-    """A target of a kind with these settings, or None with everything wrong noted."""
-    known = registry.names("targets")
-    if kind not in known:
-        draft.tell(f"unknown target {kind!r}{meant(kind, known) or '; there are: ' + listed(known)}", place)
-        return None
-    try:
-        target = registry.find("targets", kind)
-    except UserMistake as error:
-        draft.tell(str(error), place)
-        return None
-    checked = draft.check_part(target.Settings, settings, place)
-    _check_files(checked if checked is not None else settings, place, draft)
-    return None if checked is None else TargetSpec(kind, checked)
-
-
-def _check_files(settings: Any, place: Place, draft: Draft) -> None:
-    for at, name in _files(settings):
-        try:
-            inside(draft.folder, name)
-        except ValueError as error:
-            draft.tell(str(error), (*place, *at))
-
-
-def _files(settings: Any) -> Iterator[tuple[Place, str]]:
-    """Every `file:` in the settings, with its place."""
-    if isinstance(settings, BaseModel):
-        items: Any = [(name, getattr(settings, name)) for name in type(settings).model_fields]
-    elif isinstance(settings, dict):
-        items = settings.items()
-    else:
-        return
-    for key, value in items:
-        if key == "file" and isinstance(value, str):
-            yield (key,), value
-        else:
-            for at, name in _files(value):
-                yield (key, *at), name
-
-
-def prompts_of(spec: TargetSpec | None, place: Place, draft: Draft) -> dict[str, str]:
-    """The prompt texts in a target's settings by the setting's name; templates that do not compile are noted.
-
-    A setting that may be kept in a file of its own is a prompt, wherever it is written.
-    """
-    prompts: dict[str, str] = {}
-    if spec is None or not isinstance(spec.settings, BaseModel):
-        return prompts
-    for name, field in type(spec.settings).model_fields.items():
-        value = getattr(spec.settings, name)
-        if not any(_is_text_file(form) for form in get_args(field.annotation)):
-            continue
-        where = (*place, spec.kind, name)
-        if isinstance(value, str):
-            prompts[name] = check_template(value, draft.located.file, where, draft)
-        elif isinstance(value, BaseModel):
-            try:
-                text = inside(draft.folder, value.file).read_text("utf-8-sig")  # type: ignore[attr-defined]
-            except (ValueError, OSError):
-                continue  # already told
-            prompts[name] = check_template(text, value.file, where, draft)  # type: ignore[attr-defined]
-    return prompts
-
-
-def check_template(text: str, file: str, place: Place, draft: Draft) -> str:
-    """The text as it is, with a note when it is a template that does not compile."""
-    try:
-        compile_template(text, where=file or "the template")
-    except SuiteError as error:
-        if file == draft.located.file:
-            for mistake in error.mistakes:
-                draft.tell(mistake.message, place)
-        else:
-            draft.mistakes.extend(error.mistakes)
-    return text
-
-
-def _is_text_file(form: Any) -> bool:
-    return isinstance(form, type) and issubclass(form, BaseModel) and set(form.model_fields) == {"file"}
-
-
-_MOST = 10_000
-
-
-def build_variants(raw: Any, draft: Draft) -> tuple[tuple[Variant, ...], dict[str, str]]:
-    """The variants, and the prompt texts among their values by name."""
-    if not isinstance(raw, dict) or not raw:
-        return (Variant(),), {}
-    prompts: dict[str, str] = {}
-    levels: dict[str, list[tuple[str, Any]]] = {}
-    n = 1
-    for factor, values in raw.items():
-        if not isinstance(values, list):
-            continue
-        if not values:
-            draft.tell(f"variants.{factor} is empty: give at least one value", ("variants", factor))
-            continue
-        levels[factor] = [
-            _level(factor, value, ("variants", factor, at), draft, prompts) for at, value in enumerate(values)
-        ]
-        _tell_twins(factor, levels[factor], draft)
-        n *= len(values)
-    if n > _MOST:
-        draft.tell(f"the variants make {n} combinations; at most {_MOST} are allowed", ("variants",))
-        return (Variant(),), prompts
-    return tuple(_variant(levels, combination) for combination in product(*levels.values())), prompts
-
-
-def _variant(levels: dict[str, list[tuple[str, Any]]], combination: tuple[tuple[str, Any], ...]) -> Variant:
-    named = dict(zip(levels, combination, strict=True))
-    if len(named) == 1:
-        name = combination[0][0]
-    else:
-        name = ", ".join(f"{factor}={label}" for factor, (label, _) in named.items())
-    return Variant(name, {factor: value for factor, (_, value) in named.items()})
-
-
-def _level(factor: str, value: Any, place: Place, draft: Draft, prompts: dict[str, str]) -> tuple[str, Any]:
-    """The label and the value of one level; `{file: ...}` is read, `{name: ..., value: ...}` names it."""
-    name: str | None = None
-    if isinstance(value, dict) and "name" in value and set(value) in ({"name", "value"}, {"name", "file"}):
-        name = str(value["name"])
-        value = value["value"] if "value" in value else {"file": value["file"]}
-    if isinstance(value, dict) and set(value) == {"file"}:
-        text = draft.text(value["file"], place)
-        label = name or PurePath(str(value["file"])).stem
-        if text is not None:
-            prompts[f"variant {factor}={label}"] = check_template(text, str(value["file"]), place, draft)
-        return label, text
-    if name is None and isinstance(value, (dict, list)):
-        draft.tell(f"give this value a name, as in {{name: a, value: ...}}; {found(value)}", place)
-    if name is not None and isinstance(value, str):
-        prompts[f"variant {factor}={name}"] = value
-    return name or (value if isinstance(value, str) else shown(value)), value
-
-
-def _tell_twins(factor: str, levels: list[tuple[str, Any]], draft: Draft) -> None:
-    seen: set[str] = set()
-    for at, (label, _) in enumerate(levels):
-        if label in seen:
-            message = f"variants.{factor}: two values are called {label!r}; name them, as in {{name: a, value: ...}}"
-            draft.tell(message, ("variants", factor, at))
-        if not label or label != label.strip() or not label.isprintable():
-            draft.tell(
-                f"variants.{factor}: {label!r} cannot be a name; write {{name: a, value: ...}}",
-                ("variants", factor, at),
-            )
-        seen.add(label)
+_AS_WRITTEN = ("about", "version", "bands", "criteria", "repeats", "limits", "audit", "confidence", "stability")
+"""What a suite has as its file says it."""
 
 
 def build_suite(draft: Draft, path: str) -> SuiteModel:
@@ -505,33 +330,25 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     if part is None or target is None or source is None:
         raise AssertionError("a suite that could not be built must have a mistake")
     return SuiteModel(
+        **{name: getattr(part, name) for name in _AS_WRITTEN},
         name=part.suite,
         folder=draft.folder,
         path=path,
         cases=source if redactor is None else RedactedCases(source, redactor),
         target=target,
         components=components,
-        about=part.about,
         answer=answer,
         passing=_passing(part),
-        bands=part.bands,
         gates=tuple(part.gates),
-        criteria=part.criteria,
         variants=variants,
-        repeats=part.repeats,
         taxonomy=taxonomy,
-        limits=part.limits,
-        audit=part.audit,
         prompts=prompts,
         survey=survey,
         targets=targets,
-        version=part.version,
         judge=judge,
-        confidence=part.confidence,
         redactor=redactor,
         snapshots=snapshots,
         hold=Hold(part.hold or Hold.ALL),
-        stability=part.stability,
         latency=part.latency or LatencyRules(),
         metrics=own_metrics,
         alerts=alerts,
@@ -541,24 +358,21 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
 
 def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
     """The metrics that the suite brings along, ready to be named by its gates."""
-    found: dict[str, dict[str, Any]] = {}
+    metrics: dict[str, dict[str, Any]] = {}
     for at, given in enumerate(raw if isinstance(raw, list) else []):
         code = own_code(given, ("metrics", at), draft)
         if code is None:
             continue
         from steelyard.metrics.own import add_metric, describe_metric
 
-        try:
+        with draft.noting(("metrics", at)):
             function = find_callable(code, draft.folder, "metric") if isinstance(code, str) else code
             declared = describe_metric(function) | ({"code": code} if isinstance(code, str) else {})
-            if declared["name"] in found:
+            if declared["name"] in metrics:
                 raise UserMistake(f"metrics has {declared['name']} twice")
             add_metric(declared, function)
-        except UserMistake as error:
-            draft.tell(str(error), ("metrics", at))
-        else:
-            found[declared["name"]] = declared
-    return tuple(found.values())
+            metrics[declared["name"]] = declared
+    return tuple(metrics.values())
 
 
 def _passing(part: SuiteFile) -> Threshold | None:
@@ -604,9 +418,7 @@ def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict
         return None, named
     if isinstance(given, str) and isinstance(declared, dict) and declared:
         if given not in declared:
-            names = list(declared)
-            hint = meant(given, names) or f"; there are: {listed(names)}"
-            draft.tell(f"no target is called {given!r}{hint}", ("target",))
+            draft.tell(f"no target is called {given!r}{meant_or_listed(given, declared)}", ("target",))
         return named.get(given), named
     return build_target(given, ("target",), draft), named
 
@@ -643,13 +455,11 @@ def _known(
     scales: dict[str, Bounds] = {component.name: component.scale for component in components}
     if judge is not None:
         rubric = judge.rubric
-        measures |= {dimension.name: [] for dimension in rubric.dimensions} | {
-            one.name: ["rate"] for one in rubric.flags
-        }
-        scales |= {dimension.name: (rubric.low, rubric.high) for dimension in rubric.dimensions}
-        scales |= {flag.name: (0.0, 1.0) for flag in rubric.flags}
-        measures |= {each.name: [] for each in judge.means} | {each.name: list(each.words) for each in judge.counts}
-        scales |= {each.name: each.scale for each in judge.means}
+        measures |= {dimension.name: [] for dimension in rubric.dimensions}
+        measures |= {flag.name: ["rate"] for flag in rubric.flags} | {mean.name: [] for mean in judge.means}
+        measures |= {count.name: list(count.words) for count in judge.counts}
+        scales |= {dimension.name: rubric.scale for dimension in rubric.dimensions}
+        scales |= {flag.name: (0.0, 1.0) for flag in rubric.flags} | {mean.name: mean.scale for mean in judge.means}
     slices = {
         "category": list(survey.categories),
         "difficulty": list(survey.difficulties),
@@ -694,14 +504,9 @@ def _measured(component: Component) -> list[str]:
 
 def _check_gates(gates: Any, known: SuiteNames, draft: Draft) -> None:
     for at, text in enumerate(gates if isinstance(gates, list) else []):
-        if not isinstance(text, str):
-            continue
-        try:
-            wrong = check_gate(parse_gate(text), known)
-        except ValueError as error:
-            wrong = str(error)
-        if wrong:
-            draft.tell(wrong, ("gates", at))
+        with draft.noting(("gates", at)):
+            if isinstance(text, str) and (problem := check_gate(parse_gate(text), known)):
+                raise ValueError(problem)
 
 
 def _rule(text: str) -> str:

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 import jsonschema_rs
 from pydantic import ValidationError
 
-from steelyard import registry
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError
 from steelyard.importing import PLACE, find_callable
 from steelyard.metrics.expression_checks import check_judge_threshold, judge_lacks
 from steelyard.metrics.expressions import parse_judge_threshold
@@ -38,7 +37,7 @@ from steelyard.suite.paths import EACH, compile_path, split_path
 from steelyard.suite.readers import read_schema
 from steelyard.suite.rules import RESERVED, parse_rule
 from steelyard.suite.templates import JUDGE_NAMES, SHOWN_NAMES, compile_template
-from steelyard.suite.yaml import Place, dotted, found, listed, meant, read_yaml
+from steelyard.suite.yaml import Place, dotted, found, listed, meant, meant_or_listed, read_yaml
 
 _AT: Place = ("judge",)
 _RUBRIC: Place = ("judge", "rubric")
@@ -83,7 +82,8 @@ def build_judge(
     if reasons is None and raw.get("response") is None:
         reasons = Reasons.from_data({"in": REASONS})  # a schema made from the rubric always has them
     evidence = _evidence(_valid(Evidence, raw.get("evidence")), raw.get("evidence"), rubric, draft)
-    response = build_response(raw.get("response"), rubric, Owed(_scores_in(raw), reasons, evidence), draft)
+    scores_in = raw["scores_in"] if isinstance(raw.get("scores_in"), str) else ""
+    response = build_response(raw.get("response"), rubric, Owed(scores_in, reasons, evidence), draft)
     rules = _rules(raw.get("bind"), rubric, _metrics(components, names), draft)
     means, counts = build_figures(part, rubric, response, names, draft)
     settings = {} if part is None else {name: getattr(part, name) for name in JudgeSettings.model_fields}
@@ -114,32 +114,21 @@ def _template(raw: Any, place: Place, draft: Draft, names: tuple[str, ...] = JUD
     try:
         compile_template(text, where=file or draft.located.file or "the template", names=names)
     except SuiteError as error:
-        if file is None:
-            for mistake in error.mistakes:
-                draft.tell(mistake.message, place)
-        else:
-            draft.mistakes.extend(error.mistakes)
+        draft.note_template(error, file, place)
     return text
 
 
 def _check_paths(raw: dict[str, Any], answer: AnswerShape, draft: Draft) -> None:
     of = raw.get("of")
     if isinstance(of, str) and of:
-        try:
+        with draft.noting((*_AT, "of"), "judge.of: "):
             compile_path(of)
-        except ValueError as error:
-            draft.tell(f"judge.of: {error}", (*_AT, "of"))
         if answer.format != "json":
             draft.tell("judge.of is a path into a JSON answer: write answer: {format: json}", (*_AT, "of"))
     for key in ("labels", "labelled"):
         path = raw.get(key)
         if isinstance(path, str) and path and (wrong := check_path(path)):
             draft.tell(f"judge.{key}: {wrong}", (*_AT, key))
-
-
-def _scores_in(raw: dict[str, Any]) -> str:
-    given = raw.get("scores_in")
-    return given if isinstance(given, str) else ""
 
 
 def _valid(part: type[Checked], raw: Any) -> Checked | None:
@@ -157,9 +146,8 @@ def _evidence(evidence: Evidence | None, raw: Any, rubric: Rubric, draft: Draft)
     names = [dimension.name for dimension in rubric.dimensions]
     for at, name in enumerate(evidence.dimensions):
         if name not in names:
-            hint = meant(name, names) or f"; there are: {listed(names)}"
-            place = (*_AT, "evidence", "dimensions", at)
-            draft.tell(f"judge.evidence.dimensions: there is no dimension {name!r}{hint}", place)
+            problem = f"there is no dimension {name!r}{meant_or_listed(name, names)}"
+            draft.tell(f"judge.evidence.dimensions: {problem}", (*_AT, "evidence", "dimensions", at))
     if raw.get("dimensions") in ([], ()):
         draft.tell("judge.evidence.dimensions is empty: leave it out for all", (*_AT, "evidence", "dimensions"))
     proven = tuple(name for name in names if not evidence.dimensions or name in evidence.dimensions)
@@ -179,24 +167,18 @@ def _rules(
     flags = [flag.name for flag in rubric.flags]
     rules: list[BindingRule] = []
     for at, text in enumerate(raw if isinstance(raw, list) else ()):
-        if not isinstance(text, str):
-            continue
-        try:
-            rules.append(parse_rule(text, dimensions, flags, metrics, (rubric.low, rubric.high)))
-        except ValueError as error:
-            draft.tell(f"judge.bind: {error}", (*_AT, "bind", at))
+        with draft.noting((*_AT, "bind", at), "judge.bind: "):
+            if isinstance(text, str):
+                rules.append(parse_rule(text, dimensions, flags, metrics, rubric.scale))
     return tuple(rules)
 
 
 def _check_health(judge: JudgeModel, draft: Draft) -> None:
     for at, text in enumerate(judge.health):
-        try:
+        with draft.noting((*_AT, "health", at), "judge."):
             threshold = parse_judge_threshold(text)
-            wrong = check_judge_threshold(threshold, judge.rubric) or judge_lacks(threshold, judge)
-        except ValueError as error:
-            wrong = str(error)
-        if wrong:
-            draft.tell(f"judge.{wrong}", (*_AT, "health", at))
+            if problem := check_judge_threshold(threshold, judge.rubric) or judge_lacks(threshold, judge):
+                raise ValueError(problem)
 
 
 def build_rubric(raw: Any, draft: Draft, components: Collection[str] = ()) -> Rubric | None:
@@ -303,8 +285,8 @@ def build_response(given: Any, rubric: Rubric, owed: Owed, draft: Draft) -> dict
     names = list(properties)
     for key, place in owed.places():
         if place and (first := split_path(place)[0]) not in names:
-            hint = meant(first, names) or f"; there are: {listed(names)}"
-            draft.tell(f"judge.{key}.in: the response has no field {first!r}{hint}", ("judge", key, "in"))
+            problem = f"the response has no field {first!r}{meant_or_listed(first, names)}"
+            draft.tell(f"judge.{key}.in: {problem}", ("judge", key, "in"))
     _check_order(
         names, (owed.scores_in,) if owed.scores_in else rubric.names, owed.reasons.place if owed.reasons else "", draft
     )
@@ -376,20 +358,13 @@ def build_figures(
         if not keys and (figure.count or ANY_KEY in path):
             draft.tell(f"{shape}: the response lists no keys there: write keys: [...]", place)
         elif figure.count:
-            before, after = _cut(path)
-            counts.append(
-                SaidCount(
-                    name=name,
-                    words=tuple(keys),
-                    list_path=_joined(before),
-                    word_path=_joined(after),
-                    about=figure.about,
-                )
-            )
+            at = path.index(EACH)
+            paths = {"list_path": _joined(path[:at]), "word_path": _joined(path[at + 1 :])}
+            counts.append(SaidCount(name=name, words=tuple(keys), about=figure.about, **paths))
         else:
             means += _means(name, path, keys, figure.scale or (float(rubric.low), float(rubric.high)), figure.about)
-    taken = {each.casefold(): f"the component {each}" for each in names}
-    taken |= {each.casefold(): f"the rubric's {each}" for each in rubric.names}
+    taken = {name.casefold(): f"the component {name}" for name in names}
+    taken |= {name.casefold(): f"the rubric's {name}" for name in rubric.names}
     _check_figure_names(means, counts, taken, draft)
     return tuple(means), tuple(counts)
 
@@ -401,18 +376,14 @@ def _figure_path(name: str, figure: FigureFile, place: Place, draft: Draft) -> t
     if bool(figure.mean) == bool(figure.count):
         draft.tell(f"judge.figures.{name} needs one of mean and count: a path into the judge's answer", place)
         return (), shape
-    try:
+    with draft.noting((*place, kind), f"{shape}: "):
         steps = split_path(text)
-    except ValueError as error:
-        draft.tell(f"{shape}: {error}", (*place, kind))
-        return (), shape
-    if figure.count and (steps.count(EACH) != 1 or ANY_KEY in steps):
-        draft.tell(f"{shape}: a path to the words of one list is written with one []: faults[].reason", (*place, kind))
-        return (), shape
-    if figure.mean and (EACH in steps or steps.count(ANY_KEY) > 1):
-        draft.tell(f"{shape}: a path to numbers has no [] and at most one *: categories.*.coverage", (*place, kind))
-        return (), shape
-    return steps, shape
+        if figure.count and (steps.count(EACH) != 1 or ANY_KEY in steps):
+            raise ValueError("a path to the words of one list is written with one []: faults[].reason")
+        if figure.mean and (EACH in steps or steps.count(ANY_KEY) > 1):
+            raise ValueError("a path to numbers has no [] and at most one *: categories.*.coverage")
+        return steps, shape
+    return (), shape
 
 
 def _looked_up(
@@ -430,8 +401,8 @@ def _looked_up(
         if step == ANY_KEY:
             keys = list(inner)
         elif step != EACH and step not in inner:
-            hint = meant(step, inner) or f"; there are: {listed(list(inner))}"
-            draft.tell(f"judge.figures.{place[-1]}: the response has no {_joined(steps[: at + 1])}{hint}", place)
+            problem = f"the response has no {_joined(steps[: at + 1])}{meant_or_listed(step, inner)}"
+            draft.tell(f"judge.figures.{place[-1]}: {problem}", place)
             return None, keys
         below = inner if step == EACH else next(iter(inner.values())) if step == ANY_KEY else inner[step]
         schema = below if isinstance(below, dict) else {}
@@ -446,22 +417,9 @@ def _enumerated(schema: dict[str, Any]) -> list[str]:
 def _means(
     name: str, path: Sequence[str], keys: Sequence[str], scale: tuple[float, float], about: str
 ) -> Iterator[SaidMean]:
-    if ANY_KEY not in path:
-        yield SaidMean(figure=name, key="", path=_joined(path), scale=scale, about=about)
-        return
-    for key in keys:
-        yield SaidMean(
-            figure=name,
-            key=key,
-            path=_joined([key if step == ANY_KEY else step for step in path]),
-            scale=scale,
-            about=about,
-        )
-
-
-def _cut(path: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    at = path.index(EACH)
-    return path[:at], path[at + 1 :]
+    for key in keys if ANY_KEY in path else ("",):
+        place = _joined([key if step == ANY_KEY else step for step in path])
+        yield SaidMean(figure=name, key=key, path=place, scale=scale, about=about)
 
 
 def _joined(steps: Sequence[str]) -> str:
@@ -480,7 +438,8 @@ def _joined(steps: Sequence[str]) -> str:
 def _check_figure_names(
     means: Sequence[SaidMean], counts: Sequence[SaidCount], taken: dict[str, str], draft: Draft
 ) -> None:
-    for figure, name in [(each.figure, each.name) for each in means] + [(each.name, each.name) for each in counts]:
+    named = [(mean.figure, mean.name) for mean in means] + [(count.name, count.name) for count in counts]
+    for figure, name in named:
         if "." in name or not name.strip():
             draft.tell(f"judge.figures.{figure}: {name!r} must not be empty or hold dots", (*_FIGURES, figure))
         elif name.casefold() in taken:
@@ -488,11 +447,11 @@ def _check_figure_names(
                 f"judge.figures.{figure}: the name {name} is taken by {taken[name.casefold()]}", (*_FIGURES, figure)
             )
         taken[name.casefold()] = f"the figure {name}"
-    for each in counts:
-        for word in each.words:
+    for count in counts:
+        for word in count.words:
             if word == LISTED or "." in word:
-                told = f"{word!r} cannot be counted under that name: it is {LISTED!r} or holds a dot"
-                draft.tell(f"judge.figures.{each.name}: {told}", (*_FIGURES, each.name))
+                problem = f"{word!r} cannot be counted under that name: it is {LISTED!r} or holds a dot"
+                draft.tell(f"judge.figures.{count.name}: {problem}", (*_FIGURES, count.name))
 
 
 def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
@@ -506,17 +465,12 @@ def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
 
 
 def _spec(name: str, raw: Any, place: Place, draft: Draft) -> JudgeSpec | None:
-    if callable(raw):
-        raw = {"python": raw}
-    if not isinstance(raw, dict) or len(raw) != 1:
-        told = f"{len(raw)} kinds" if isinstance(raw, dict) else found(raw)
-        sentence = f"a judge is one kind with its settings ({listed(KINDS)}); found {told.removeprefix('found ')}"
-        draft.tell(f"{dotted(place)}: {sentence}", place)
+    given = draft.one_kind(raw, "judge", KINDS, place, f"{dotted(place)}: ")
+    if given is None:
         return None
-    kind, settings = next(iter(raw.items()))
+    kind, settings = given
     if kind not in KINDS:
-        hint = meant(kind, KINDS) or f"; there are: {listed(KINDS)}"
-        draft.tell(f"{dotted(place)}: unknown kind of judge {kind!r}{hint}", (*place, kind))
+        draft.tell(f"{dotted(place)}: unknown kind of judge {kind!r}{meant_or_listed(kind, KINDS)}", (*place, kind))
         return None
     if kind == "chat":
         return settle_chat(name, {} if settings is None else settings, (*place, kind), draft)
@@ -528,12 +482,8 @@ def _spec(name: str, raw: Any, place: Place, draft: Draft) -> JudgeSpec | None:
 
 def settle_chat(name: str, settings: Any, place: Place, draft: Draft) -> JudgeSpec | None:
     """A judge that is a model, or None with everything wrong with its settings noted."""
-    try:
-        model = registry.find("judges", "chat")
-    except UserMistake as error:
-        draft.tell(str(error), place)
-        return None
-    checked = draft.check_part(model, settings, place)
+    model = draft.registered("judges", "chat", place)
+    checked = None if model is None else draft.check_part(model, settings, place)
     return None if checked is None else JudgeSpec(name, "chat", checked)
 
 
@@ -556,8 +506,7 @@ def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], dra
                 f"judge.by names {name!r} twice: for several readings by one judge write repeats", ("judge", "by")
             )
         elif name not in declared:
-            hint = meant(name, declared) or f"; there are: {listed(declared)}"
-            draft.tell(f"no judge is called {name!r}{hint}", ("judge", "by"))
+            draft.tell(f"no judge is called {name!r}{meant_or_listed(name, declared)}", ("judge", "by"))
     members = tuple(specs[name] for name in dict.fromkeys(names) if name in specs)
     if len({member.kind for member in members}) > 1:
         told = "a panel of models and code would mix two modes in one mean: let all be chat, or all python"
@@ -569,10 +518,8 @@ def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], dra
 def _check_code(members: Sequence[JudgeSpec], draft: Draft) -> None:
     for member in members:
         if member.kind == "python" and isinstance(member.settings, str):
-            try:
+            with draft.noting((*_JUDGES, member.name)):
                 find_callable(member.settings, draft.folder, "judge")
-            except UserMistake as error:
-                draft.tell(str(error), (*_JUDGES, member.name))
 
 
 def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence[Variant]) -> str | None:

@@ -8,7 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -167,14 +167,12 @@ def build_case(record: Record, mapping: Mapping, folder: Path, report: Report) -
         difficulty=_label("difficulty", fields.get("difficulty"), broken),
         cluster=_cluster(fields.get("cluster"), broken),
         tags=_tags(fields.get("tags"), broken),
-        attachments=(),
         why=_label("why", fields.get("why"), broken) or "",
         source=record.place,
     )
     if fields.get("attachments"):
         try:
-            attachments = read_attachments(fields["attachments"], folder)
-            case = Case(**{name: getattr(case, name) for name in _BESIDE_ATTACHMENTS}, attachments=attachments)
+            case = replace(case, attachments=read_attachments(fields["attachments"], folder))
         except ValueError as error:
             broken.append((f"case {case_id}: {error}", "attachments"))
     for message, name in broken:
@@ -186,9 +184,6 @@ def _with_key(record: Record) -> dict[str, Any]:
     """The record's data; the key it stands under, or the name of its file, is its `id` unless it has one."""
     data: dict[str, Any] = record.data
     return data if record.key is None or "id" in data else {"id": record.key, **data}
-
-
-_BESIDE_ATTACHMENTS = tuple(name for name in Case.__slots__ if name != "attachments")
 
 
 def _id(value: Any, broken: list[tuple[str, str]]) -> str:
@@ -307,13 +302,11 @@ def _listed_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
     files: list[CaseFile] = []
     for at, name in enumerate(names):
         place = ("cases", "files", at) if several else ("cases", "files")
-        try:
+        with draft.noting(place):
             for file in _matching(name, draft):
                 if file in files:
                     raise ValueError(f"{file.name} is named twice")
                 files.append(file)
-        except ValueError as error:
-            draft.tell(str(error), place)
     return files
 
 

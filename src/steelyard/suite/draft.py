@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from steelyard import registry
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.importing import PLACE, find_callable
 from steelyard.suite.files import text_inside
-from steelyard.suite.yaml import Located, Place, dotted, explain, found
+from steelyard.suite.yaml import Located, Place, dotted, explain, found, listed
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
@@ -31,6 +34,35 @@ class Draft:
     def tell(self, message: str, place: Place = ()) -> None:
         """Note a mistake at a place of the suite file."""
         self.mistakes.append(self.located.mistake(message, place))
+
+    @contextmanager
+    def noting(self, place: Place = (), prefix: str = "") -> Iterator[None]:
+        """Note what is refused inside with a sentence as a mistake at the place, and go on after the block."""
+        try:
+            yield
+        except (ValueError, UserMistake) as error:
+            self.tell(f"{prefix}{error}", place)
+
+    def registered(self, kind: str, name: str, place: Place, prefix: str = "") -> Any:
+        """What is registered under the name, or None with the reason noted why it cannot be loaded."""
+        with self.noting(place, prefix):
+            return registry.find(kind, name)
+        return None
+
+    def one_kind(self, raw: Any, what: str, kinds: Sequence[str], place: Place, prefix: str = "") -> Any:
+        """Kind and settings in `{kind: settings}` of a target or judge, or None with a note; a function is `python`."""
+        if callable(raw):
+            return "python", raw
+        if isinstance(raw, dict) and len(raw) == 1:
+            return next(iter(raw.items()))
+        text = f"{len(raw)} kinds" if isinstance(raw, dict) else found(raw).removeprefix("found ")
+        self.tell(f"{prefix}a {what} is one kind with its settings ({listed(kinds)}); found {text}", place)
+        return None
+
+    def note_template(self, error: SuiteError, file: str | None, place: Place) -> None:
+        """Note what is wrong with a template: at its own line in a file of its own, else at its place in the suite."""
+        for mistake in error.mistakes:
+            self.mistakes.append(mistake if file is not None else self.located.mistake(mistake.message, place))
 
     def check(self, model: type[Checked], data: Any, place: Place = ()) -> Checked | None:
         """The data as the model, or None with every problem noted."""
@@ -54,11 +86,9 @@ class Draft:
         if not isinstance(name, str):
             self.tell("the name of a file is text", place)
             return None
-        try:
+        with self.noting(place):
             return text_inside(self.folder, name)
-        except ValueError as error:
-            self.tell(str(error), place)
-            return None
+        return None
 
     def finish(self) -> None:
         """Raise all mistakes, in the order of the files, if there are any."""
@@ -75,10 +105,10 @@ def own_code(raw: Any, place: Place, draft: Draft, *, methods: tuple[str, ...] =
         return None
     code = raw
     if isinstance(raw, str) and PLACE.match(raw):
-        try:
+        code = None
+        with draft.noting(place):
             code = find_callable(raw, draft.folder, name)
-        except UserMistake as error:
-            draft.tell(str(error), place)
+        if code is None:
             return None
     elif isinstance(raw, str) or not (callable(raw) or methods):
         draft.tell(

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.paths import EACH, MISSING, compile_path, split_path
-from steelyard.suite.yaml import found, listed, meant, shown, unknown_key
+from steelyard.suite.yaml import found, meant_or_listed, shown, unknown_key
 
 ROOT = "expected"
 """Where labels are: the system under test sees all the rest of a case."""
@@ -41,8 +41,7 @@ def labels_of(case: Case, judge: JudgeModel) -> dict[str, Label | bool]:
     labels: dict[str, Label | bool] = {}
     for name, value in given.items():
         if name not in judge.rubric.names:
-            known = judge.rubric.names
-            hint = meant(str(name), known) or f"; there are: {listed(known)}"
+            hint = meant_or_listed(str(name), judge.rubric.names)
             raise ValueError(f"{judge.labels}: there is no dimension or flag {name!r}{hint}")
         where = f"{judge.labels}.{name}"
         labels[name] = _flag(value, where) if name in flags else _label(value, where, judge.rubric)

@@ -20,8 +20,9 @@ from steelyard.alerts.rules import AlertSettings, build_alerts
 from steelyard.errors import Mistake, SteelyardError, SuiteError, UserMistake
 from steelyard.importing import PLACE
 from steelyard.records import RunHeader
-from steelyard.suite.build import build_suite, prompts_of, settle
-from steelyard.suite.cases import FileCases, ListCases
+from steelyard.suite.build import build_suite
+from steelyard.suite.build_target import prompts_of, settle
+from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.draft import Draft
 from steelyard.suite.files import text_of
@@ -83,11 +84,6 @@ def _places() -> dict[str, Path]:
 
 
 def _listing(name: str, path: Path) -> SuiteListing:
-    from steelyard.suite.cases import build_source
-    from steelyard.suite.draft import Draft
-    from steelyard.suite.files import text_of
-    from steelyard.suite.yaml import read_yaml
-
     if path.suffix == ".py":
         return SuiteListing(name, path=str(path))
     try:
@@ -189,7 +185,7 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
     if path.suffix == ".py":
         if cases is not None:
             raise UserMistake(f"{path} is a suite in Python, which names its cases itself")
-        return _load_python(path)
+        return suite_in(path)
     return _load_yaml(path, name or str(path.resolve()), None if cases is None else Path(cases))
 
 
@@ -227,11 +223,6 @@ def _other_cases(declared: Any, place: Path) -> dict[str, Any]:
     kept = ("map", "glob") if place.is_dir() else ("map", "at")
     named = {"folder" if place.is_dir() else "files": str(place.resolve())}
     return named | {key: same[key] for key in kept if key in same}
-
-
-def _load_python(path: Path) -> SuiteModel:
-
-    return suite_in(path)
 
 
 def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str, Any]) -> SuiteModel:

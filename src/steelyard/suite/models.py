@@ -264,10 +264,8 @@ class LatencyRules(Part):
 class ComponentSettings(Part):
     """What a component may say besides its scorer."""
 
-    weight: float = Field(
+    weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
         default=1.0,
-        ge=0,
-        allow_inf_nan=False,
         description="How much it counts, relative to the other components; 0 is measured and does not count.",
     )
     when_unknown: Literal["skip", "say_unknown"] | None = Field(
@@ -343,16 +341,16 @@ class Component(ComponentSettings):
             strict=bool(getattr(scorer, "strict", False)),
             measures={
                 name: MeasureDescription(
-                    numerator=one.numerator,
-                    denominator=one.denominator,
-                    about=one.about,
-                    better=getattr(one, "better", ""),
+                    numerator=ratio.numerator,
+                    denominator=ratio.denominator,
+                    about=ratio.about,
+                    better=getattr(ratio, "better", ""),
                 )
-                for name, one in getattr(scorer, "measures", {}).items()
+                for name, ratio in getattr(scorer, "measures", {}).items()
             },
             means={
-                name: MeanDescription(of=tuple(one.of), about=one.about, better=one.better)
-                for name, one in getattr(scorer, "means", {}).items()
+                name: MeanDescription(of=tuple(mean.of), about=mean.about, better=mean.better)
+                for name, mean in getattr(scorer, "means", {}).items()
             },
         )
 

@@ -188,16 +188,13 @@ def build_redactor(raw: Any, draft: Draft) -> Redactor | None:
     if part.hook is not None:
         from steelyard.importing import find_callable
 
-        try:
+        with draft.noting(("redact", "hook")):
             hook = find_callable(part.hook, draft.folder, "redact")
-        except UserMistake as error:
-            draft.tell(str(error), ("redact", "hook"))
+        if hook is None:
             return None
-    try:
+    with draft.noting(("redact", "names"), "redact.names: "):
         return Redactor(part, hook)
-    except ValueError as error:
-        draft.tell(f"redact.names: {error}", ("redact", "names"))
-        return None
+    return None
 
 
 def _phone(found: re.Match[str]) -> str:

@@ -34,30 +34,23 @@ _NEITHER = frozenset(
 """The settings that change neither."""
 
 
+_SAME = (
+    "name", "about", "version", "bands", "gates", "taxonomy", "criteria", "repeats", "answer", "confidence",
+    "stability", "latency", "metrics",
+)  # fmt: skip
+"""What a description has as the suite has it."""
+
+
 def describe(suite: SuiteModel) -> SuiteDescription:
     """Everything about the suite that reports, gates and comparisons read."""
     return SuiteDescription(
-        name=suite.name,
-        about=suite.about,
-        version=suite.version,
+        **{name: getattr(suite, name) for name in _SAME},
+        **{name: getattr(suite.limits, name) for name in ("max_inconclusive", "min_paired", "anchors")},
         components=_components(suite),
-        bands=suite.bands,
         passing=_passing(suite),
-        gates=suite.gates,
-        taxonomy=suite.taxonomy,
-        criteria=suite.criteria,
         variants=tuple(variant.name for variant in suite.variants),
-        repeats=suite.repeats,
-        max_inconclusive=suite.limits.max_inconclusive,
-        min_paired=suite.limits.min_paired,
-        anchors=suite.limits.anchors,
-        answer=suite.answer,
         judge=None if suite.judge is None else describe_judge(suite.judge),
-        confidence=suite.confidence,
         expect=_expectations(suite),
-        stability=suite.stability,
-        latency=suite.latency,
-        metrics=suite.metrics,
         alerts=None if suite.alerts is None else suite.alerts.as_data(),
     )
 

@@ -26,6 +26,14 @@ from steelyard.errors import Mistake, SuiteError
 
 _MOST_NAMES = 25
 _MOST_CHARACTERS = 60
+_KINDS: tuple[tuple[Any, str], ...] = (
+    (type(None), "empty"),
+    (bool, "true/false"),
+    (int | float, "a number"),
+    (str, "text"),
+    (list | tuple, "a list"),
+    (dict, "a group of keys"),
+)
 
 
 def meant(word: str, allowed: Iterable[str]) -> str:
@@ -43,6 +51,12 @@ def listed(names: Iterable[str]) -> str:
     rows = list(names)
     more = len(rows) - _MOST_NAMES
     return ", ".join(rows[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def meant_or_listed(word: str, allowed: Iterable[str]) -> str:
+    """The close word as `meant` has it, or all that are allowed: "; there are: a, b"."""
+    choices = list(allowed)
+    return meant(word, choices) or f"; there are: {listed(choices)}"
 
 
 def unknown_key(word: str, allowed: Iterable[str]) -> str:
@@ -65,19 +79,7 @@ def shown(value: Any) -> str:
 
 def kind_of(value: Any) -> str:
     """What a value is, in a reader's words."""
-    if value is None:
-        return "empty"
-    if isinstance(value, bool):
-        return "true/false"
-    if isinstance(value, (int, float)):
-        return "a number"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, (list, tuple)):
-        return "a list"
-    if isinstance(value, dict):
-        return "a group of keys"
-    return type(value).__name__
+    return next((words for kind, words in _KINDS if isinstance(value, kind)), type(value).__name__)
 
 
 def found(value: Any) -> str:
@@ -85,7 +87,7 @@ def found(value: Any) -> str:
     return "found nothing" if value is None else f"found {shown(value)} ({kind_of(value)})"
 
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 
 _SPARE_NODES = 100_000
 _MOST_DEPTH = 100
@@ -114,7 +116,7 @@ class Located:
 
     data: Any
     file: str = ""
-    lines: dict[Path, int] = field(default_factory=dict)
+    lines: dict[Place, int] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
     """What was wrong with the text but did not keep it from being read, such as a key given twice."""
 
@@ -165,7 +167,7 @@ class _Reader:
         self.file = file
         self.events = events
         self.most_nodes = most_nodes
-        self.lines: dict[Path, int] = {}
+        self.lines: dict[Place, int] = {}
         self.mistakes: list[Mistake] = []
         self.n = 0
         self.anchors: dict[str, tuple[Any, int]] = {}
@@ -182,7 +184,7 @@ class _Reader:
                 data = self.value(next(self.events), (), 0)
         return data
 
-    def value(self, event: Any, path: Path, depth: int) -> Any:
+    def value(self, event: Any, path: Place, depth: int) -> Any:
         """What starts with this event; SuiteError when it is too much."""
         if isinstance(event, AliasEvent):
             return self._alias(event)
@@ -215,13 +217,13 @@ class _Reader:
             raise SuiteError([self._mistake(_TOO_MUCH, event)])
         return data
 
-    def _sequence(self, path: Path, depth: int) -> list[Any]:
+    def _sequence(self, path: Place, depth: int) -> list[Any]:
         data: list[Any] = []
         while not isinstance(event := next(self.events), SequenceEndEvent):
             data.append(self.value(event, (*path, len(data)), depth + 1))
         return data
 
-    def _mapping(self, path: Path, depth: int) -> dict[str, Any]:
+    def _mapping(self, path: Place, depth: int) -> dict[str, Any]:
         data: dict[str, Any] = {}
         first: dict[str, int] = {}
         while not isinstance(event := next(self.events), MappingEndEvent):
@@ -235,7 +237,7 @@ class _Reader:
             data[key] = self.value(value, (*path, key), depth + 1)
         return data
 
-    def _key(self, event: Any, path: Path, first: dict[str, int], depth: int) -> str | None:
+    def _key(self, event: Any, path: Place, first: dict[str, int], depth: int) -> str | None:
         """The key that starts with this event, or None when it cannot be one."""
         wrong = ""
         if not isinstance(event, ScalarEvent):
@@ -265,8 +267,6 @@ def plain_scalar(text: str) -> Any:
         return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     return text
 
-
-Place = tuple[str | int, ...]
 
 _WANTED = {
     "string": "text",
