@@ -23,7 +23,7 @@ from steelyard.scoring.weigh import Weigher
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
-from steelyard.suites.cards.drawing.deck import DECK
+from tools.draw_cards.plan import DECK
 
 _MISREAD = 0.1
 """Share of the items with a letter lost, as of a reader that is nearly good enough to ship."""

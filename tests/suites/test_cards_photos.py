@@ -18,11 +18,10 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 import steelyard.suites
+from draw_cards.draw import photograph, save, write
+from draw_cards.plan import DECK, PLANS, TWINS
+from draw_cards.scene import Scene, arrange, project, rectangle
 from parts.looped import for_every
-from steelyard.suites.cards.drawing.deck import DECK, TWINS
-from steelyard.suites.cards.drawing.draw import photograph, save, write
-from steelyard.suites.cards.drawing.plan import PLANS
-from steelyard.suites.cards.drawing.scene import Scene, arrange, project, rectangle
 
 FOLDER = Path(steelyard.suites.__file__).parent / "cards"
 TRUTH: dict[str, dict[str, Any]] = json.loads((FOLDER / "truth.json").read_text("utf-8"))

@@ -113,7 +113,7 @@ def test_tesseract_words_far_apart_are_two_lines_and_doubtful_ones_none():
 
 
 def test_a_photo_taken_with_the_phone_on_its_side_is_turned_first(tmp_path):
-    open_photo = importlib.import_module("steelyard.suites.cards.reading.photo").open_photo
+    open_photo = importlib.import_module("steelyard.suites.cards.reading.answers").open_photo
     picture = Image.new("RGB", (40, 20), "red")
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was held so that the picture must be turned by 90 degrees

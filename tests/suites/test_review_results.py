@@ -12,7 +12,7 @@ from steelyard.foreign import export_foreign, import_foreign
 from steelyard.records import CheckState, Outcome, Verdict
 from steelyard.store.open import open_store
 from steelyard.suites.review.results import Format
-from steelyard.suites.review.results_written import document as document_of
+from steelyard.suites.review.results import results_document as document_of
 
 
 def check(name, passed, detail=""):

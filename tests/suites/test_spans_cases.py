@@ -11,7 +11,7 @@ import yaml
 
 import steelyard
 from steelyard import load_suite
-from steelyard.suites.spans.prompt_sections import HEADERS, sections_in
+from steelyard.suites.spans.prompts import HEADERS, sections_in
 from steelyard.suites.spans.taxonomy import categories, category_of, severity_of
 
 FOLDER = Path(steelyard.__file__).parent / "suites" / "spans"

@@ -12,7 +12,7 @@ from steelyard import Case, load_suite
 from steelyard.spans import TextSpan
 from steelyard.suites.spans.facts import Facts
 from steelyard.suites.spans.gold import judge, score
-from steelyard.suites.spans.reasons import REASONS, reason
+from steelyard.suites.spans.taxonomy import REASONS, reason
 
 FOLDER = Path(steelyard.__file__).parent / "suites" / "spans"
 SCHEMA = json.loads((FOLDER / "judge" / "response.schema.json").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from steelyard.report.build import build_report
 from steelyard.spans import compare_spans, macro, micro
 from steelyard.store.open import open_store
 from steelyard.suite.load import load_suite
-from steelyard.suites.spans.prompt_spans import gold_spans, placed
+from steelyard.suites.spans.prompts import gold_spans, placed
 from steelyard.suites.spans.taxonomy import categories, category_of
 from steelyard.weighing import run
 

@@ -21,7 +21,7 @@ from steelyard.scoring.weigh import Weigher
 from steelyard.spans import compare_spans, micro
 from steelyard.suites.spans.gold import judge as gold_judge
 from steelyard.suites.spans.labeller import label
-from steelyard.suites.spans.prompt_spans import gold_spans, placed
+from steelyard.suites.spans.prompts import gold_spans, placed
 from steelyard.suites.spans.taxonomy import categories
 
 FOLDER = Path(steelyard.suites.__file__).parent / "spans"

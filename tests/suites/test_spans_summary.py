@@ -4,8 +4,8 @@ import pytest
 
 from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, about, judged, missed, span
-from steelyard.suites.spans.confidence import bucket, confidence_analysis
-from steelyard.suites.spans.prompt_sections import SECTIONS, metadata, section_of
+from steelyard.suites.spans.extracted import bucket, confidence_analysis
+from steelyard.suites.spans.prompts import SECTIONS, metadata, section_of
 from steelyard.suites.spans.summary import BANDS, Evaluated, average, rounded, summarise
 
 SECTIONS_OF_PROMPT = metadata(PROMPT, SPANS)["sections"]

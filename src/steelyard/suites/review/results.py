@@ -1,14 +1,21 @@
-"""Results files of the seed's runner: read as far as they tell, and written from a run."""
+"""Results files of the first team's runner: read with what is wrong in their own sums, and written from a run.
+
+Such a file holds neither answers nor single calls: checks are those of the first of n runs, latency and stability are
+figures of each case. They are taken as they stand; nothing is made up to fill the rest. What is written has the same
+fields, and in addition what they left out; every figure is the run's own: checks over all repeats, those that did not
+run in the denominator, stability over all pairs of repeats, latency of every answered call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
-from steelyard import Case, RecordedRun, RunHeader, Sample, UserMistake
-
-from .results_read import recorded
-from .results_written import document
+from steelyard import Case, Check, CheckState, RecordedRun, RecordedSample, RunHeader, Sample, UserMistake
 
 
 class Format:
@@ -24,8 +31,356 @@ class Format:
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
         """The run as such a file: as it was when it was imported, else with the figures of the run."""
         kept = (header.options.get("kept") or {}).get("document")
-        return kept if kept is not None else document(header, samples)
+        return kept if kept is not None else results_document(header, samples)
 
 
 def _is_result(one: Any) -> bool:
     return isinstance(one, Mapping) and isinstance(one.get("case_id"), str) and bool(one["case_id"].strip())
+
+
+_ENDS = ("low", "high")
+_COUNT_CHECK = "observation_count"
+_ERROR_CHECK = "expected_error_code"
+_FEWEST_COUNTS = 5
+"""Of fewer answers, that all are empty says nothing."""
+_TOO_FAST_MS = 100
+_FEWEST_FOR_P95 = 20
+"""Of fewer calls the 95th percentile is the largest."""
+_RANGE = re.compile(r"(\d+) \(expected (\d+|None|\*)?\s*-\s*(\d+|None|\*)?\)")
+
+
+def recorded(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> RecordedRun:
+    """The results as samples, one a case: of further repeats the file has no checks."""
+    return RecordedRun(
+        samples=_samples(results),
+        created_at=None,
+        target={"backend": document["backend"]} if isinstance(document.get("backend"), str) else {},
+        kept=dict(document),
+        differences=tuple(differences(document, results)),
+        notes=tuple(notes(document, results)),
+        stated={result["case_id"]: _stated(result) for result in results},
+        suspect=tuple(_suspect(document, results)),
+    )
+
+
+def _suspect(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Why it looks as if no model was behind the answers: as a file of our own says, or nothing seen and no time taken.
+
+    Cases that expect an error see nothing and are fast by nature.
+    """
+    if isinstance(own := document.get("suspect"), list):
+        yield from map(str, own)
+        return
+    reviews = [result for result in results if all(check.name != _ERROR_CHECK for check in _checks(result))]
+    counts = [n for result in reviews for n in _counts(result)]
+    if len(counts) >= _FEWEST_COUNTS and not any(counts):
+        yield f"all {len(counts)} answers of {len(reviews)} cases list nothing although the cases differ"
+    times = [time for one in reviews if (time := _figures(one.get("latency")).get("mean_ms")) is not None]
+    if times and median(times) < _TOO_FAST_MS:
+        yield f"mean latency {median(times):g} ms (median of {len(times)} cases) looks short-circuited or cached"
+
+
+def _by_most(counts: Sequence[Any], low: float | None, high: float | None) -> CheckState:
+    within = sum((low is None or n >= low) and (high is None or n <= high) for n in counts)
+    return CheckState.PASSED if 2 * within > len(counts) else CheckState.FAILED
+
+
+def _counts(result: Mapping[str, Any]) -> list[float]:
+    """Observations in each repeat; where only a check tells them, those of the first."""
+    listed = result.get("observation_counts")
+    if isinstance(listed, list):
+        return [float(n) for n in listed if isinstance(n, int)]
+    return [check.value for check in _checks(result) if check.name == _COUNT_CHECK and check.value is not None]
+
+
+def _stated(result: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
+    """The figures of a case for charts: times in seconds, shares unless nothing was compared, counts of all repeats."""
+    figures = _figures(result.get("latency"))
+    times: dict[str, float | None] = {
+        name.removesuffix("_ms"): value / 1000 for name, value in figures.items() if name.endswith("_ms")
+    }
+    times |= {name: value for name, value in figures.items() if name in ("n", "timeouts", "failures")}
+    given = result.get("repeatability")
+    names = given if isinstance(given, Mapping) else ()
+    shares: dict[str, float | None] = dict.fromkeys(_share_name(name) for name in names if _share_name(name) != name)
+    shares |= {} if list(_nothing_compared(result)) else _stabilities(result)
+    counts: dict[str, float | None] = {str(number): n for number, n in enumerate(_counts(result), 1)}
+    counted = {f"check.{_COUNT_CHECK}": counts} if "observation_counts" in result else {}
+    return {"latency": times, "stability": shares, **counted}
+
+
+def _samples(results: Sequence[Mapping[str, Any]]) -> list[RecordedSample]:
+    samples = []
+    for result in results:
+        checks = tuple(_checks(result))
+        case = Case(
+            result["case_id"], None, {"checks": [check.name for check in checks]}, why=_text(result, "description")
+        )
+        failure = "" if checks else "the file holds no checks of it: its calls failed, or were never made"
+        samples.append(RecordedSample(case, checks=checks or None, failure=failure))
+    return samples
+
+
+def _checks(result: Mapping[str, Any]) -> Iterator[Check]:
+    listed = result.get("expectation_results")
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, Mapping) and isinstance(one.get("check"), str):
+            state = CheckState.PASSED if one.get("passed") is True else CheckState.FAILED
+            if one.get("state") == "undecided":
+                state = CheckState.NOT_RUN
+            detail = _text(one, "detail")
+            found = _RANGE.search(detail)
+            numbers = [_number(text) for text in found.groups()] if found else [None, *map(_figures(one).get, _ENDS)]
+            counts = result.get("observation_counts")
+            if "state" not in one and one["check"] == _COUNT_CHECK and found and counts:
+                # The seed looked at the first repeat; the counts of all are in the file.
+                state = _by_most(_counts(result), *numbers[1:])
+                detail = f"{', '.join(map(str, counts))}{detail[found.end(1) :]}"
+            yield Check(one["check"], state, detail, *numbers)
+
+
+def differences(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Where the file's own sums do not fit its results, a sentence each."""
+    checks = [check for result in results for check in _checks(result)]
+    yield from _unequal(document, "cases_total", len(results))
+    yield from _unequal(document, "cases_passed", sum(result.get("pass") is True for result in results))
+    yield from _unequal(document, "expectations_total", len(checks))
+    yield from _unequal(document, "expectations_passed", sum(one.state is CheckState.PASSED for one in checks))
+    for result in results:
+        yield from _pass_against_checks(result)
+    yield from _overall_latency(document, results)
+    for result in results:
+        yield from _nothing_compared(result)
+
+
+def _unequal(document: Mapping[str, Any], name: str, counted: int) -> Iterator[str]:
+    said = document.get(name)
+    if said is not None and said != counted:
+        yield f"{name}: says {said}, its results give {counted}"
+
+
+def _pass_against_checks(result: Mapping[str, Any]) -> Iterator[str]:
+    checks = list(_checks(result))
+    failed = [check.name for check in checks if check.state is not CheckState.PASSED]
+    if result.get("pass") is True and failed:
+        yield f"{result['case_id']}: passes, although {', '.join(failed)} failed"
+    if result.get("pass") is True and not checks:
+        yield f"{result['case_id']}: passes without a single check"
+    if result.get("pass") is False and checks and not failed and result.get("schema_valid", True) is True:
+        yield f"{result['case_id']}: fails, although every check that it lists passed"
+
+
+def _overall_latency(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The seed pooled the smallest and the largest time of each case, and nothing between them."""
+    said = _figures(document.get("overall_latency"))
+    mean, largest = said.get("mean_ms"), said.get("p95_ms")
+    times = [_figures(result.get("latency")) for result in results]
+    ends = [one[name] for one in times for name in ("min_ms", "max_ms") if name in one]
+    means = [(one["mean_ms"], one.get("n", 1.0)) for one in times if "mean_ms" in one]
+    if mean is None or not means:
+        return
+    true = sum(value * n for value, n in means) / sum(n for _, n in means)
+    if abs(mean - true) > max(1.0, 0.001 * true):
+        why = ""
+        if ends and abs(mean - sum(ends) / len(ends)) <= 1:
+            why = f": it is the mean of the {len(ends)} smallest and largest times only"
+        told = f"overall_latency.mean_ms: says {mean:g}, the mean of its cases is {true:.0f}"
+        yield told + why
+    repeats = document.get("repeats")
+    calls = len(means) * repeats if isinstance(repeats, int) else 0
+    if largest is not None and largest == said.get("max_ms") and calls >= _FEWEST_FOR_P95:
+        yield f"overall_latency.p95_ms: says {largest:g}, the largest of {calls} calls, not the 95th percentile"
+
+
+def _nothing_compared(result: Mapping[str, Any]) -> Iterator[str]:
+    """A stability of 1.0 where no two answers had anything to compare."""
+    counts = result.get("observation_counts")
+    said = _stabilities(result)
+    if isinstance(counts, list) and sum(1 for n in counts if n) < 2 and 1.0 in said.values():
+        yield f"{result['case_id']}: calls itself 100 % stable, although fewer than two answers had any observations"
+
+
+def notes(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the file says and nobody can compute again."""
+    repeats = document.get("repeats")
+    if isinstance(document.get("run"), str):
+        yield f"it was written from the run {document['run']}: in the store of that run nothing is lost"
+    elif isinstance(repeats, int) and repeats > 1:
+        yield (
+            f"of {repeats} repeats only the counts and the checks of the first are in the file: the others are not made"
+            " up, so nothing can be said of how many repeats hold"
+        )
+    timed = [result for result in results if "mean_ms" in _figures(result.get("latency"))]
+    compared = [result for result in results if _stabilities(result)]
+    if timed:
+        yield "it holds no single calls: latency cannot be computed again. As it says, in ms:"
+        for result in timed:
+            figures = _figures(result["latency"])
+            points = (f"{name[:-3]} {value:g}" for name, value in figures.items() if name.endswith("_ms"))
+            yield f"  {result['case_id']}: " + ", ".join(points)
+    if compared:
+        yield "it holds no answers: stability cannot be computed again. As it says:"
+        for result in compared:
+            shares = (f"{name} {100 * value:.1f} %" for name, value in _stabilities(result).items())
+            yield f"  {result['case_id']}: " + ", ".join(shares)
+
+
+def _stabilities(result: Mapping[str, Any]) -> dict[str, float]:
+    """What it calls its stability, by what is held against each other."""
+    figures = _figures(result.get("repeatability"))
+    return {_share_name(name): value for name, value in figures.items() if _share_name(name) != name}
+
+
+def _share_name(name: str) -> str:
+    return name.removesuffix("_stability")
+
+
+def _figures(given: Any) -> dict[str, float]:
+    """The numbers in a group of figures, by name."""
+    if not isinstance(given, Mapping):
+        return {}
+    numbers = {name: value for name, value in given.items() if isinstance(value, (int, float))}
+    return {str(name): float(value) for name, value in numbers.items() if not isinstance(value, bool)}
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text is not None and text.isdigit() else None
+
+
+SCHEMA_CHECK = "schema"
+_POINTS = ("mean", "min", "max", "p50", "p95", "p99")
+_HELD = {True: "held", False: "broken", None: "undecided"}
+
+
+@dataclass(slots=True)
+class Answers:
+    """What is known of one case besides the run's figures."""
+
+    description: str = ""
+    counts: list[int] = field(default_factory=list)
+    """Observations in each answer that could be read, in the order of the repeats."""
+    models: set[str] = field(default_factory=set)
+
+
+def results_document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
+    """The run as one results document."""
+    summary = header.summary or {}
+    checks, stability, latency = (summary.get(name) or {} for name in ("checks", "stability", "latency"))
+    answers = _answers(samples)
+    stable = {_key(cell): cell for cell in stability.get("cells", ())}
+    times = {_key(cell): cell for cell in latency.get("cells", ())}
+    results = [
+        _result(cell, answers[cell["case_id"]], stable.get(_key(cell)), times.get(_key(cell)))
+        for cell in checks.get("cells", ())
+    ]
+    expectations = [one for result in results for one in result["expectation_results"]]
+    # A case that was never asked has at least one expectation, and none of them is decided.
+    unknown = checks.get("cells_unknown", 0)
+    return {
+        "backend": ", ".join(sorted({model for one in answers.values() for model in one.models})),
+        "repeats": header.suite["repeats"],
+        "cases_passed": checks.get("cells_held", 0),
+        "cases_total": checks.get("n_cells", 0),
+        "cases_undecided": checks.get("cells_undecided", 0),
+        "expectations_passed": sum(one["passed"] for one in expectations),
+        "expectations_total": len(expectations) + unknown,
+        "expectations_undecided": sum(one["state"] == "undecided" for one in expectations) + unknown,
+        "overall_latency": _latency(latency.get("overall"), latency),
+        "overall_repeatability": _overall_stability(stability),
+        "verdict": None if header.verdict is None else header.verdict.value,
+        "suspect": list(header.suspect),
+        "run": header.id,
+        "results": results,
+    }
+
+
+def _key(cell: Mapping[str, Any]) -> tuple[str, str]:
+    return cell["case_id"], cell["variant"]
+
+
+def _answers(samples: Iterable[tuple[Sample, Case]]) -> defaultdict[str, Answers]:
+    found: defaultdict[str, Answers] = defaultdict(Answers)
+    for sample, case in samples:
+        answers = found[case.id]
+        answers.description = case.why
+        if sample.items is not None:
+            answers.counts.append(len(sample.items))
+        if sample.attempt.model:
+            answers.models.add(sample.attempt.model)
+    return found
+
+
+def _result(
+    cell: Mapping[str, Any], answers: Answers, stable: Mapping[str, Any] | None, times: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    schema = [check for check in cell["checks"] if check["name"] == SCHEMA_CHECK]
+    result: dict[str, Any] = {
+        "case_id": cell["case_id"] if not cell["variant"] else f"{cell['case_id']} ({cell['variant']})",
+        "description": answers.description,
+        "latency": _latency((times or {}).get("spread"), times or {}),
+        "pass": cell["holds"] is True,
+        "state": _HELD[cell["holds"]],
+        "runs_clean": cell.get("clean", 0),
+        "runs_decided": cell.get("decided", 0),
+    }
+    # As in the seed, a case that is to be refused has no observations to compare or to count.
+    if schema:
+        result["schema_valid"] = schema[0]["holds"]
+        result["repeatability"] = _repeatability(stable)
+        result["observation_counts"] = answers.counts
+    result["expectation_results"] = [_expectation(one) for one in cell["checks"] if one["name"] != SCHEMA_CHECK]
+    return result
+
+
+def _expectation(check: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "check": check["name"],
+        "passed": check["holds"] is True,
+        "detail": check["detail"],
+        "state": _HELD[check["holds"]],
+        "runs_passed": check["passed"],
+        "runs_failed": check["failed"],
+        "runs_not_run": check["not_run"],
+        **{name: check[name] for name in ("low", "high") if check.get(name) is not None},
+    }
+
+
+def _repeatability(stable: Mapping[str, Any] | None) -> dict[str, Any]:
+    fields = (stable or {}).get("fields", {})
+    return {
+        "span_stability": _value(fields.get("span")),
+        "severity_stability": _value(fields.get("severity")),
+        "presence_stability": _value((stable or {}).get("presence")),
+        "comparisons": (fields.get("severity") or {}).get("n", 0),
+    }
+
+
+def _overall_stability(stability: Mapping[str, Any]) -> dict[str, Any]:
+    fields = stability.get("fields", {})
+    return {
+        "span_stability": _value(fields.get("span")),
+        "severity_stability": _value(fields.get("severity")),
+        "presence_stability": _value(stability.get("presence")),
+        "comparisons": stability.get("comparisons", {}),
+    }
+
+
+def _value(estimate: Mapping[str, Any] | None) -> float | None:
+    """None, and not 1.0, where there was nothing to compare."""
+    return None if estimate is None else estimate["value"]
+
+
+def _latency(spread: Mapping[str, Any] | None, beside: Mapping[str, Any]) -> dict[str, Any]:
+    """Milliseconds of the answered calls; None where there were none."""
+    points = {f"{name}_ms": _milliseconds((spread or {}).get(name)) for name in _POINTS}
+    counted = {"n": (spread or {}).get("n", 0)}
+    return points | counted | {name: beside.get(name, 0) for name in ("timeouts", "failures")}
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 1)

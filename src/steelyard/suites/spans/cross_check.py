@@ -15,8 +15,7 @@ from typing import Any
 from steelyard import Case, Checked, Finding
 
 from .extracted import Extracted, plain
-from .reasons import REASONS
-from .taxonomy import categories, category_of
+from .taxonomy import REASONS, categories, category_of
 
 SEVERITIES = {"critical": "critical", "important": "major", "minor": "minor"}
 """How bad a missed element is, in the judge's words and in those of the suite's findings."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from steelyard import Case, Measure, Reading, Scorer
 from steelyard.spans import match_spans
 
-from .prompt_spans import gold_spans, placed
+from .prompts import gold_spans, placed
 
 _IOU: Final = 0.5
 _LITTLE: Final = 0.5

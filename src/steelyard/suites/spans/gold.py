@@ -8,9 +8,8 @@ from typing import Any, Final
 from steelyard import Case
 from steelyard.spans import LostSpan, SpanComparison, SpanError, TextSpan, compare_spans
 
-from .prompt_spans import answer_spans, gold_spans
-from .reasons import reason
-from .taxonomy import categories, category_of, severity_of
+from .prompts import answer_spans, gold_spans
+from .taxonomy import categories, category_of, reason, severity_of
 
 _IOU: Final = 0.5
 _STEPS: Final = ((0.9, 5), (0.75, 4), (0.5, 3), (0.2, 2))

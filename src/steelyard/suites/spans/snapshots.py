@@ -10,9 +10,8 @@ from typing import Any
 from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, UserMistake
 
 from .cross_check import on_scale
-from .differences import differences, wrong_totals
-from .prompt_sections import metadata, section_of
-from .summary import KINDS, Evaluated, summarise, total_of
+from .prompts import metadata, section_of
+from .summary import KINDS, Evaluated, differences, summarise, total_of, wrong_totals
 from .taxonomy import categories
 
 _ANSWERED = ("spans", "meta")

@@ -16,13 +16,12 @@ from .deck import (
     SUITS,
     MajorName,
     card_named,
+    mended,
     minor,
     numbers_of,
 )
 from .folding import Folded, fold
-from .labels import Labels, is_title
-from .orientation import Orientation, is_aside, orientation_at
-from .typos import mended
+from .labels import Labels, Orientation, is_aside, is_title, orientation_at
 from .usage import Candidate, is_card, joined
 
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
-from PIL import Image
+from PIL import Image, ImageOps
 
-from steelyard import regions
+from steelyard import Case, TargetFailure, regions
 
 from .lines import Card, Line, cards_from
+
+
+def open_photo(case: Case, folder: Path) -> Image.Image:
+    """The case's first attachment in RGB, turned the way its EXIF tag asks."""
+    if not case.attachments:
+        raise TargetFailure("bad_attachment", f"case {case.id} has no photo", retry=False)
+    with Image.open(folder / case.attachments[0].place) as picture:
+        return ImageOps.exif_transpose(picture).convert("RGB")
+
 
 PROPORTION = 5 / 7
 """Height to width of playing cards that lie on their side, and so of the room for print on them."""

@@ -11,9 +11,8 @@ from PIL import Image
 
 from steelyard import Case, MissingExtra
 
-from .answers import Variant, read_with
+from .answers import Variant, open_photo, read_with
 from .lines import Line
-from .photo import open_photo
 from .rapid import EITHER_WAY, Reading, lines_from, making, on_their_head, pixels, read_both_ways, turns
 
 try:

@@ -17,9 +17,8 @@ from PIL import Image
 
 from steelyard import Case, TargetFailure, UserMistake
 
-from .answers import Variant, read_with
+from .answers import Variant, open_photo, read_with
 from .lines import Line
-from .photo import open_photo
 
 PROGRAM = shutil.which("tesseract")
 if PROGRAM is None:

@@ -1,4 +1,4 @@
-"""Draws the photos and writes their truth: `python -m steelyard.suites.cards.drawing.draw [FOLDER]`."""
+"""Draws the photos and writes their truth: `python -m tools.draw_cards.draw [FOLDER]`."""
 
 import argparse
 import json
@@ -10,13 +10,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageChops, ImageFilter
 
-from .clutter import things
+from .paint import TO_CARD, Field, Source, choose_look, print_card, table, things
 from .plan import PLANS, Plan
-from .printing import TO_CARD, choose_look, print_card
-from .scene import Matrix, Scene, arrange, inverse, project, rectangle, shift
-from .tables import Field, Source, table
-from .truth import truth
+from .scene import Matrix, Scene, arrange, inverse, project, rectangle, shift, truth
 
+SUITE = Path(__file__).parents[2] / "src" / "steelyard" / "suites" / "cards"
 FINER = 2  # everything is drawn so many times larger, then made smaller: smooth edges, and no hinting left
 SHADOW: tuple[int, int, int] = (20, 15, 12)
 SHADOW_REACH = 70
@@ -108,7 +106,7 @@ def to_image(pixels: Field) -> Image.Image:
 
 
 def save(photo: Image.Image, plan: Plan, file: Path) -> None:
-    """Writes the photo as the JPEG that is kept."""
+    """Writes the photo as a JPEG."""
     photo.save(file, quality=plan.difficulty.quality, progressive=True)
 
 
@@ -116,23 +114,22 @@ def write(folder: Path, plans: Sequence[Plan] = PLANS) -> None:
     """Draws the photos into `folder/photos` and writes `folder/truth.json`; nothing half-done is ever in sight."""
     (folder / "photos").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-        told = {}
+        truths = {}
         for plan in plans:
             scene = arrange(plan)
-            told[plan.name] = truth(scene)
+            truths[plan.name] = truth(scene)
             save(photograph(scene), plan, Path(unfinished) / f"{plan.name}.jpg")
         for photo in Path(unfinished).glob("*.jpg"):
             photo.replace(folder / "photos" / photo.name)
         ready = Path(unfinished) / "truth.json"
-        ready.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        ready.write_text(json.dumps(truths, indent=1) + "\n", encoding="utf-8")
         ready.replace(folder / "truth.json")
 
 
 def main() -> None:
-    """Draws all the photos into the folder named on the command line, or anew where they are kept."""
-    parser = argparse.ArgumentParser(prog="python -m steelyard.suites.cards.drawing.draw", description=__doc__)
-    own = Path(__file__).parent.parent
-    parser.add_argument("folder", nargs="?", type=Path, default=own, help="default: the suite's own")
+    """Draws all the photos into the folder named on the command line, or again into the suite's own."""
+    parser = argparse.ArgumentParser(prog="python -m tools.draw_cards.draw", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=SUITE, help="default: the suite's own")
     write(parser.parse_args().folder)
 
 

@@ -1,16 +1,85 @@
-"""Where every card of a photo lies: pure geometry, from which the truth follows. Nothing here depends on Pillow."""
+"""Where every card of a photo lies and how its text is set: pure geometry, from which the truth follows; no Pillow."""
 
+import itertools
 import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .deck import SINGLES, TWINS
-from .plan import Pile, Plan
-from .typeset import Print, typeset
+from .plan import SINGLES, TWINS, Pile, Plan
+
+# How a text is broken into lines: by a table of letter widths, so that no font engine has a say in it.
+TEXT_WIDTH, TEXT_HEIGHT = 196.0, 136.0  # of a card of 240 x 172
+LARGEST = 34.0
+LINE_HEIGHT = 1.16
+MOST_LINES = 4
+WORTH_A_LINE = 1.06  # a further line must make the type so much larger
+NARROW, SLIM, WIDE = set("ijlI ,.'-"), set("frt"), set("mwMW")
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """A card's text broken into lines, the size of its type and how wide its longest line is."""
+
+    lines: tuple[str, ...]
+    size: float
+    width: float
+
+    @property
+    def height(self) -> float:
+        return self.size * LINE_HEIGHT * len(self.lines)
+
+
+def typeset(text: str) -> Print:
+    """A large print of a text that fits on a card in at most four lines, with no more lines than it needs."""
+    words = text.split()
+    best = Print((), LARGEST, 0.0)
+    for count in range(1, min(MOST_LINES, len(words)) + 1):
+        fitting = min(splits(words, count), key=lambda lines: (max(widest(lines), TEXT_WIDTH / LARGEST), ragged(lines)))
+        size = min(LARGEST, TEXT_WIDTH / widest(fitting), TEXT_HEIGHT / (LINE_HEIGHT * count))
+        if not best.lines or size > best.size * WORTH_A_LINE:
+            best = Print(fitting, size, widest(fitting) * size)
+    return best
+
+
+def splits(words: list[str], count: int) -> list[tuple[str, ...]]:
+    """All the ways to break the words into so many lines."""
+    ways = []
+    for breaks in itertools.combinations(range(1, len(words)), count - 1):
+        edges = (0, *breaks, len(words))
+        ways.append(tuple(" ".join(words[start:end]) for start, end in itertools.pairwise(edges)))
+    return ways
+
+
+def ragged(lines: tuple[str, ...]) -> float:
+    """How uneven the lines are."""
+    return sum(measure(line) ** 2 for line in lines)
+
+
+def widest(lines: tuple[str, ...]) -> float:
+    """The width of the longest line, as a multiple of the size of the type."""
+    return max(measure(line) for line in lines)
+
+
+def measure(line: str) -> float:
+    """The width of a line, as a multiple of the size of the type."""
+    return sum(width(letter) for letter in line)
+
+
+def width(letter: str) -> float:
+    """About the advance of a letter in the built-in font, rounded up."""
+    if letter in NARROW:
+        return 0.26
+    if letter in SLIM:
+        return 0.34
+    if letter in WIDE:
+        return 0.88
+    return 0.7 if letter.isupper() else 0.58
+
 
 Matrix = npt.NDArray[np.float64]
 
@@ -145,11 +214,11 @@ def line_of(label: str) -> str:
 
 
 def lay_face_down(plan: Plan, cards: Sequence[Card], chance: random.Random) -> list[Card]:
-    """Cards on their face, in a stack beside the others: there to be seen and not to be read."""
+    """Cards on their face, in a stack next to the others: there to be seen and not to be read."""
     if not plan.face_down:
         return []
     low, high = all_corners(cards).min(axis=0), all_corners(cards).max(axis=0)
-    # Beside or below them, whichever costs less room in the picture.
+    # Next to or below them, whichever costs less room in the picture.
     width, height = frame_size(plan)
     if (high - low)[0] / width < (high - low)[1] / height:
         x, y = high[0] + CARD_WIDTH * 0.75, chance.uniform(low[1] + CARD_WIDTH, high[1] - CARD_WIDTH)
@@ -210,3 +279,59 @@ def rotation(degrees: float) -> Matrix:
     """The matrix that turns points clockwise around 0, 0."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+
+
+# The truth of a photo, from the scene it is drawn from.
+def truth(scene: Scene) -> dict[str, Any]:
+    """What a perfect reader would answer for the scene, in the shape of `truth.json`."""
+    plan = scene.plan
+    piles = [
+        {
+            "label": pile.label,
+            "cards": [
+                {"text": card.text, "box": outline(card, scene.width, scene.height)}
+                for card in scene.cards
+                if card.pile == pile.label
+            ],
+        }
+        for pile in plan.piles
+    ]
+    return {
+        "total_cards_visible": plan.cards,
+        "layout": describe(plan),
+        "difficulty": plan.difficulty.name,
+        "tags": tags(plan),
+        "piles": piles,
+    }
+
+
+def outline(card: Card, width: int, height: int) -> list[float]:
+    """The card's bounding box as fractions of the picture: left, top, right, bottom."""
+    corners = card.corners() / np.array([width, height])
+    return [round(float(edge), 4) for edge in (*corners.min(axis=0), *corners.max(axis=0))]
+
+
+def describe(plan: Plan) -> str:
+    """The layout in words: `2 piles, left and right`, `3 rows of 4`."""
+    labels = [pile.label for pile in plan.piles]
+    if plan.in_rows:
+        sizes = [str(pile.cards) for pile in plan.piles]
+        return f"{len(labels)} rows of {sizes[0] if len(set(sizes)) == 1 else listed(sizes)}"
+    return f"{len(labels)} {'pile' if len(labels) == 1 else 'piles'}, {listed(labels)}"
+
+
+def listed(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def tags(plan: Plan) -> list[str]:
+    """What is special about a photo, for slices."""
+    labels = ["rows" if plan.in_rows else f"piles-{len(plan.piles)}"]
+    if plan.difficulty.gap[0] < 0:
+        labels.append("overlap")
+    if plan.across:
+        labels.append("upside-down")
+    if plan.face_down:
+        labels.append("face-down")
+    return labels

@@ -1,11 +1,13 @@
-"""The sections of a prompt, and the metadata of an evaluation in the seed's shape."""
+"""A prompt in its sections, the spans of a case in their places, and an evaluation's metadata in the seed's shape."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from steelyard.spans import MAIN, TextOffsets, sections_of
+from steelyard import Case
+from steelyard.spans import MAIN, OffsetUnit, Spans, TextOffsets, read_spans, sections_of
 
 HEADERS = {
     "technicalSpecs": r"\s*(?:\*\*|(?m:^)#+)\s*(?i:technical\s+spec(?:s|ifications))\b",
@@ -46,3 +48,27 @@ def _as_utf16(place: tuple[int, int] | None, ruler: TextOffsets) -> dict[str, in
     if place is None:
         return None
     return {"start": ruler.from_code_points(place[0]), "end": ruler.from_code_points(place[1])}
+
+
+OFFSETS: Final[OffsetUnit] = "utf16"
+"""What the offsets of gold and answers count; `suite.yaml` says the same."""
+
+
+def gold_spans(case: Case) -> Spans | None:
+    """The gold spans of a case; None when nobody labelled it. An empty list says that there is nothing to label."""
+    given = case.expected.get("spans") if isinstance(case.expected, dict) else None
+    return None if given is None else placed(given, case)
+
+
+def answer_spans(text: str, case: Case) -> Spans:
+    """The spans of an answer from what its judge is given: their list as JSON."""
+    items = json.loads(text)
+    if not isinstance(items, list):
+        raise ValueError("what is judged is no list of spans")
+    return placed(items, case)
+
+
+def placed(items: Sequence[Any], case: Case) -> Spans:
+    """Spans of a list in their places in the prompt, each with its section."""
+    prompt: str = case.input["text"]
+    return read_spans(items, prompt, offsets=OFFSETS, sections=sections_in(prompt))
