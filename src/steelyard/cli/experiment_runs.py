@@ -15,11 +15,11 @@ from steelyard.analysis.compared_run import read_run
 from steelyard.analysis.stored import summarise_stored
 from steelyard.cli.experiments import JUDGE, ArmChoice
 from steelyard.cli.found_run import FoundRuns
-from steelyard.cli.show import progress_of
 from steelyard.decide.arms import changed_factors, held_against
 from steelyard.decide.experiment import Arm, rule
 from steelyard.decide.experiment_file import ARMS, Experiment
 from steelyard.engine.options import RunOptions, Selection, parse_only
+from steelyard.engine.progress import progress_of
 from steelyard.errors import UserMistake
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.records import RunHeader, RunState, Verdict
@@ -123,8 +123,8 @@ def _run(suite: SuiteModel, store: Store, options: RunOptions, what: str) -> tup
 
     # Whatever the system under test prints must not get into the report.
     with progress_of(what, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        header, ending = weighing.run(suite, store, options, progress)
-    return header, ending.stopped, ending.interrupted
+        result, ending = weighing.run(suite, store, options, progress)
+    return result.header, ending.stopped, ending.interrupted
 
 
 def _options(experiment: Experiment, arm: str, attempt: str, *, resume: str | None) -> RunOptions:

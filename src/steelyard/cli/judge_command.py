@@ -136,17 +136,17 @@ def _weighed(
     store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice, store_url: str | None
 ) -> RunHeader:
     from steelyard import weighing
-    from steelyard.cli.show import progress_of
+    from steelyard.engine.progress import progress_of
 
     options = replace(options, selection=_labelled(suite, options.selection))
     # Whatever the system under test prints must not get into the card.
     with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        header, ending = weighing.run(suite, store, options, progress)
+        result, ending = weighing.run(suite, store, options, progress)
     if ending.stopped is not None:
-        _tell_how_to_go_on(suite, header, choice, store_url, ending.stopped)
+        _tell_how_to_go_on(suite, result.header, choice, store_url, ending.stopped)
     if ending.interrupted:
         sys.exit(_INTERRUPTED)
-    return header
+    return result.header
 
 
 def _tell_how_to_go_on(
