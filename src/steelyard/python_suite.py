@@ -97,12 +97,12 @@ def run_suite(
     from steelyard.engine.options import RunOptions
     from steelyard.engine.progress import progress_of
     from steelyard.store.open import open_store
-    from steelyard.weighing import run
+    from steelyard.weighing import run_decided
 
     opened = open_store(store)
     try:
         with progress_of(suite.name, quiet=not show_progress) as progress:
-            result, ending = run(suite, opened, RunOptions(**options), progress, env)
+            result, ending = run_decided(suite, opened, RunOptions(**options), progress, env)
         return Run(result.report(opened), suite, store, interrupted=ending.interrupted)
     finally:
         opened.close()

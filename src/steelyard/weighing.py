@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from steelyard.report.model import Report
 
 
-def run(
+def run_decided(
     suite: SuiteModel,
     store: Store,
     options: RunOptions | None = None,
@@ -116,6 +116,23 @@ def run(
             paid = limits.model_copy(update={"max_cost": left})
             header = with_anchors(header, suite, paid, store, reference, progress, env)
         return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
+
+
+def run(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
+    """As `run_decided`, for callers that want no report: the header alone."""
+    result, ending = run_decided(*args, **more)
+    return result.header, ending
+
+
+def rescore(*args: Any, **more: Any) -> RunHeader:
+    """As `rescore_decided`, for callers that want no report: the header alone."""
+    return rescore_decided(*args, **more).header
+
+
+def judge_again(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
+    """As `judge_again_decided`, for callers that want no report: the header alone."""
+    result, ending = judge_again_decided(*args, **more)
+    return result.header, ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +229,7 @@ def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
     return {name: earlier.options[name] for name in ("load", "broken", "cases") if name in earlier.options}
 
 
-def rescore(
+def rescore_decided(
     suite: SuiteModel,
     store: Store,
     earlier: RunHeader,
@@ -280,12 +297,12 @@ def rescore(
     return finish(store, header, rescored.health, finished=True)
 
 
-def judge_again(
+def judge_again_decided(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
 ) -> tuple[Result, Ending]:
     """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
     refuse_unfinished_rescore(earlier)
-    return run(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
+    return run_decided(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
 
 
 def finish(

@@ -123,8 +123,8 @@ def _run(suite: SuiteModel, store: Store, options: RunOptions, what: str) -> tup
 
     # Whatever the system under test prints must not get into the report.
     with progress_of(what, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        result, ending = weighing.run(suite, store, options, progress)
-    return result.header, ending.stopped, ending.interrupted
+        header, ending = weighing.run(suite, store, options, progress)
+    return header, ending.stopped, ending.interrupted
 
 
 def _options(experiment: Experiment, arm: str, attempt: str, *, resume: str | None) -> RunOptions:

@@ -141,12 +141,12 @@ def _weighed(
     options = replace(options, selection=_labelled(suite, options.selection))
     # Whatever the system under test prints must not get into the card.
     with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        result, ending = weighing.run(suite, store, options, progress)
+        header, ending = weighing.run(suite, store, options, progress)
     if ending.stopped is not None:
-        _tell_how_to_go_on(suite, result.header, choice, store_url, ending.stopped)
+        _tell_how_to_go_on(suite, header, choice, store_url, ending.stopped)
     if ending.interrupted:
         sys.exit(_INTERRUPTED)
-    return result.header
+    return header
 
 
 def _tell_how_to_go_on(

@@ -104,7 +104,7 @@ def _rescored(
     from steelyard.engine.progress import progress_of
 
     with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
-        result = weighing.rescore(
+        result = weighing.rescore_decided(
             suite, store, header, strict=strict, max_inconclusive=max_inconclusive, progress=progress
         )
     return end_with(store, result, as_json=as_json)
@@ -130,7 +130,7 @@ def _judged_again(
     agree_to_cost(suite, store, header, yes=yes)
     options = RunOptions(max_inconclusive=max_inconclusive)
     with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
-        result, ending = weighing.judge_again(suite, store, header, options, progress)
+        result, ending = weighing.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
     return end_with(store, result, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)

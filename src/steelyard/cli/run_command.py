@@ -196,7 +196,7 @@ def weigh(
 
     # Whatever the system under test prints must not get into the report.
     with progress_of(suite.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        result, ending = weighing.run(suite, store, options, progress, reference=reference, anyway=anyway)
+        result, ending = weighing.run_decided(suite, store, options, progress, reference=reference, anyway=anyway)
     if save is not None:
         from steelyard.store.snapshot import write_snapshot
 
