@@ -2,6 +2,7 @@
 
 import ast
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import steelyard
@@ -43,6 +44,28 @@ MAY_KNOW = {
 }
 
 
+# What the modules of the root may import besides COMMON; they are the way through the rooms, and no room knows them.
+_RUNNING = {"suite", "store", "engine", "analysis"}
+ROOT = {
+    "__init__": {"judging", "metrics", "python_suite", "scorers", "scoring", "store", "suite", "targets"},
+    "__main__": {"cli"},
+    "ab": {"decide"},
+    "attributing": _RUNNING | {"instrument_at_hand", "judging", "same_instrument", "stats"},
+    "foreign": {"engine", "judging", "report", "scoring", "store", "suite", "weighing"},
+    "instrument_at_hand": {"suite"},
+    "interleaving": {"decide", "engine", "scoring", "stats", "store", "suite", "weighing"},
+    "judge_checks": _RUNNING | {"attributing", "decide", "judging"},
+    "python_suite": _RUNNING | {"foreign", "report", "scoring", "weighing"},
+    "records": {"suite"},
+    "regions": {"scoring"},
+    "same_instrument": {"analysis", "engine", "instrument_at_hand", "suite"},
+    "scorers": set(),
+    "spans": {"scoring"},
+    "truth_changes": {"analysis", "store", "suite"},
+    "weighing": _RUNNING | {"decide", "judge_checks", "report", "same_instrument", "scoring", "targets"},
+}
+
+
 def imports(path):
     """The rooms and top-level modules of steelyard that a file imports, wherever in the file."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -70,6 +93,43 @@ def test_a_room_knows_only_what_it_may(room):
         if name not in allowed
     ]
     assert told == []
+
+
+def test_a_module_of_the_root_is_listed_and_knows_only_what_it_may():
+    modules = {path.stem: path for path in SOURCE.glob("*.py")}
+    assert set(modules) == {*ROOT, *COMMON} - {"__version__"}
+    wrong = [
+        f"{name}.py:{line}: imports {room}"
+        for name, path in sorted(modules.items())
+        for room, line in imports(path)
+        if room not in ROOT.get(name, set()) | COMMON
+    ]
+    assert wrong == []
+
+
+def _at_import(path):
+    """The modules of steelyard that are imported while a file is: not those in functions or for type checkers alone."""
+    pending = list(ast.parse(path.read_text()).body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            pending += node.orelse
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            pending += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    paths = {path: path.relative_to(SOURCE.parent).with_suffix("").parts for path in SOURCE.rglob("*.py")}
+    names = {path: ".".join(parts).removesuffix(".__init__") for path, parts in paths.items()}
+    modules = set(names.values())
+    # The root's names are there before its rooms are imported, which is lazy.
+    graph = {name: {*_at_import(path)} & modules - {"steelyard", name} for path, name in names.items()}
+    TopologicalSorter(graph).prepare()  # CycleError names the modules
 
 
 def test_every_room_is_listed():

@@ -333,7 +333,7 @@ def _kept(
             store.add_samples(header.id, [sample for sample, _ in piece], [case for _, case in piece])
     for sample in samples:
         health.watch(sample)
-    return finish(store, header, health, finished=True)
+    return finish(store, header, health, finished=True).header
 
 
 # ---- samples whose answer nobody kept, but what came of its checks or what its judge gave it: that counts as recorded

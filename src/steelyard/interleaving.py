@@ -232,7 +232,7 @@ def _finished(store: Store, header: RunHeader, ending: Ending, *, stopped: str |
         # Cases that were not begun because enough was seen are not missing.
         header = _planned(header, ending.counts.done)
     with left_open(store, header):
-        return finish(store, header, ending.health, finished=stopped is None)
+        return finish(store, header, ending.health, finished=stopped is None).header
 
 
 def _closed(store: Store, header: RunHeader, suite: SuiteModel) -> RunHeader:
@@ -242,4 +242,4 @@ def _closed(store: Store, header: RunHeader, suite: SuiteModel) -> RunHeader:
     for sample, _ in store.samples(header.id):
         health.watch(sample)
         n += 1
-    return finish(store, _planned(replace(header, suite_path=suite.path), n), health, finished=True)
+    return finish(store, _planned(replace(header, suite_path=suite.path), n), health, finished=True).header

@@ -94,17 +94,16 @@ def run_suite(
     process's own. `show_progress` tells on standard error what is done. `options` are those of `RunOptions` (repeats,
     concurrency, ...).
     """
-    from steelyard.cli.show import progress_of
     from steelyard.engine.options import RunOptions
-    from steelyard.report.build import build_report
+    from steelyard.engine.progress import progress_of
     from steelyard.store.open import open_store
-    from steelyard.weighing import run
+    from steelyard.weighing import run_decided
 
     opened = open_store(store)
     try:
         with progress_of(suite.name, quiet=not show_progress) as progress:
-            header, ending = run(suite, opened, RunOptions(**options), progress, env)
-        return Run(build_report(opened, header), suite, store, interrupted=ending.interrupted)
+            result, ending = run_decided(suite, opened, RunOptions(**options), progress, env)
+        return Run(result.report(opened), suite, store, interrupted=ending.interrupted)
     finally:
         opened.close()
 

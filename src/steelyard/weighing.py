@@ -10,18 +10,18 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard import __version__
-from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.judge_drift import ANCHORS
+from steelyard.analysis.model import Summary
 from steelyard.analysis.stored import summarise_stored
 from steelyard.analysis.stored_summary import summary_data
 from steelyard.decide.baselines import KEPT, Reference, held_against, kept
+from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.engine.after_run import after_the_run, worth_noting
 from steelyard.engine.health import Health
-from steelyard.engine.judges import Judges
 from steelyard.engine.options import RunOptions, load_of
 from steelyard.engine.own_loop import in_own_loop
 from steelyard.engine.owner import myself
@@ -55,8 +55,13 @@ from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.targets.base import Surroundings, Target
 from steelyard.targets.open import open_target
 
+if TYPE_CHECKING:
+    from steelyard.analysis.compared_run import ComparedRun
+    from steelyard.engine.judges import Judges
+    from steelyard.report.model import Report
 
-def run(
+
+def run_decided(
     suite: SuiteModel,
     store: Store,
     options: RunOptions | None = None,
@@ -65,8 +70,8 @@ def run(
     *,
     reference: Reference | None = None,
     anyway: bool = False,
-) -> tuple[RunHeader, Ending]:
-    """Weigh the suite's target. The header says what it came to; the ending says whether it got to the end.
+) -> tuple[Result, Ending]:
+    """Weigh the suite's target. The result says what it came to; the ending says whether it got to the end.
 
     `reference` is a run that this one may not be worse than; `anyway` holds it against another instrument's, too.
     """
@@ -111,6 +116,38 @@ def run(
             paid = limits.model_copy(update={"max_cost": left})
             header = with_anchors(header, suite, paid, store, reference, progress, env)
         return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
+
+
+def run(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
+    """As `run_decided`, for callers that want no report: the header alone."""
+    result, ending = run_decided(*args, **more)
+    return result.header, ending
+
+
+def rescore(*args: Any, **more: Any) -> RunHeader:
+    """As `rescore_decided`, for callers that want no report: the header alone."""
+    return rescore_decided(*args, **more).header
+
+
+def judge_again(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
+    """As `judge_again_decided`, for callers that want no report: the header alone."""
+    result, ending = judge_again_decided(*args, **more)
+    return result.header, ending
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run came to: the header as it is stored, and the figures and the decision that reports show."""
+
+    header: RunHeader
+    summary: Summary
+    decision: Decision
+
+    def report(self, store: Store) -> Report:
+        """The report of the run, with nothing computed a second time."""
+        from steelyard.report.build import build_report
+
+        return build_report(store, self.header, figures=(self.summary, self.decision))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +229,7 @@ def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
     return {name: earlier.options[name] for name in ("load", "broken", "cases") if name in earlier.options}
 
 
-def rescore(
+def rescore_decided(
     suite: SuiteModel,
     store: Store,
     earlier: RunHeader,
@@ -200,7 +237,7 @@ def rescore(
     strict: bool = False,
     max_inconclusive: float | None = None,
     progress: Progress | None = None,
-) -> RunHeader:
+) -> Result:
     """A new run: the answers of an earlier one, weighed by the suite as it is now."""
     progress = progress or Silent()
     suite = with_strict_rules(suite) if strict else suite
@@ -236,13 +273,18 @@ def rescore(
         version=__version__,
     )
     store.create_run(header)
+    judges = None
+    if suite.judge is not None:
+        from steelyard.engine.judges import Judges
+
+        judges = Judges(suite.judge, suite.folder)
     rescored = rescore_answers(
         store,
         from_run=earlier.id,
         run_id=header.id,
         cases=iter(suite.cases),
         weigher=Weigher(suite),
-        judges=None if suite.judge is None else Judges(suite.judge, suite.folder),
+        judges=judges,
         progress=progress,
         planned=earlier.n_planned,
     )
@@ -255,12 +297,12 @@ def rescore(
     return finish(store, header, rescored.health, finished=True)
 
 
-def judge_again(
+def judge_again_decided(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
-) -> tuple[RunHeader, Ending]:
+) -> tuple[Result, Ending]:
     """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
     refuse_unfinished_rescore(earlier)
-    return run(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
+    return run_decided(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
 
 
 def finish(
@@ -271,15 +313,15 @@ def finish(
     finished: bool,
     reference: Reference | None = None,
     anyway: bool = False,
-) -> RunHeader:
+) -> Result:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
-    summary = summarise_stored(store, header.id, header.suite)
+    summary = summarise_stored(store, header.id, header.suite, header=header)
     judge = header.description.judge
     if finished and set(summary.modes) == {Mode.BASIC} and judge is not None and judge.mode is Mode.MODEL:
         # No answer of the judge gave more than its scores: those are then what the figures stand on, and called so.
         basic = judge.model_copy(update={"mode": Mode.BASIC})
         header = replace(header, suite=header.description.model_copy(update={"judge": basic}).data())
-        summary = summarise_stored(store, header.id, header.suite)
+        summary = summarise_stored(store, header.id, header.suite, header=header)
     typical = summary.overall.latency.get("p50")
     hints = () if summary.latency is None else summary.latency.hints
     doubts = judge_doubts(header, summary, differ=health.answers_differ)
@@ -305,7 +347,7 @@ def finish(
     if finished:
         store.forget_journal(header.id)
     store.update_run(header)
-    return header
+    return Result(header, summary, decision)
 
 
 def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
@@ -348,6 +390,8 @@ def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options
 def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings, secrets: list[str]) -> Judges | None:
     if suite.judge is None:
         return None
+    from steelyard.engine.judges import Judges  # with it comes the HTTP client, which runs without a judge may not need
+
     if limits.rate is not None:
         # So many calls as an open load may have under way are for the system under test, not for its judges.
         most = min(limits.concurrency, Limits().concurrency)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
+from collections import Counter
 
 import pytest
+from click.testing import CliRunner
 
 from parts.command import invoke, outputs
 from parts.github_runner import OUTPUT, obeyed
 from parts.small_suite import write_suite
 from steelyard.cli.ci_command import command as ci
+from steelyard.cli.group import steelyard
 from steelyard.cli.run_command import command as run
 
 SYSTEM = """
@@ -73,6 +78,33 @@ def test_outside_of_github_there_are_files_and_an_exit_code_and_no_commands(fold
     assert "::" not in said
     assert "written: j.xml\nwritten: c.md\nwritten: r.html\n" in report
     assert all((folder / name).stat().st_size for name in ("j.xml", "c.md", "r.html"))
+
+
+@pytest.mark.parametrize(
+    ("words", "n_pages"),
+    [
+        (["run", "words"], 0),
+        (["run", "words", "--json"], 0),
+        (["ci", "words", "--junit", "j.xml", "--markdown", "c.md", "--html", "r.html"], 1),
+    ],
+)
+def test_a_run_is_summed_up_decided_and_drawn_once_for_terminal_files_and_store(folder, words, n_pages, monkeypatch):
+    counts = Counter()
+    for place in ("analysis.summary:summarise", "decide.verdict:decide", "report.render.html:to_html"):
+        module_name, name = place.split(":")
+        original = getattr(importlib.import_module(f"steelyard.{module_name}"), name)
+
+        def counted(*args, original=original, name=name, **more):
+            counts[name] += 1
+            return original(*args, **more)
+
+        # Wherever it was imported to already.
+        for module in list(sys.modules.values()):
+            if module.__name__.startswith("steelyard") and vars(module).get(name) is original:
+                monkeypatch.setattr(module, name, counted)
+    result = CliRunner().invoke(steelyard, words)
+    assert result.exit_code == 0, result.output
+    assert counts == Counter(summarise=1, decide=1, **({"to_html": n_pages} if n_pages else {}))
 
 
 def test_a_suite_that_could_never_fail_is_refused_before_anything_is_run(folder):

@@ -16,9 +16,16 @@ from steelyard.suite.values import load_in_words
 
 
 def summarise_stored(
-    store: Store, run_id: str, suite: dict[str, Any], columns: Columns | None = None, *, only_for_gates: bool = False
+    store: Store,
+    run_id: str,
+    suite: dict[str, Any],
+    columns: Columns | None = None,
+    *,
+    header: RunHeader | None = None,
+    only_for_gates: bool = False,
 ) -> Summary:
-    """The summary of a run; `columns` are its own when they have been read already.
+    """The summary of a run; `columns` are its own when they have been read already, and `header` is the run's when it
+    says more than the stored one does yet.
 
     `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
     cases took and what was taken for what.
@@ -29,7 +36,7 @@ def summarise_stored(
     columns = store.columns(run_id) if columns is None else columns
     own = labelled_samples(store.samples(run_id), judge) if labelled else frozenset()
     found = len(columns.finding_sample) > 0 and not only_for_gates
-    header = store.run(run_id)
+    header = header or store.run(run_id)
     load_metrics(header)
     summary = summarise(
         columns,

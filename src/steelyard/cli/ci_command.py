@@ -146,7 +146,6 @@ def _weigh_and_compare(
     from steelyard.cli.after_run import settings_before_run
     from steelyard.cli.held_against import compare_with
     from steelyard.cli.named_reference import reference_of
-    from steelyard.report.build import build_report
     from steelyard.store.open import open_store
 
     suite, options = asked_for(**asked)
@@ -155,11 +154,13 @@ def _weigh_and_compare(
     store = open_store(store_url, create=options.resume is None)
     closing.callback(store.close)
     reference = reference_of(store, against, suite.name, closing)
-    header, ending = weigh(suite, store, options, reference, anyway=anyway, save=save)
-    done = _Done(suite, store, build_report(store, header), ending, alerts)
+    result, ending = weigh(suite, store, options, reference, anyway=anyway, save=save)
+    done = _Done(suite, store, result.report(store), ending, alerts)
     if reference is None:
         return done
-    return replace(done, comparison=compare_with(store, header, reference, anyway=anyway), baseline=reference.label)
+    return replace(
+        done, comparison=compare_with(store, result.header, reference, anyway=anyway), baseline=reference.label
+    )
 
 
 def _refuse_what_cannot_fail(suite: SuiteModel, against: str | None, fail_on: str) -> None:

@@ -15,16 +15,16 @@ from steelyard.records import Verdict
 
 if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
-    from steelyard.records import RunHeader
     from steelyard.report.model import Report
     from steelyard.store.base import Store
+    from steelyard.weighing import Result
 
 _INTERRUPTED = 130
 
 
 def end_with(
     store: Store,
-    header: RunHeader,
+    result: Result,
     *,
     as_json: bool,
     interrupted: bool = False,
@@ -38,10 +38,9 @@ def end_with(
     `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
     the run that it was held against.
     """
-    from steelyard.report.build import build_report
     from steelyard.report.verdicts import exit_code
 
-    report = build_report(store, header)
+    header, report = result.header, result.report(store)
     comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)
     next_step = _ask_again(report) if stopped is None and go_on is None else ""
     if as_json:

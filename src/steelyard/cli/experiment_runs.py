@@ -15,11 +15,11 @@ from steelyard.analysis.compared_run import read_run
 from steelyard.analysis.stored import summarise_stored
 from steelyard.cli.experiments import JUDGE, ArmChoice
 from steelyard.cli.found_run import FoundRuns
-from steelyard.cli.show import progress_of
 from steelyard.decide.arms import changed_factors, held_against
 from steelyard.decide.experiment import Arm, rule
 from steelyard.decide.experiment_file import ARMS, Experiment
 from steelyard.engine.options import RunOptions, Selection, parse_only
+from steelyard.engine.progress import progress_of
 from steelyard.errors import UserMistake
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.records import RunHeader, RunState, Verdict

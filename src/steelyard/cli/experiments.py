@@ -201,9 +201,9 @@ def offline(
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
     --same-within allows; 1 when A is better; 4 when nobody can tell; 3 when an arm is no reading.
     """
-    from steelyard.cli.show import progress_of
     from steelyard.decide.experiment import AbPlan
     from steelyard.engine.options import RunOptions, Selection, parse_only
+    from steelyard.engine.progress import progress_of
     from steelyard.interleaving import find_ab, metric_of, run_ab
     from steelyard.store.open import open_store
 

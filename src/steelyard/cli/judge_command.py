@@ -136,7 +136,7 @@ def _weighed(
     store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice, store_url: str | None
 ) -> RunHeader:
     from steelyard import weighing
-    from steelyard.cli.show import progress_of
+    from steelyard.engine.progress import progress_of
 
     options = replace(options, selection=_labelled(suite, options.selection))
     # Whatever the system under test prints must not get into the card.

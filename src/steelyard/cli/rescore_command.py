@@ -101,13 +101,13 @@ def _rescored(
 ) -> int:
     from steelyard import weighing
     from steelyard.cli.ending import end_with
-    from steelyard.cli.show import progress_of
+    from steelyard.engine.progress import progress_of
 
     with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
-        new = weighing.rescore(
+        result = weighing.rescore_decided(
             suite, store, header, strict=strict, max_inconclusive=max_inconclusive, progress=progress
         )
-    return end_with(store, new, as_json=as_json)
+    return end_with(store, result, as_json=as_json)
 
 
 def _judged_again(
@@ -124,13 +124,13 @@ def _judged_again(
     from steelyard import weighing
     from steelyard.cli.ending import end_with
     from steelyard.cli.judging_cost import agree_to_cost
-    from steelyard.cli.show import progress_of
     from steelyard.engine.options import RunOptions
+    from steelyard.engine.progress import progress_of
 
     agree_to_cost(suite, store, header, yes=yes)
     options = RunOptions(max_inconclusive=max_inconclusive)
     with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
-        new, ending = weighing.judge_again(suite, store, header, options, progress)
+        result, ending = weighing.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
-    go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", new.id]
-    return end_with(store, new, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)
+    go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
+    return end_with(store, result, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)

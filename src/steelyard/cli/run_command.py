@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
     from steelyard.engine.options import RunOptions
     from steelyard.engine.run import Ending
-    from steelyard.records import RunHeader
     from steelyard.store.sql import SqlStore
     from steelyard.suite.models import SuiteModel
+    from steelyard.weighing import Result
 
 
 @click.command("run")
@@ -135,10 +135,10 @@ def command(
         closing.callback(store.close)
         # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
         reference = reference_of(store, against, suite.name, closing)
-        header, ending = weigh(suite, store, options, reference, anyway=anyway, save=save)
+        result, ending = weigh(suite, store, options, reference, anyway=anyway, save=save)
         code = end_with(
             store,
-            header,
+            result,
             as_json=as_json,
             interrupted=ending.interrupted,
             stopped=ending.stopped,
@@ -147,7 +147,7 @@ def command(
         )
         # Whoever stopped the run is there, and need not be told.
         if not ending.interrupted:
-            alert_after_run(store, header, alerts)
+            alert_after_run(store, result.header, alerts)
     sys.exit(code)
 
 
@@ -189,16 +189,16 @@ def weigh(
     *,
     anyway: bool,
     save: Path | None,
-) -> tuple[RunHeader, Ending]:
+) -> tuple[Result, Ending]:
     """Run the suite with progress on standard error, and write the snapshot that was asked for."""
     from steelyard import weighing
-    from steelyard.cli.show import progress_of
+    from steelyard.engine.progress import progress_of
 
     # Whatever the system under test prints must not get into the report.
     with progress_of(suite.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        header, ending = weighing.run(suite, store, options, progress, reference=reference, anyway=anyway)
+        result, ending = weighing.run_decided(suite, store, options, progress, reference=reference, anyway=anyway)
     if save is not None:
         from steelyard.store.snapshot import write_snapshot
 
-        write_snapshot(store, header.id, save)
-    return header, ending
+        write_snapshot(store, result.header.id, save)
+    return result, ending

@@ -1,28 +1,19 @@
-"""What a person sees: the console, progress on a terminal, plain lines elsewhere, JSON on demand."""
+"""What a person sees: reports on the console, in files, JSON on demand."""
 
 from __future__ import annotations
 
-import sys
-import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.engine.progress import Counts, Progress
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rich.console import Console
-    from rich.progress import Progress as RichProgress
 
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
-
-_EVERY = 5.0
-"""Seconds between two plain lines of progress."""
 
 
 def print_json(data: Any) -> None:
@@ -89,69 +80,3 @@ def console() -> Console:
     from rich.console import Console
 
     return Console()
-
-
-@contextmanager
-def progress_of(what: str, *, quiet: bool) -> Iterator[Progress]:
-    """A progress bar on a terminal, plain lines otherwise, on standard error so that reports stay clean."""
-    if quiet:
-        from steelyard.engine.progress import Silent
-
-        yield Silent()
-        return
-    if not sys.stderr.isatty():
-        yield PlainLines(what)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
-
-    with RichProgress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[counts]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    ) as bar:
-        yield Bar(bar, what)
-
-
-def _words(counts: Counts) -> str:
-    return f"{counts.scored} scored, {counts.malformed} malformed, {counts.failed} failed"
-
-
-class Bar:
-    """Progress as a bar on a terminal."""
-
-    def __init__(self, bar: RichProgress, what: str) -> None:
-        self._bar = bar
-        self._task = bar.add_task(what, total=None, counts="")
-
-    def update(self, counts: Counts) -> None:
-        """Show what is durable."""
-        self._bar.update(self._task, total=counts.planned, completed=counts.done, counts=_words(counts))
-
-    def note(self, text: str) -> None:
-        """Say it above the bar."""
-        self._bar.console.print(text, markup=False)
-
-
-class PlainLines:
-    """Progress as a line now and then, for logs."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._said_at = time.monotonic()
-
-    def update(self, counts: Counts) -> None:
-        """Say what is durable, at most every few seconds and at the end."""
-        now = time.monotonic()
-        if counts.done < counts.planned and now - self._said_at < _EVERY:
-            return
-        self._said_at = now
-        self.note(f"{self._what}: {counts.done}/{counts.planned} ({_words(counts)})")
-
-    def note(self, text: str) -> None:
-        """Say it now."""
-        click.echo(text, err=True)

@@ -8,14 +8,11 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.against import Against
-from steelyard.analysis.compared_run import Rescore, read_run
 from steelyard.analysis.sound_runs import is_partial
 from steelyard.analysis.stored import summarise_stored
 from steelyard.decide.gates import GateResult
-from steelyard.decide.relative_gates import relative_results, results_data, results_from, undecided
 from steelyard.decide.verdict import decide
 from steelyard.errors import UserMistake
 from steelyard.metrics.expressions import BASELINE_SIGN, Gate, baseline_name_problem, is_relative, parse_gate
@@ -24,6 +21,10 @@ from steelyard.records import Mode, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
 from steelyard.store.logs import BaselineEntry, standing
 from steelyard.suite.yaml import listed, meant
+
+if TYPE_CHECKING:
+    from steelyard.analysis.against import Against
+    from steelyard.analysis.compared_run import Rescore
 
 
 def set_baseline(
@@ -210,6 +211,11 @@ def held_against(
     runs = _runs_behind(store, header, gates, reference, strict=strict)
     if not gates and reference is None:
         return []
+    # A run that is held against nothing needs none of this, which takes long to import.
+    from steelyard.analysis.against import Against
+    from steelyard.analysis.compared_run import read_run
+    from steelyard.decide.relative_gates import relative_results, undecided
+
     me = replace(read_run(store, header.id), header=header)
     compared = {
         run_id: Against(rescore(read_run(home_of(reference, run_id, store), run_id), me), me, anyway=anyway)
@@ -277,9 +283,16 @@ def kept(results: Sequence[GateResult], reference: Reference | None) -> dict[str
     """What a run's options keep of how it was held against its baselines; nothing when it was not."""
     if not results:
         return {}
+    from steelyard.decide.relative_gates import results_data
+
     return {KEPT: {"asked": None if reference is None else reference.label, "gates": results_data(results)}}
 
 
 def kept_results(header: RunHeader) -> tuple[GateResult, ...]:
     """What came of a run's gates on baselines when it ended."""
-    return results_from((header.options.get(KEPT) or {}).get("gates") or ())
+    gates = (header.options.get(KEPT) or {}).get("gates")
+    if not gates:
+        return ()
+    from steelyard.decide.relative_gates import results_from
+
+    return results_from(gates)

@@ -18,7 +18,6 @@ from steelyard.decide.gates import (
     evaluate_criteria,
     needed_repeats,
 )
-from steelyard.decide.relative_gates import undecided
 from steelyard.metrics.expressions import COMPARE, parse_gate
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.suite.models import Criterion, SuiteDescription
@@ -156,11 +155,15 @@ def _left_out(result: GateResult, reason: str) -> GateResult:
 
 def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateResult]:
     """The gates on baselines that were held against none."""
-    known = {each.gate for each in relative}
+    decided = {result.gate for result in relative}
+    missing = [gate for gate in map(parse_gate, gates) if gate.baseline and gate.text not in decided]
+    if not missing:
+        return []
+    from steelyard.decide.relative_gates import undecided  # with it comes the comparison of runs
+
     return [
         undecided(gate, f"this run was not held against {gate.baseline}: steelyard gate RUN does it")
-        for gate in map(parse_gate, gates)
-        if gate.baseline and gate.text not in known
+        for gate in missing
     ]
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from steelyard.engine.health import Health
-from steelyard.engine.judges import Judges
 from steelyard.engine.progress import Counts, Progress
 from steelyard.engine.sample import Weighing
 from steelyard.records import Sample
 from steelyard.scoring.weigh import Weigher
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
+
+if TYPE_CHECKING:
+    from steelyard.engine.judges import Judges
 
 _CHUNK = 500
 

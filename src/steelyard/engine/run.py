@@ -7,14 +7,13 @@ import time
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.engine.breaker import Breakers, Ruling
 from steelyard.engine.caller import Called, Caller
 from steelyard.engine.costs import own_cost, spent
 from steelyard.engine.health import Health
 from steelyard.engine.journal import TARGET, Journal
-from steelyard.engine.judges import Judges
 from steelyard.engine.loop_lag import LoopLag
 from steelyard.engine.open_load import Schedule
 from steelyard.engine.pace import Closed, Pace, Purse
@@ -34,6 +33,9 @@ from steelyard.store.base import Store
 from steelyard.suite.models import Limits
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Target
+
+if TYPE_CHECKING:
+    from steelyard.engine.judges import Judges
 
 _MOST_BACKLOG = 2_000
 _LONGEST_HOLD = 0.02

@@ -13,6 +13,7 @@ from steelyard.analysis.stored import summarise_stored
 from steelyard.answer.ladder import climb
 from steelyard.answer.schema import SchemaValidator
 from steelyard.decide.baselines import kept_results
+from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.records import BROKEN_SCALE, Outcome, RunHeader, Sample
 from steelyard.report.details import flagged, judgement_reader, sample_detail, sample_line
@@ -33,16 +34,19 @@ _MOST_CODES = 50
 """Of so many codes, what is worth most to mend first, so many findings each are kept for the views."""
 
 
-def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) -> Report:
-    """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst."""
+def build_report(
+    store: Store, header: RunHeader, *, max_details: int = 1000, figures: tuple[Summary, Decision] | None = None
+) -> Report:
+    """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst.
+
+    `figures` are those of a run that has just been summed up and decided; without them they are computed.
+    """
     with store.one_view():
-        return _built(store, header, max_details)
+        return _built(store, header, max_details, *(figures or _figures(store, header)))
 
 
-def _built(store: Store, header: RunHeader, max_details: int) -> Report:
-    columns = store.columns(header.id)
-    judged = bool(header.suite.get("judge"))
-    summary = summarise_stored(store, header.id, header.suite, columns)
+def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
+    summary = summarise_stored(store, header.id, header.suite, header=header)
     decision = decide(
         summary,
         header.description,
@@ -51,8 +55,13 @@ def _built(store: Store, header: RunHeader, max_details: int) -> Report:
         gone=header.options.get("broken"),
         relative=kept_results(header),
     )
+    return summary, decision
+
+
+def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, decision: Decision) -> Report:
+    n_samples, judged = sum(summary.overall.outcomes.values()), bool(header.suite.get("judge"))
     flags = failing_flags(header)
-    details = _details(store, header, columns.n, max_details)
+    details = _details(store, header, n_samples, max_details)
     slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
     return Report(
         header=header,
@@ -61,7 +70,7 @@ def _built(store: Store, header: RunHeader, max_details: int) -> Report:
         worst=[sample_line(sample, flags) for sample in _worst(store, header, summary)],
         slowest=[sample_line(sample, flags) for sample, _ in slowest],
         details=details,
-        n_samples=columns.n,
+        n_samples=n_samples,
         findings={
             figure.code: store.findings(header.id, figure.code, limit=_MOST_FOUND)
             for figure in summary.codes[:_MOST_CODES]

@@ -193,6 +193,16 @@ class Headline:
     remarks: Sequence[Bullet] = ()
     beside: Sequence[Block] = ()
 
+    @property
+    def warnings(self) -> list[Bullet]:
+        """The remarks that warn of the figure: they stand before it."""
+        return [item for item in self.remarks if item.tone is Tone.WARNING]
+
+    @property
+    def reasons(self) -> list[Bullet]:
+        """All other remarks, which stand after the figure."""
+        return [item for item in self.remarks if item.tone is not Tone.WARNING]
+
 
 @dataclass(frozen=True, slots=True)
 class Section:

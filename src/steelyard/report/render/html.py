@@ -197,15 +197,14 @@ class _Page:
         badge = tag(
             "span", f"{style.sign} {self.line(block.shown or block.word)}".strip(), cls=f"badge big {style.colour}"
         )
-        warnings = [item for item in block.remarks if item.tone is Tone.WARNING]
         parts = [tag("h2", badge, id="verdict"), tag("p", self.line(block.text), cls="sentence")]
-        parts += [tag("div", self.items(warnings, cls="warned"), cls="warnings")] if warnings else []
+        parts += [tag("div", self.items(block.warnings, cls="warned"), cls="warnings")] if block.warnings else []
         if (figure := block.figure) is not None:
             small = tag("small", figure.label.lower())
             parts.append(tag("p", figure.value, " ", small, cls="headline"))
             parts += [tag("p", self.gauge(figure.gauge), cls="wide")] if figure.gauge else []
             parts.append(tag("p", self.line(figure.detail), cls="muted small"))
-        parts.append(self.items([item for item in block.remarks if item not in warnings]))
+        parts.append(self.items(block.reasons))
         left = tag("div", *parts)
         right = tag("div", *map(self.aside, block.beside), cls="mend") if block.beside else Markup("")
         return tag("section", left, right, cls=f"card verdict {style.colour}", aria_labelledby="verdict")

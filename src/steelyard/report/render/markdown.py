@@ -115,10 +115,12 @@ class _Page:
 
     def headline(self, block: Headline) -> Iterator[str]:
         yield f"**{safe(block.text)}**"
+        if block.warnings:
+            yield _list(block.warnings)
         if block.figure is not None:
             yield f"**{safe(f'{block.figure.label} {block.figure.value} {block.figure.detail}')}**"
-        if block.remarks:
-            yield _list(block.remarks)
+        if block.reasons:
+            yield _list(block.reasons)
         for beside in block.beside:
             yield from self.block(beside)
 

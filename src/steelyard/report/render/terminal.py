@@ -155,10 +155,11 @@ class _Layout:
         badge = self.text(block.shown or block.word)
         style = _COLOURS[style_of(block.word).colour] + " reverse"
         yield Line.assemble(Line(f" {badge.plain} ", style), " ", self.text(block.text))
+        yield from map(self.bullet, block.warnings)
         if block.figure is not None:
             told = f"{block.figure.label} {block.figure.value} {block.figure.detail}"
             yield Padding(self.text(told, "bold"), (0, 0, 0, 1))
-        yield from (self.bullet(item) for item in block.remarks)
+        yield from map(self.bullet, block.reasons)
         for beside in block.beside:
             yield from self.block(beside)
 
