@@ -41,8 +41,8 @@ def build_report(store: Store, header: RunHeader, *, max_details: int = 1000) ->
 
 def _built(store: Store, header: RunHeader, max_details: int) -> Report:
     columns = store.columns(header.id)
-    judged = bool(header.suite.get("judge"))
-    summary = summarise_stored(store, header.id, header.suite, columns)
+    judged = header.description.judge is not None
+    summary = summarise_stored(store, header.id, header.description, columns)
     decision = decide(
         summary,
         header.description,
@@ -129,14 +129,13 @@ def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) 
 
 def _found_in_text(header: RunHeader) -> Callable[[Sample], Any]:
     """A function from a sample to the JSON that was read out of other text; None when the text was JSON alone."""
-    shape = header.suite.get("answer") or {}
-    schema = shape.get("schema")
-    validator = None if schema is None else SchemaValidator(schema)
+    shape = header.description.answer
+    validator = None if shape.schema_data is None else SchemaValidator(shape.schema_data)
 
     def read(sample: Sample) -> Any:
         if sample.rung in (None, "whole") or sample.attempt.text is None:
             return None
-        return climb(sample.attempt.text, validator, repair=shape.get("repair", True)).value
+        return climb(sample.attempt.text, validator, repair=shape.repair).value
 
     return read
 
