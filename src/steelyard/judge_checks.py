@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[str]:
     """That the judge does not tell texts apart, if so; `differ` says whether the texts do."""
-    if summary.judge is None or not differ:
+    judge = header.description.judge
+    if summary.judge is None or judge is None or not differ:
         return []
-    low, high = header.suite["judge"]["rubric"]["scale"]
-    why = constant_judge(summary.judge, (low, high))
+    why = constant_judge(summary.judge, judge.rubric.scale)
     return [why] if why else []
 
 

@@ -315,13 +315,13 @@ def finish(
     anyway: bool = False,
 ) -> Result:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
-    summary = summarise_stored(store, header.id, header.suite, header=header)
+    summary = summarise_stored(store, header.id, header.description, header=header)
     judge = header.description.judge
     if finished and set(summary.modes) == {Mode.BASIC} and judge is not None and judge.mode is Mode.MODEL:
         # No answer of the judge gave more than its scores: those are then what the figures stand on, and called so.
         basic = judge.model_copy(update={"mode": Mode.BASIC})
         header = replace(header, suite=header.description.model_copy(update={"judge": basic}).data())
-        summary = summarise_stored(store, header.id, header.suite, header=header)
+        summary = summarise_stored(store, header.id, header.description, header=header)
     typical = summary.overall.latency.get("p50")
     hints = () if summary.latency is None else summary.latency.hints
     doubts = judge_doubts(header, summary, differ=health.answers_differ)

@@ -67,8 +67,7 @@ def test_of_several_edits_of_the_scorers_nobody_says_what_one_of_them_came_to():
 def test_what_a_run_does_not_say_of_its_scorers_is_no_edit():
     runs = [
         SimpleNamespace(
-            suite={"ledger": [KEPT]},
-            header=SimpleNamespace(signature=signed),
+            header=SimpleNamespace(signature=signed, suite={"ledger": [KEPT]}),
             contents=None,
             imported=False,
             rescored=Rescored(),

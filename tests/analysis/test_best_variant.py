@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from parts.lengths import simulations, slack
 from steelyard.analysis.best import find_best
 from steelyard.analysis.model import BestVariant, Difference
-from steelyard.analysis.summary import summarise
 
 NAN = float("nan")
 

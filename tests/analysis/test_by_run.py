@@ -198,7 +198,10 @@ class TestSeveralRunsASide:
         found = compare(old, new)
         assert (metric(found, "latency.p50").verdict, metric(found, "cost").verdict) == (Moved.SAME, Moved.WORSE)
         strict = replace(
-            new, header=replace(new.header, suite=new.suite | {"latency": {"smallest": 0.001, "smallest_share": 0.01}})
+            new,
+            header=replace(
+                new.header, suite=new.header.suite | {"latency": {"smallest": 0.001, "smallest_share": 0.01}}
+            ),
         )
         assert metric(compare(old, strict), "latency.p50").verdict is Moved.WORSE
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from parts.looped import for_every
 from parts.repeats import cell, checks, expecting, summed_up
 from steelyard.analysis.checks_model import CheckFigure
 from steelyard.analysis.model import Estimate
-from steelyard.analysis.summary import summarise
 from steelyard.metrics.cells import all_of
 from steelyard.records import Check, CheckState
 

@@ -11,10 +11,8 @@ from sklearn.metrics import brier_score_loss
 
 from parts.claims import alone, analysed, certainties
 from parts.columns import Made, columns, suite
+from parts.described import Table, confidence_figures, summarise
 from parts.judged import judged_suite
-from steelyard.analysis.confidence import confidence_figures
-from steelyard.analysis.summary import summarise
-from steelyard.metrics.table import Table
 
 
 def wilson(hits, n):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from parts.described import described_rubric, judge_health
 from parts.judged import ballot, judged, judged_suite
 from steelyard.analysis.complaints import complaints_about
 from steelyard.analysis.health_checks import health_value
 from steelyard.analysis.judge_figures import judge_figures
-from steelyard.analysis.judge_health import judge_health
-from steelyard.analysis.rubric import described_rubric
 from steelyard.records import Mode
 
 SAID = {"tone": 3, "overall": 3, "harm": False}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from steelyard.analysis.failure_words import failure_words
 from steelyard.analysis.model import FailingCodes, Summary
-from steelyard.analysis.summary import summarise
 
 SEVERITIES = {"NAME": "major", "DEATH": "critical", "THIN": "minor", "LOST": "major"}
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parts.described import judge_health
 from parts.judged import ballot, judged, judged_suite, scored
 from parts.looped import for_every
 from steelyard.analysis.health_checks import check_health, health_value
-from steelyard.analysis.judge_health import judge_health
 from steelyard.analysis.judge_model import HealthResult, JudgeHealth
 from steelyard.analysis.model import Estimate
 from steelyard.metrics.expressions import JUDGE_METRICS, parse_judge_threshold

@@ -7,12 +7,11 @@ import pytest
 from scipy import stats
 
 from parts.columns import Made, columns
+from parts.described import described_rubric, summarise
 from parts.judged import ballot, judged, judged_suite, scored
 from parts.score_ends import score_ends
 from steelyard.analysis.judge_figures import judge_figures
 from steelyard.analysis.model import Estimate, JudgeFigures
-from steelyard.analysis.rubric import described_rubric
-from steelyard.analysis.summary import summarise
 from steelyard.records import Mode
 from steelyard.stats.groups import Running, mean, share
 

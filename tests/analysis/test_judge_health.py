@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from parts.described import described_rubric, judge_health
 from parts.judged import RULE, ballot, judged, judged_suite, scored
-from steelyard.analysis.judge_health import judge_health
 from steelyard.analysis.judge_model import JudgeHealth
 from steelyard.analysis.model import Estimate
-from steelyard.analysis.rubric import described_rubric
 from steelyard.records import Mode
 from steelyard.suite.labels import Label
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from steelyard.analysis import checks_model, latency
 from steelyard.analysis.histogram import MOST_BARS, histogram
 from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
-from steelyard.analysis.summary import summarise
 from steelyard.decide.gates import evaluate
 
 RULES = {"below": 0.1, "above": 10.0}

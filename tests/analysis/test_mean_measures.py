@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from steelyard.analysis.model import Estimate, Proportion, Summary
-from steelyard.analysis.summary import summarise
 from steelyard.decide.gates import evaluate
 from steelyard.spans import Figures, macro, micro
 

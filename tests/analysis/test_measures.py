@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from parts.lengths import simulations, slack
 from parts.score_ends import score_ends
 from steelyard.analysis.model import Estimate, Proportion, Summary
-from steelyard.analysis.summary import summarise
 from steelyard.metrics.aggregate import proportions
 from steelyard.stats.groups import Groups
 

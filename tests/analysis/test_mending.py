@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from parts.score_ends import score_ends
 from steelyard.analysis.model import CodeFigure, Estimate, Summary
-from steelyard.analysis.summary import summarise
 
 
 def summary_of(*made: Made, **changes: object) -> Summary:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from parts.columns import Made, columns
+from parts.described import summarise
 from parts.judged import judged_suite
 from parts.score_ends import score_ends
 from steelyard.analysis.model import Estimate, Summary
-from steelyard.analysis.summary import summarise
 
 
 def summary_of(made: list[Made], modes: list[str | None], **changes: object) -> Summary:

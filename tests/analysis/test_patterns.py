@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise
 
 
 def summary_of(made: list[Made], **changes: object) -> Summary:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
+from parts.described import Table
 from steelyard.analysis.pooled import Pool
-from steelyard.metrics.table import Table
 
 
 def table(*made):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from parts.looped import for_every
 from steelyard.analysis.model import Repeated, Summary
-from steelyard.analysis.summary import summarise
 
 VALID = "valid in >= 2 of 3 repeats"
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from parts.lengths import examples
 from parts.looped import for_every
 from parts.repeats import compared, comparing
 from parts.score_ends import score_ends
 from steelyard.analysis.model import Estimate
 from steelyard.analysis.stability import band_of
-from steelyard.analysis.summary import summarise
 from steelyard.metrics.stability import alikeness, common, overlap_of_all_pairs, stretch_of
 from steelyard.records import Item
 

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from parts.score_ends import score_ends
 from steelyard.analysis.model import Estimate, Slice, Summary
-from steelyard.analysis.summary import summarise
 
 pytestmark = pytest.mark.boundary("numpy")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from parts.described import described_rubric, judge_health
 from parts.judged import ballot, judged, judged_suite, scored, unanswered
 from steelyard.analysis.judge_figures import judge_figures
-from steelyard.analysis.judge_health import judge_health
 from steelyard.analysis.judge_model import Disagreement, JudgeHealth
 from steelyard.analysis.model import JudgeFigures
-from steelyard.analysis.rubric import described_rubric
 from steelyard.suite.labels import Label
 
 FAIR = {"tone": Label(3, 2, 4), "overall": Label(3, 3, 3), "harm": False}

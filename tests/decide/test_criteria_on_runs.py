@@ -9,9 +9,9 @@ import pytest
 
 from parts.columns import Made, columns, suite
 from parts.command import steelyard
+from parts.described import check_on_run, summarise
 from parts.small_suite import write_suite
-from steelyard.analysis.summary import summarise
-from steelyard.decide.gates import Decision, check_on_run
+from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.errors import UserMistake
 from steelyard.records import Verdict

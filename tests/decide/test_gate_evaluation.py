@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from parts.looped import for_every
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise
 from steelyard.decide.gates import GateResult, Scope, evaluate, evaluate_criteria
 from steelyard.records import Verdict
 from steelyard.suite.models import Criterion

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from parts.columns import Made, columns, suite
+from parts.described import check_on_run, summarise
 from parts.looped import for_every
 from parts.repeats import cell, compared, expecting, summed_up
-from steelyard.analysis.summary import summarise
-from steelyard.decide.gates import Scope, check_on_run, evaluate, evaluate_criteria
+from steelyard.decide.gates import Scope, evaluate, evaluate_criteria
 from steelyard.decide.verdict import decide
 from steelyard.errors import UserMistake
 from steelyard.records import Item, Verdict

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from parts.columns import Made, columns
+from parts.described import summarise
 from parts.judged import judged_suite
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise
 from steelyard.decide.gates import evaluate
 from steelyard.decide.verdict import decide
 from steelyard.records import Verdict

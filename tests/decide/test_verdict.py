@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from parts.columns import Made, columns, suite
-from steelyard.analysis.summary import summarise
+from parts.described import summarise
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.records import RunState, Verdict

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from parts.described import RunData, summarise_stored
 from parts.mixed_run import SUITE, put_mixed
 from parts.naive_metrics import Naive
 from parts.rich_run import put_rich
-from steelyard.analysis.stored import summarise_stored
 from steelyard.metrics.registry import NONE, metrics
-from steelyard.metrics.run_data import RunData
 from steelyard.store.open import open_store
 
 

@@ -238,7 +238,7 @@ def test_samples_are_columns_with_nan_for_what_nobody_knows(ran):
 
     store = open_store(str(ran))
     header = store.runs(None, 1)[0]
-    samples = Samples(RunData(store.columns(header.id), header.suite))
+    samples = Samples(RunData(store.columns(header.id), header.description))
     store.close()
     assert samples.n == 6
     assert samples.passed().tolist() == [1, 1, 1, 1, 1, 0]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from parts.command import invoke
+from parts.described import summarise_stored
 from parts.mixed_run import put_mixed
 from steelyard.analysis.compare import compare
 from steelyard.analysis.compared_run import read_run
-from steelyard.analysis.stored import summarise_stored
 from steelyard.decide.gates import evaluate
 from steelyard.metrics.reference import written
 from steelyard.metrics.registry import Aggregate, Compared, Contributions, Metric, find, register, unregister

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from parts.columns import Made, columns, suite
-from steelyard.analysis.confidence import confidence_figures
+from parts.described import Table, confidence_figures
 from steelyard.analysis.confidence_model import ConfidenceFigures
-from steelyard.metrics.table import Table
 from steelyard.store.base import Certainties
 
 Claim = tuple[float | None, bool] | tuple[float | None, bool, str]

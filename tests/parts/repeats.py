@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from parts.columns import Made, columns, suite
+from parts.described import summarise
 from steelyard.analysis.model import Summary
-from steelyard.analysis.summary import summarise
 from steelyard.records import Check, CheckState, Item
 from steelyard.store.base import Checks
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from parts.described import judge_health
 from parts.judged import judged_suite, scored
 from parts.reports import HOSTILE, header
 from parts.views import card_to_html
 from steelyard.analysis.health_checks import check_health
-from steelyard.analysis.judge_health import judge_health
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.report.judge_card import Example, JudgeCard
 from steelyard.suite.labels import Label

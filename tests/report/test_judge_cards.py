@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from parts.described import judge_health
 from parts.judged import ballot, judged, judged_suite, scored
 from parts.reports import HOSTILE, header
 from parts.views import card_to_html, card_to_json, card_to_markdown, print_card
 from steelyard.analysis.health_checks import check_health
-from steelyard.analysis.judge_health import judge_health
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Mode, Verdict
 from steelyard.report.judge import agreement, all_tables, confusions, flags, headline, standing, thresholds

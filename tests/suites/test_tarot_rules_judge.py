@@ -10,10 +10,10 @@ import jsonschema_rs
 import pytest
 
 import steelyard.suites
+from parts.described import judge_health
 from parts.looped import for_every
 from steelyard import Case
 from steelyard.analysis.health_checks import check_health
-from steelyard.analysis.judge_health import judge_health
 from steelyard.judging.reading import JudgeReader
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Verdict

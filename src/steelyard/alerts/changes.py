@@ -161,15 +161,15 @@ def _by_sample(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evid
     """The figure case by case: what earlier runs came to together, and this one."""
     store, header = evidence.store, evidence.header
     columns = store.columns(header.id)
-    data = RunData(columns, header.suite)
+    data = RunData(columns, header.description)
     table = data.table
     pool = Pool(table)
     for run in runs:
-        other = RunData(store.columns(run.id), run.suite)
+        other = RunData(store.columns(run.id), run.description)
         pool.add(other.table, gate.of.contributions(other, gate.names).values)
     values = gate.of.contributions(data, gate.names).values
     found: list[Moved | None] = []
-    groups = cut(columns, header.suite, 0).get(gate.factor or "")
+    groups = cut(columns, header.description, 0).get(gate.factor or "")
     low, high = (0.0, 1.0) if gate.unit != "points" else table.scales.get(gate.subject, (0.0, 1.0))
     everything = np.ones(table.n, dtype=bool)
     for name in names:
@@ -218,7 +218,7 @@ def _readings(
     for moved, p in zip(moves, holm([each.p for each in moves]), strict=True):
         by, least, of_runs = sign * (moved.now - moved.before), declared, is_by_run(gate.metric)
         if of_runs and not declared:
-            least = smallest_that_matters(evidence.header.suite, gate.unit, moved.before)
+            least = smallest_that_matters(evidence.header.description, gate.unit, moved.before)
         if by > 0 and (p is None or moved.smallest_p * several >= max_p):
             few = moved.test if of_runs else f"{counted(moved.difference.n, 'case')} are too few to tell"
             yield unknown(rule.label, moved.subject, f"{moved.subject} is worse than {reference}, and {few}")
@@ -239,7 +239,7 @@ def _readings(
 def _higher_is_worse(rule: Regression, gate: Gate, evidence: Evidence) -> bool:
     if rule.worse is not None:
         return rule.worse == "higher"
-    return gate.of.worse_in(evidence.header.suite, gate.names) == "higher"
+    return gate.of.worse_in(evidence.header.description, gate.names) == "higher"
 
 
 _SAME_ANSWERS = "same answers"
@@ -271,10 +271,10 @@ def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
     limits, max_p = evidence.limits, evidence.settings.max_p
     if few := too_little(runs, limits.min_n, min_runs=limits.min_runs, min_n=limits.min_n):
         return Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, f"the judge on the same answers: {few}")
-    table = Table(store.columns(header.id), header.suite)
+    table = Table(store.columns(header.id), header.description)
     pool = Pool(table, store.answer_digests(header.id))
     for run in runs:
-        other = Table(store.columns(run.id), run.suite)
+        other = Table(store.columns(run.id), run.description)
         pool.add(other, other.score(), store.answer_digests(run.id))
     change = pool.change(table.score(), np.arange(table.n))
     n_cases = change.difference.n
@@ -395,7 +395,7 @@ def _rise(
     if before is None or tested is None:
         return unknown(rule.label, "", f"{what}: {len(told)} earlier runs do not tell how far runs lie apart")
     by, p = now.value - before.value, tested.p
-    least = max(rule.by * before.value, smallest_that_matters(evidence.header.suite, unit, before.value))
+    least = max(rule.by * before.value, smallest_that_matters(evidence.header.description, unit, before.value))
     there = by > 0 and by >= least and p < evidence.settings.max_p
     since = f"than in {counted(before.runs, 'earlier run')}"
     spread = "" if before.spread is None else f"; they lie {difference(before.spread, unit).lstrip('+')} apart (SD)"

@@ -143,7 +143,7 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
     store, header, limits = evidence.store, evidence.header, evidence.limits
     runs, look = evidence.window(), ("steelyard", "report", header.id)
     n = sum(_conclusive(evidence.summary(run).overall) for run in runs)
-    found = confusions_of(store, header.id, header.suite)
+    found = confusions_of(store, header.id, header.description)
     waiting = {alert.content["subject"]: alert for alert in evidence.open_of(rule.label)}
     for subject, alert in waiting.items():
         samples = found.in_samples(int(subject, 16))

@@ -298,7 +298,7 @@ class Evidence:
         if header.id not in self._summaries:
             kept = stored_summary(header.summary, _ALL_FACTORS)
             self._summaries[header.id] = kept or summarise_stored(
-                self.store, header.id, header.suite, only_for_gates=True
+                self.store, header.id, header.description, only_for_gates=True
             )
         return self._summaries[header.id]
 
@@ -306,7 +306,7 @@ class Evidence:
     def decision(self) -> Decision:
         """Every gate and criterion of the run, as its report has them."""
         header = self.header
-        summary = summarise_stored(self.store, header.id, header.suite, only_for_gates=True)
+        summary = summarise_stored(self.store, header.id, header.description, only_for_gates=True)
         return decide(
             summary,
             header.description,

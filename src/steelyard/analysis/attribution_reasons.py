@@ -21,7 +21,7 @@ class Reasons:
 
     def __init__(self, b: ComparedRun, noted_since: Sequence[LedgerLine]) -> None:
         self._b = b
-        self._lines = by_state([*lines_kept(b.suite), *noted_since])
+        self._lines = by_state([*lines_kept(b.header.suite), *noted_since])
 
     def of_cases(self, ids: Sequence[str]) -> dict[str, Reason]:
         """By case the reason of its truth; those without one are left out."""

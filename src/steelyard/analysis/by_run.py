@@ -7,10 +7,9 @@ A/B are asked side by side, in an order drawn for each case: their means may be 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, variance
-from typing import Any
 
 from steelyard.analysis.compare_model import MetricChange, Moved
 from steelyard.analysis.compared_run import ComparedRun
@@ -20,7 +19,7 @@ from steelyard.analysis.stored import summarise_stored
 from steelyard.analysis.stored_summary import stored_summary
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate, student, t_two_sided
-from steelyard.suite.models import SMALLEST_SECONDS, SMALLEST_SHARE
+from steelyard.suite.models import SuiteDescription
 
 FEWEST_RUNS = 3
 """On a side. Welch's test rejected 2 to 4 of 100 simulated A/A comparisons (one system on both sides) whose load is
@@ -80,11 +79,10 @@ def _p(away: float, error: float, df: int) -> float:
     return t_two_sided(away / error, df)
 
 
-def smallest_that_matters(suite: Mapping[str, Any], unit: str, before: float) -> float:
+def smallest_that_matters(suite: SuiteDescription, unit: str, before: float) -> float:
     """The difference that a change of latency or cost must exceed to be better or worse, as the suite declares it."""
-    rules = suite.get("latency") or {}
-    share = float(rules.get("smallest_share", SMALLEST_SHARE)) * abs(before)
-    return max(float(rules.get("smallest", SMALLEST_SECONDS)), share) if unit in ("s", "seconds") else share
+    share = suite.latency.smallest_share * abs(before)
+    return max(suite.latency.smallest, share) if unit in ("s", "seconds") else share
 
 
 def is_by_run(metric: str) -> bool:
@@ -160,7 +158,7 @@ def _figures(run: ComparedRun, metric: str, factor: str, name: str) -> dict[str,
 def _figure(run: ComparedRun, header: RunHeader, metric: str, factor: str, name: str) -> float | None:
     summary = stored_summary(header.summary, (factor,) if factor else ())
     if summary is None and run.store is not None:
-        summary = summarise_stored(run.store, header.id, header.suite, only_for_gates=True)
+        summary = summarise_stored(run.store, header.id, header.description, only_for_gates=True)
     parts = [] if summary is None else summary.slices.get(factor, []) if factor else [summary.overall]
     part = next((each for each in parts if not factor or each.name == name), None)
     if part is None:

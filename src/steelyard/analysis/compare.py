@@ -162,7 +162,7 @@ def hindrances(
     silent = sum(each.count for why, each in pairs.not_comparable.items() if why in _NO_READING)
     other_mode = pairs.not_comparable.get(Why.OTHER_MODE)
     asked = pairs.comparable + silent + (other_mode.count if other_mode else 0)
-    allowed = sum(float(run.suite.get("max_inconclusive", 0.05)) for run in (a, b))
+    allowed = sum(run.suite.max_inconclusive for run in (a, b))
     if silent > allowed * asked:
         found.append(f"{silent} of {asked} pairs have no reading on one side: what is missing is seldom so by chance")
     return found

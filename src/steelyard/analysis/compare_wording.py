@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from steelyard.analysis.compare_model import Headline, MetricChange, Moved, Pairs
 from steelyard.analysis.compared_figures import verdict_of
 from steelyard.analysis.number_text import percent, percentage
 from steelyard.stats.paired import FEWEST_TO_SHOW
+from steelyard.suite.models import SuiteDescription
 from steelyard.suite.values import MIN_PAIRED
 
 _NAMES = {"pass_rate": "pass rate", "average": "average score"}
@@ -41,12 +41,11 @@ def headline(
     )
 
 
-def too_few_paired(suite: Mapping[str, Any], n: int, answered: int) -> str:
+def too_few_paired(suite: SuiteDescription, n: int, answered: int) -> str:
     """Says that fewer cases that either run answered are in pairs than the suite asks for; "" when enough are."""
-    share = float(suite.get("min_paired", MIN_PAIRED))
-    if not n or n >= share * answered:
+    if not n or n >= suite.min_paired * answered:
         return ""
-    return f"{on_cases(n, answered)} can be compared, and a verdict asks for {percent(share, 0)} of them"
+    return f"{on_cases(n, answered)} can be compared, and a verdict asks for {percent(suite.min_paired, 0)} of them"
 
 
 def turns_on_truth(by_b: MetricChange, by_a: MetricChange) -> str:

@@ -15,7 +15,7 @@ from steelyard.analysis.compared_figures import Cut, Figure, judged, share
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.not_compared import NotCompared
 from steelyard.metrics.cells import BROKEN, HELD, CellGroups, Counted, cells_hold, counted
-from steelyard.metrics.stability import PRESENCE, rules_of, seen_in
+from steelyard.metrics.stability import PRESENCE, seen_in
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import SHARES
@@ -181,7 +181,7 @@ class ComparedCells:
         ]
 
     def _stability(self, bounds: bool) -> list[MetricChange]:
-        rules = [rules_of(side.run.suite) for side in (self._a, self._b)]
+        rules = [side.run.suite.stability for side in (self._a, self._b)]
         if None in rules or any(side.run.items is None for side in (self._a, self._b)) or not len(self._unit):
             return []
         if rules[0] != rules[1]:
@@ -252,7 +252,7 @@ class _Side:
     @cached_property
     def alike(self) -> tuple[dict[str, Array], Array]:
         """By cell how alike its repeats are (NaN where there is nothing to compare), and which were to list items."""
-        items, rules = self.run.items, rules_of(self.run.suite)
+        items, rules = self.run.items, self.run.suite.stability
         if items is None or rules is None:
             return {}, np.zeros(self.cells.n, dtype=bool)
         seen = seen_in(items(), self.run.table, self.cells, rules)

@@ -160,7 +160,7 @@ def _from_scores(run: ComparedRun) -> Array:
     columns, n = run.columns, len(run.columns.finding_sample)
     if not n or len(columns.finding_component) != n or len(columns.finding_gain) != n:
         return np.zeros(n, dtype=bool)
-    declared = {each["name"]: each.get("kind") for each in run.suite.get("components") or ()}
+    declared = {component.name: component.kind for component in run.suite.components}
     kinds = [None if name == "" else declared.get(name, "") for name in columns.finding_components]
     unread = run.table.malformed[columns.finding_sample.astype(int)]
     of_none = np.array([kind is None for kind in kinds])[columns.finding_component.astype(int)]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any
 
 from steelyard.analysis.sound_runs import answers_from, is_reading, same_system
 from steelyard.metrics.own import load_metrics
@@ -17,6 +16,7 @@ from steelyard.stats.arrays import Array
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.case import Case
+from steelyard.suite.models import SuiteDescription
 
 _LOOKED_AT = 200
 """The newest runs among which others of the same system are looked for."""
@@ -69,9 +69,9 @@ class ComparedRun:
         return self.by_truth_of_b or self
 
     @property
-    def suite(self) -> dict[str, Any]:
+    def suite(self) -> SuiteDescription:
         """The suite as the run's header describes it."""
-        return self.header.suite
+        return self.header.description
 
     @cached_property
     def data(self) -> RunData:
@@ -96,13 +96,12 @@ class ComparedRun:
     @property
     def passes(self) -> bool:
         """Whether the suite says when a sample passes."""
-        return bool(self.suite.get("passing"))
+        return self.suite.passing is not None
 
     @property
     def mode(self) -> str | None:
         """The kind of judge whose readings count; None without a judge."""
-        judge = self.suite.get("judge")
-        return judge.get("mode") if judge else None
+        return self.suite.judge.mode if self.suite.judge else None
 
     @property
     def imported(self) -> bool:
@@ -124,7 +123,7 @@ def read_run(store: Store, name: str) -> ComparedRun:
     header = store.run(name)
     name = header.id
     load_metrics(header)
-    items = partial(store.items, name) if header.suite.get("stability") else None
+    items = partial(store.items, name) if header.description.stability else None
     digests, samples = partial(store.answer_digests, name), partial(store.samples, name)
     parts = (store.columns(name), store.contents(name), store.checks(name))
     return ComparedRun(header, *parts, items, digests, samples=samples, store=store)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from steelyard.analysis.calibration import calibrate, shares_by
@@ -14,20 +12,20 @@ from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
 from steelyard.store.base import Certainties
-from steelyard.suite.models import ConfidenceRules
+from steelyard.suite.models import ConfidenceRules, SuiteDescription
 
 MOST_LABELS = 50
 """So many kinds of claims get figures of their own, the most frequent ones."""
 
 
-def confidence_figures(claims: Certainties, table: Table, suite: dict[str, Any]) -> ConfidenceFigures | None:
+def confidence_figures(claims: Certainties, table: Table, suite: SuiteDescription) -> ConfidenceFigures | None:
     """The figures, by the rules that the suite declares or by the usual ones; None when no answer claimed anything.
 
     Claims of samples that are inconclusive or set aside are left out, as all their readings are.
     """
     if not claims.n:
         return None
-    rules = ConfidenceRules.from_data(suite.get("confidence"))
+    rules = suite.confidence or ConfidenceRules()
     believed = table.conclusive[claims.sample]
     wrong = unusable(claims.confidence, claims.stated)
     usable = believed & (wrong < 0)

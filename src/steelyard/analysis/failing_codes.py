@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from steelyard.analysis.model import CodeFigure, FailingCodes
 from steelyard.analysis.severity import GRAVE, rank, severities
-from steelyard.metrics.table import Table, code_of
+from steelyard.metrics.table import Table
+from steelyard.suite.models import SuiteDescription
 
 
-def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: Mapping[str, Any]) -> FailingCodes | None:
+def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteDescription) -> FailingCodes | None:
     """The critical and major codes of what weighs nothing, by the failing samples they are in; None without any."""
     known = severities(suite)
     grave = [figure.code for figure in codes if not figure.weighs and known.get(figure.code) in GRAVE]
@@ -27,7 +27,7 @@ def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: Mapping[str,
         counts[code] = int((has & failing).sum())
         any_of_them |= has & failing
     # What a judge gave follows from what scorers found: the cause stands before it.
-    judged = {code_of(each) for each in suite.get("components") or () if each.get("kind") in ("dimension", "flag")}
+    judged = {each.finding_code for each in suite.components if each.kind in ("dimension", "flag")}
     order = sorted(
         (code for code in grave if counts[code]), key=lambda code: (code in judged, rank(known[code]), -counts[code])
     )

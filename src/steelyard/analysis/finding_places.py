@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from steelyard.metrics.table import FORMAT, Table, code_of
+from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, distinct
 from steelyard.store.base import Columns
 from steelyard.store.contents import Contents
+from steelyard.suite.models import SuiteDescription
 
 MOST_CONFUSIONS: Final = 10
 _LOOKED_AT: Final = 50
@@ -42,7 +43,7 @@ class SectionFigure:
     """How many of each code, most frequent first."""
 
 
-def top_confusions(table: Table, suite: Mapping[str, Any], contents: Contents) -> list[ConfusionFigure]:
+def top_confusions(table: Table, suite: SuiteDescription, contents: Contents) -> list[ConfusionFigure]:
     """What was taken for something else, most frequent first, the first ten.
 
     A score that a judge put too low and an answer in the wrong shape are no confusions, nor is what differs in more
@@ -56,7 +57,7 @@ def top_confusions(table: Table, suite: Mapping[str, Any], contents: Contents) -
         contents.confusion[believed], return_index=True, return_inverse=True, return_counts=True
     )
     frequent = np.lexsort((digest, -n))[:_MOST_LOOKED_AT]
-    none = {FORMAT} | {code_of(each) for each in suite.get("components") or () if each.get("kind") in _JUDGED}
+    none = {FORMAT} | {each.finding_code for each in suite.components if each.kind in _JUDGED}
     found = []
     for rank, (code, expected, got) in _texts(contents, believed[first], frequent):
         if code not in none and expected != got:

@@ -108,7 +108,7 @@ def signed(run: ComparedRun, part: str) -> str | None:
     if part in signature:
         return str(signature[part] or "")
     # Runs of before there were judges had none.
-    return "" if part in ("judge", "rules") and not run.suite.get("judge") else None
+    return "" if part in ("judge", "rules") and run.suite.judge is None else None
 
 
 def _from_a_file(a: ComparedRun) -> str:
@@ -124,11 +124,9 @@ def _judges(part: str, a: ComparedRun, b: ComparedRun, before: str | None, after
 
 
 def _members(run: ComparedRun) -> str:
-    members = (run.suite.get("judge") or {}).get("members") or ()
-    unnamed = {"chat": _NOT_NAMED}
+    members = run.suite.judge.members if run.suite.judge else ()
     return ", ".join(
-        str(each.get("model") or each.get("function") or unnamed.get(each.get("kind"), each.get("name")))
-        for each in members
+        member.model or member.function or (_NOT_NAMED if member.kind == "chat" else member.name) for member in members
     )
 
 
@@ -150,7 +148,7 @@ def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
 
 
 def _asks_a_schema(a: ComparedRun, b: ComparedRun) -> bool:
-    return any((run.suite.get("answer") or {}).get("schema") for run in (a, b))
+    return any(run.suite.answer.json_schema for run in (a, b))
 
 
 def _malformed(a: ComparedRun, b: ComparedRun) -> bool:
@@ -229,10 +227,10 @@ def _hashed(part: str, sentence: str, a: ComparedRun, b: ComparedRun) -> Instrum
 
 
 def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
-    before, after = (str(run.suite.get("repeats") or 1) for run in (a, b))
+    before, after = (str(run.suite.repeats) for run in (a, b))
     if before != after:
         yield InstrumentChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
-    before, after = (", ".join(name or NONE for name in run.suite.get("variants") or ()) for run in (a, b))
+    before, after = (", ".join(name or NONE for name in run.suite.variants) for run in (a, b))
     if before != after:
         yield InstrumentChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
     yield from loads(a, b)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from steelyard.records import Sample
 from steelyard.stats.arrays import Array
 from steelyard.store.base import JudgedSample
 from steelyard.suite.case import Case
-from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric
+from steelyard.suite.judge import JudgeDescription, JudgeModel, JudgeSettings
 from steelyard.suite.labels import is_labelled, labels_of
 from steelyard.suite.paths import MISSING, compile_path
 
@@ -64,9 +63,9 @@ def judge_check(
     )
 
 
-def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: Mapping[str, Any]) -> frozenset[SampleKey]:
-    """Those whose judged text is the one that the labels of their case are of; `judge` is as a header describes it."""
-    judged, labelled = judged_text(str(judge.get("of") or "")), str(judge.get("labelled") or "")
+def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeSettings) -> frozenset[SampleKey]:
+    """Those whose judged text is the one that the labels of their case are of."""
+    judged, labelled = judged_text(judge.of), judge.labelled
     return frozenset(
         (sample.case_id, sample.variant, sample.repeat)
         for sample, case in samples
@@ -110,7 +109,9 @@ def as_number(value: bool | None) -> float:
     return np.nan if value is None else float(value)
 
 
-def labels_by_case(cases: Iterable[Case], judge: JudgeModel, *, skip_wrong: bool = False) -> dict[str, Labels]:
+def labels_by_case(
+    cases: Iterable[Case], judge: JudgeModel | JudgeDescription, *, skip_wrong: bool = False
+) -> dict[str, Labels]:
     """The labels of those cases that have some; where one is wrong the case has none, or UserMistake says so."""
     found: dict[str, Labels] = {}
     for case in cases:
@@ -121,23 +122,3 @@ def labels_by_case(cases: Iterable[Case], judge: JudgeModel, *, skip_wrong: bool
             if not skip_wrong:
                 raise UserMistake(f"case {case.id}: {error}") from None
     return found
-
-
-def described_labels(cases: Iterable[Case], suite: Mapping[str, Any]) -> dict[str, Labels]:
-    """The same for a suite as a run's header describes it; a wrong label of a foreign run must not stop its report."""
-    judge = suite["judge"]
-    rubric = judge["rubric"]
-    return labels_by_case(
-        cases,
-        JudgeModel(
-            rubric=Rubric(
-                dimensions=tuple(Dimension(name=str(each["name"])) for each in rubric["dimensions"]),
-                flags=tuple(Flag(name=str(each["name"])) for each in rubric["flags"]),
-                scale=(rubric["scale"][0], rubric["scale"][1]),
-                neutral=rubric["neutral"],
-            ),
-            members=(),
-            labels=judge["labels"],
-        ),
-        skip_wrong=True,
-    )

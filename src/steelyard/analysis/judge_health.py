@@ -29,13 +29,14 @@ from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
+from steelyard.suite.models import SuiteDescription
 
 LabelsOf = Callable[[str], Labels | None] | Mapping[str, Labels]
 """From the id of a case to its labels by dimension and flag; nothing for a case without."""
 
 
 def judge_health(
-    judged: Iterable[JudgedText], suite: Mapping[str, Any], labels_of: LabelsOf, spending: Spending | None = None
+    judged: Iterable[JudgedText], suite: SuiteDescription, labels_of: LabelsOf, spending: Spending | None = None
 ) -> JudgeHealth:
     """All figures of the judge of one run; `suite` is the suite as the run's header describes it.
 

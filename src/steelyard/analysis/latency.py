@@ -20,6 +20,7 @@ from steelyard.metrics.cells import Cells
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import fewest_for, settled
+from steelyard.suite.models import LatencyRules, SuiteDescription
 from steelyard.suite.values import time_in_words
 
 _LATE, _LATE_SHARE = 0.005, 0.1
@@ -29,7 +30,7 @@ _MOST_NAMED = 10
 _TOO_SLOW = "looks like loading or a queue"
 
 
-def latency_figures(table: Table, overall: Slice, suite: dict[str, Any], load: str = "") -> LatencyFigures | None:
+def latency_figures(table: Table, overall: Slice, suite: SuiteDescription, load: str = "") -> LatencyFigures | None:
     """The figures of a run whose whole is `overall`; None when nobody was called.
 
     `suite` is the suite as the run's header describes it, `load` says in words how the calls were made.
@@ -105,7 +106,7 @@ def _reported(table: Table, name: str, answered: Array) -> Spread | None:
 
 
 def _cells(
-    table: Table, suite: dict[str, Any], latency: Array, timed_out: Array, failed: Array
+    table: Table, suite: SuiteDescription, latency: Array, timed_out: Array, failed: Array
 ) -> tuple[tuple[CellLatency, ...], int]:
     """The first cells that have a call in them, and how many have one."""
     cells = Cells(table, suite)
@@ -134,13 +135,13 @@ def _cells(
     return tuple(found), len(seen)
 
 
-def _hints(table: Table, suite: dict[str, Any], latency: Array) -> Iterator[str]:
+def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[str]:
     """What looks wrong about the median of the run, or of each variant where there are several.
 
     An error that a case asks for comes fast by nature: it says nothing of how long answers take.
     """
-    rules = suite.get("latency") or {}
-    if rules.get("below") is None and rules.get("above") is None:
+    rules = suite.latency
+    if rules.below is None and rules.above is None:
         return
     counted = ~np.isnan(latency) & ~table.error_answers()
     variants = [(name, code) for code, name in enumerate(table.variants) if (counted & (table.variant == code)).any()]
@@ -153,9 +154,9 @@ def _hints(table: Table, suite: dict[str, Any], latency: Array) -> Iterator[str]
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
 
 
-def _slow(table: Table, suite: dict[str, Any], latency: Array) -> str:
+def _slow(table: Table, suite: SuiteDescription, latency: Array) -> str:
     """The calls that took longer than the suite says looks right, the slowest first; "" when none did."""
-    above = (suite.get("latency") or {}).get("above") or np.inf
+    above = suite.latency.above or np.inf
     rows = np.flatnonzero(np.nan_to_num(latency) > above)
     if not len(rows):
         return ""
@@ -166,9 +167,9 @@ def _slow(table: Table, suite: dict[str, Any], latency: Array) -> str:
     return f"{calls}, which {_TOO_SLOW}: {', '.join(named)}"
 
 
-def _wrong_median(median: float, rules: dict[str, Any]) -> tuple[str, str] | None:
+def _wrong_median(median: float, rules: LatencyRules) -> tuple[str, str] | None:
     """The median in words and what is wrong with it, or None."""
-    below, above = rules.get("below"), rules.get("above")
+    below, above = rules.below, rules.above
     if below is not None and median < below:
         return told_apart(median, below), f"below {time_in_words(below)}: {_TOO_FAST}"
     if above is not None and median > above:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from steelyard.metrics.table import FORMAT, Table, code_of
+from steelyard.metrics.table import FORMAT, Table
 from steelyard.store.base import Store
 from steelyard.store.contents import Contents
+from steelyard.suite.models import SuiteDescription
 
 _JUDGED = ("dimension", "flag")
 _MOST_LOOKED_AT = 200
@@ -31,9 +31,9 @@ class NewConfusion:
 class RunConfusions:
     """The confusions of a run, each with the samples that it is in; those of inconclusive samples are left out."""
 
-    def __init__(self, table: Table, contents: Contents, suite: Mapping[str, Any]) -> None:
+    def __init__(self, table: Table, contents: Contents, suite: SuiteDescription) -> None:
         self._contents = contents
-        self._none = {FORMAT} | {code_of(each) for each in suite.get("components") or () if each.get("kind") in _JUDGED}
+        self._none = {FORMAT} | {each.finding_code for each in suite.components if each.kind in _JUDGED}
         sample = contents.confusion_sample.astype(int)
         believed = np.flatnonzero(table.conclusive[sample]) if len(sample) else np.empty(0, dtype=int)
         digest, sample = contents.confusion[believed], sample[believed]
@@ -63,9 +63,9 @@ class RunConfusions:
         ]
 
 
-def confusions_of(store: Store, run_id: str, suite: Mapping[str, Any]) -> RunConfusions:
+def confusions_of(store: Store, run_id: str, suite: SuiteDescription) -> RunConfusions:
     """The confusions of a stored run."""
-    return RunConfusions(Table(store.columns(run_id), dict(suite)), store.contents(run_id), suite)
+    return RunConfusions(Table(store.columns(run_id), suite), store.contents(run_id), suite)
 
 
 def seen_in(store: Store, run_ids: Collection[str]) -> set[int]:

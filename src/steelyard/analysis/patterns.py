@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.mending import codes_by_component
 from steelyard.analysis.model import CodeFigure, Pattern, Priority, Slice
 from steelyard.analysis.number_text import percent, points
-from steelyard.metrics.table import FORMAT, Table, code_of
+from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, distinct, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
+from steelyard.suite.models import SuiteDescription
 
 MOST_PATTERNS = 20
 MOST_CASES = 50
@@ -58,19 +58,19 @@ class _Cut:
     """Leave out a group that is the whole run, which another cut already speaks of."""
 
 
-def find_patterns(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> tuple[list[Pattern], int]:
+def find_patterns(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> tuple[list[Pattern], int]:
     """The most frequent patterns that at least two cases share, and how many patterns there are in all."""
     troubles = _all_troubles(table, groups, suite)
     return [_pattern(trouble, table) for trouble in troubles[:MOST_PATTERNS]], len(troubles)
 
 
-def _all_troubles(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> list[_Trouble]:
+def _all_troubles(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> list[_Trouble]:
     """The most frequent first."""
     troubles = [*_components(table, groups, suite), *_codes(table, groups, suite), *_not_passing(table, groups)]
     return sorted(troubles, key=lambda trouble: trouble.rank)
 
 
-def pattern_samples(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> list[tuple[Array, Array]]:
+def pattern_samples(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> list[tuple[Array, Array]]:
     """Of every pattern, in the order of `find_patterns`, the samples in which it could be seen and those in which it
     was."""
     found = []
@@ -80,9 +80,9 @@ def pattern_samples(table: Table, groups: dict[str, Groups], suite: dict[str, An
     return found
 
 
-def _components(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
+def _components(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> Iterator[_Trouble]:
     """Components below the mark at which their value counts as wrong, in answers that could be read."""
-    marks = {each["name"]: each.get("wrong_below", 0.5) for each in suite.get("components") or ()}
+    marks = {component.name: component.wrong_below for component in suite.components}
     for name in table.components:
         if name not in marks:
             continue
@@ -97,9 +97,9 @@ def _components(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) 
             yield from _troubles(table, cut, wrong, known)
 
 
-def _codes(table: Table, groups: dict[str, Groups], suite: dict[str, Any]) -> Iterator[_Trouble]:
+def _codes(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> Iterator[_Trouble]:
     """Findings other than those that a low component already stands for."""
-    own = {code_of(each) for each in suite.get("components") or () if each.get("kind") != "flag"}
+    own = {component.finding_code for component in suite.components if component.kind != "flag"}
     for i, code in enumerate(table.codes):
         if code in own:
             continue
@@ -155,7 +155,7 @@ def _pattern(trouble: _Trouble, table: Table) -> Pattern:
 
 
 def find_priorities(
-    table: Table, overall: Slice, suite: dict[str, Any], codes: Sequence[CodeFigure] = ()
+    table: Table, overall: Slice, suite: SuiteDescription, codes: Sequence[CodeFigure] = ()
 ) -> list[Priority]:
     """What to mend, by how much the average score would rise if each alone were mended, the largest rise first.
 
@@ -184,16 +184,16 @@ def find_priorities(
     return sorted(worth, key=lambda priority: (-priority.gain, priority.component))
 
 
-def _asked_for(suite: dict[str, Any]) -> set[str]:
+def _asked_for(suite: SuiteDescription) -> set[str]:
     """The codes that a gate or criterion speaks of: they may stop a release although mending them gains no points."""
-    criteria = [each.get(side) or "" for each in suite.get("criteria") or () for side in ("pass", "fail")]
-    return {code for text in (*(suite.get("gates") or ()), *criteria) for code in _CODE_IN_GATE.findall(text)}
+    criteria = [text or "" for criterion in suite.criteria for text in (criterion.passes, criterion.fails)]
+    return {code for text in (*suite.gates, *criteria) for code in _CODE_IN_GATE.findall(text)}
 
 
-def _told_apart(table: Table, suite: dict[str, Any], codes: Sequence[CodeFigure]) -> dict[str, list[CodeFigure]]:
+def _told_apart(table: Table, suite: SuiteDescription, codes: Sequence[CodeFigure]) -> dict[str, list[CodeFigure]]:
     """The components whose findings bear other codes than the component's own, with the figures of these codes."""
     figures = {figure.code: figure for figure in codes if figure.mended.value is not None}
-    own = {each["name"]: code_of(each) for each in suite.get("components") or ()}
+    own = {component.name: component.finding_code for component in suite.components}
     return {
         name: [figures[code] for code in sorted(found - {FORMAT})]
         for name, found in codes_by_component(table).items()

@@ -83,7 +83,7 @@ def _readable(
     for run in runs:
         if len(used) == most:
             break
-        metric = metric or (METRICS[0] if run.suite.get("passing") else METRICS[1])
+        metric = metric or (METRICS[0] if run.description.passing else METRICS[1])
         why, found = _unfit(run, used), None
         if not why:
             why, found = _read(store, run, rate=metric == METRICS[0])
@@ -111,10 +111,10 @@ def _unfit(run: RunHeader, used: Sequence[RunHeader]) -> str:
 
 
 def _read(store: Store, run: RunHeader, *, rate: bool) -> tuple[str, RunSpread | None]:
-    if rate and not run.suite.get("passing"):
+    if rate and not run.description.passing:
         return "without a pass rule", None
     columns = store.columns(run.id)
     if columns.n and len(columns.cached) and float(np.mean(columns.cached)) > _MOSTLY:
         return "mostly answered from the cache", None
-    found = run_spread(columns, Table(columns, run.suite), rate=rate)
+    found = run_spread(columns, Table(columns, run.description), rate=rate)
     return ("", found) if len(found.means) > 1 else ("with fewer than two cases that have a reading", None)

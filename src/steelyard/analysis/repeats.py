@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from steelyard.metrics.expressions import RepeatsRule, parse_repeats
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
+from steelyard.suite.models import SuiteDescription
 
 MOST_FAILING = 5
 _UNDECIDED, _HELD, _FAILED = range(3)
@@ -46,14 +46,14 @@ class _Counted:
 class Repeats:
     """The rules over repeats that a suite's criteria name, looked at in every cell of a run."""
 
-    def __init__(self, table: Table, suite: dict[str, Any]) -> None:
+    def __init__(self, table: Table, suite: SuiteDescription) -> None:
         self._counted: list[_Counted] = []
         rules = rules_of(suite)
         if not rules:
             return
         self._cells = Cells(table, suite)
-        self._planned = _planned_cells(suite)
-        self._n_variants = max(1, len(suite.get("variants") or ()))
+        self._planned = (suite.n_planned or 0) // max(1, suite.repeats)
+        self._n_variants = max(1, len(suite.variants))
         for rule in rules:
             looked_at, holds = _samples(table, rule)
             self._counted.append(_Counted(rule, self._cells.count(looked_at), self._cells.count(looked_at & holds)))
@@ -104,19 +104,15 @@ class Repeats:
         )
 
 
-def rules_of(suite: dict[str, Any]) -> list[RepeatsRule]:
+def rules_of(suite: SuiteDescription) -> list[RepeatsRule]:
     """The different rules over repeats among the suite's criteria."""
     found = {}
-    for criterion in suite.get("criteria") or ():
-        for text in (criterion.get("pass"), criterion.get("fail")):
+    for criterion in suite.criteria:
+        for text in (criterion.passes, criterion.fails):
             rule = parse_repeats(text) if text else None
             if rule is not None:
                 found[rule.text] = rule
     return list(found.values())
-
-
-def _planned_cells(suite: dict[str, Any]) -> int:
-    return int(suite.get("n_planned") or 0) // max(1, int(suite.get("repeats") or 1))
 
 
 def _samples(table: Table, rule: RepeatsRule) -> tuple[Array, Array]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from steelyard.suite.judge import JudgeDescription
 from steelyard.suite.labels import Label
+from steelyard.suite.models import SuiteDescription
 
 Labels = Mapping[str, Label | bool]
 """What a careful reviewer says of one case, by dimension and flag; see `suite.labels.labels_of`."""
@@ -57,42 +58,33 @@ class DescribedRubric:
         return True not in flagged and share >= self.passing - _ROUNDING
 
 
-def described_rubric(suite: Mapping[str, Any]) -> DescribedRubric | None:
+def described_rubric(suite: SuiteDescription) -> DescribedRubric | None:
     """The rubric of the suite's judge; None for a suite without one."""
-    judge = suite.get("judge")
-    if not judge:
+    judge = suite.judge
+    if judge is None:
         return None
-    rubric = judge["rubric"]
-    low, high = rubric["scale"]
-    dimensions = {str(each["name"]): float(each["weight"]) for each in rubric["dimensions"]}
-    flags = {str(each["name"]): bool(each["fails"]) for each in rubric["flags"]}
-    others = [
-        each
-        for each in suite.get("components") or ()
-        if float(each["weight"]) > 0 and each["name"] not in dimensions and each["name"] not in flags
-    ]
-    passing = suite.get("passing")
+    rubric = judge.rubric
     return DescribedRubric(
-        mode=str(judge["mode"]),
-        dimensions=dimensions,
-        flags=flags,
-        low=float(low),
-        high=float(high),
-        neutral=float(rubric["neutral"]),
-        passing=float(passing["at_least"]) if passing else None,
-        others_weigh=bool(others),
-        labels_chosen=judge.get("labels_are") == "chosen",
-        epsilon=float(judge.get("epsilon", 0.2)),
+        mode=judge.mode,
+        dimensions={dimension.name: dimension.weight for dimension in rubric.dimensions},
+        flags={flag.name: flag.fails for flag in rubric.flags},
+        low=float(rubric.low),
+        high=float(rubric.high),
+        neutral=float(rubric.neutral),
+        passing=suite.passing.at_least if suite.passing else None,
+        others_weigh=any(each.weight > 0 and each.name not in rubric.names for each in suite.components),
+        labels_chosen=judge.labels_are == "chosen",
+        epsilon=judge.epsilon,
         checked=_checked(judge),
     )
 
 
-def _checked(judge: Mapping[str, Any]) -> frozenset[str]:
+def _checked(judge: JudgeDescription) -> frozenset[str]:
     asked = {
-        "RULE_BROKEN": judge.get("rules"),
-        "MADE_UP_QUOTE": judge.get("evidence"),
-        "UNPROVEN": judge.get("evidence"),
-        "CONTRADICTION": judge.get("check"),
-        "TOO_FEW_REASONS": (judge.get("reasons") or {}).get("at_least"),
+        "RULE_BROKEN": judge.rules,
+        "MADE_UP_QUOTE": judge.evidence,
+        "UNPROVEN": judge.evidence,
+        "CONTRADICTION": judge.check,
+        "TOO_FEW_REASONS": judge.reasons and judge.reasons.at_least,
     }
     return frozenset(code for code, what in asked.items() if what)

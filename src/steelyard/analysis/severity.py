@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from steelyard.suite.models import SuiteDescription
 
 _GRAVEST_FIRST = ("critical", "major", "error", "minor", "warning", "info")
 GRAVE = ("critical", "major")
@@ -14,6 +13,6 @@ def rank(severity: str) -> int:
     return _GRAVEST_FIRST.index(severity) if severity in _GRAVEST_FIRST else _GRAVEST_FIRST.index("error")
 
 
-def severities(suite: Mapping[str, Any]) -> dict[str, str]:
+def severities(suite: SuiteDescription) -> dict[str, str]:
     """By code, what the suite declares."""
-    return {str(each["code"]): str(each.get("severity") or "") for each in suite.get("taxonomy") or ()}
+    return {kind.code: kind.severity for kind in suite.taxonomy}

@@ -19,6 +19,7 @@ from steelyard.metrics.expressions import parse_gate
 from steelyard.metrics.registry import Aggregate, Compared, Level, Metric, Names, metric, metrics
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import fewest_for
+from steelyard.suite.models import ComponentDescription, MeasureDescription, SuiteDescription
 
 _UNITS = {"s": "seconds", "score": "share"}
 """What a comparison calls a unit."""
@@ -29,7 +30,7 @@ class SharedFigures:
 
     def __init__(self, a: ComparedRun, b: ComparedRun, pairing: Pairing, findings: Findings) -> None:
         self._a, self._b, self._pairing, self._findings = a, b, pairing, findings
-        self._declared = [_declared(run.suite) for run in (a, b)]
+        self._declared = [{component.name: component for component in run.suite.components} for run in (a, b)]
         self._gated = _gated(a.suite) | _gated(b.suite)
         self._counted: dict[str, tuple[Array, Array]] = {}
         self.not_compared: list[NotCompared] = [*findings.not_compared]
@@ -84,9 +85,9 @@ class SharedFigures:
 
     def _weighs(self, component: str) -> bool:
         """False for what neither run counts in a score nor asks for by a gate."""
-        weights = [declared.get(component, {}).get("weight") for declared in self._declared]
-        return any(weight != 0 for weight in weights) or any(
-            metric.startswith(f"score.{component}.") for metric in self._gated
+        weights = [declared[component].weight for declared in self._declared if component in declared]
+        return (
+            len(weights) < 2 or any(weights) or any(metric.startswith(f"score.{component}.") for metric in self._gated)
         )
 
     def counts(self) -> Iterator[Figure]:
@@ -159,8 +160,8 @@ class SharedFigures:
             if self._neither("measure", f"{component}.{name}", *above):
                 continue
             full = f"score.{component}.{name}"
-            flag = self._declared[0].get(component, {}).get("kind") == "flag"
-            way = "lower" if flag else measure.get("better") or self._gated.get(full, "")
+            flag = self._declared[0][component].kind == "flag"
+            way = "lower" if flag else measure.better or self._gated.get(full, "")
             group = "flags" if flag else "measures" if self._weighs(component) else "beside"
             yield Figure(full, group, "share", way, *above, None, *below)
 
@@ -194,12 +195,12 @@ class SharedFigures:
             self._missing("measure", f"{component}.{measure}", a_has_it=here)
 
     def _bands(self) -> Iterator[Figure]:
-        bands = self._a.suite.get("bands") or []
-        if bands != (self._b.suite.get("bands") or []):
+        bands = self._a.suite.bands
+        if bands != self._b.suite.bands:
             self.not_compared.append(NotCompared("bands", "", "A and B draw them differently"))
             return
         for band in bands:
-            yield self.of_metric(metric("band.<band>"), (band["name"],))
+            yield self.of_metric(metric("band.<band>"), (band.name,))
 
     def _found(self) -> Iterator[Figure]:
         changes = self._findings.by_code()
@@ -236,17 +237,10 @@ def _anything_counted(run: ComparedRun, component: str) -> Array:
     return marks
 
 
-def _declared(suite: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {each["name"]: each for each in suite.get("components") or ()}
-
-
-def _scored(table: Any, declared: dict[str, dict[str, Any]]) -> list[str]:
+def _scored(table: Any, declared: dict[str, ComponentDescription]) -> list[str]:
     """The components that have values; a flag is compared by its rate."""
-    return [
-        name
-        for name in table.components
-        if declared.get(name, {}).get("kind") != "flag" and not np.isnan(table.component(name)).all()
-    ]
+    flags = {name for name, component in declared.items() if component.kind == "flag"}
+    return [name for name in table.components if name not in flags and not np.isnan(table.component(name)).all()]
 
 
 def _measures(measures: dict[str, Any]) -> list[str]:
@@ -262,14 +256,14 @@ def _counted(measures: dict[str, Any], counts: dict[str, dict[str, Array]]) -> l
     return found
 
 
-def _counts(measure: dict[str, Any]) -> tuple[str, str]:
-    return measure["numerator"], measure["denominator"]
+def _counts(measure: MeasureDescription) -> tuple[str, str]:
+    return measure.numerator, measure.denominator
 
 
-def _gated(suite: dict[str, Any]) -> dict[str, str]:
+def _gated(suite: SuiteDescription) -> dict[str, str]:
     """Which way is better, of the metrics that a gate asks to be high or low."""
     found = {}
-    for text in suite.get("gates") or ():
+    for text in suite.gates:
         try:
             gate = parse_gate(text)
         except ValueError:

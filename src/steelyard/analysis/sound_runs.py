@@ -15,19 +15,18 @@ def is_reading(header: RunHeader) -> bool:
 
 def is_partial(header: RunHeader) -> bool:
     """Whether a run looked at a part of its suite alone."""
-    options, suite = header.options, header.suite
+    options, suite = header.options, header.description
     if options.get("cases") or missing_repeats(header):
         return True
     if not options.get("only") and options.get("limit") is None:
         return False
-    cells = max(1, len(suite.get("variants") or ())) * max(1, int(suite.get("repeats") or 1))
-    available = suite.get("n_cases")
-    return not isinstance(available, int) or header.n_planned // cells < available
+    cells = max(1, len(suite.variants)) * max(1, suite.repeats)
+    return suite.n_cases is None or header.n_planned // cells < suite.n_cases
 
 
 def missing_repeats(header: RunHeader) -> int:
     """How many repeats a run made less than its suite declares."""
-    return max(0, int(header.suite.get("usual_repeats") or 0) - int(header.suite.get("repeats") or 1))
+    return max(0, (header.description.usual_repeats or 0) - header.description.repeats)
 
 
 def answers_from(header: RunHeader) -> str:

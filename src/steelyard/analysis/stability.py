@@ -11,7 +11,7 @@ from steelyard.analysis.checks_model import MOST_CELLS
 from steelyard.analysis.number_text import percent
 from steelyard.metrics.cells import CellGroups
 from steelyard.metrics.run_data import RunData
-from steelyard.metrics.stability import PRESENCE, Seen, rules_of
+from steelyard.metrics.stability import PRESENCE, Seen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
 
@@ -90,7 +90,7 @@ class StabilityFigures:
 
 def stability_figures(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
     """The figures of a run whose metrics over cells are `run`; None for a suite that compares nothing."""
-    seen, rules, cells = data.stability, rules_of(data.suite), data.cells
+    seen, rules, cells = data.stability, data.suite.stability, data.cells
     if seen is None or rules is None:
         return None
     apart = seen.apart

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from steelyard.analysis.judge_check import described_labels, labelled_samples, with_labelled
+from steelyard.analysis.judge_check import labelled_samples, labels_by_case, with_labelled
 from steelyard.analysis.latency import bottleneck
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise
 from steelyard.metrics.own import load_metrics
 from steelyard.records import RunHeader
 from steelyard.store.base import Columns, Store
+from steelyard.suite.models import SuiteDescription
 from steelyard.suite.values import load_in_words
 
 
 def summarise_stored(
     store: Store,
     run_id: str,
-    suite: dict[str, Any],
+    suite: SuiteDescription,
     columns: Columns | None = None,
     *,
     header: RunHeader | None = None,
@@ -30,11 +30,11 @@ def summarise_stored(
     `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
     cases took and what was taken for what.
     """
-    judge = suite.get("judge") or {}
-    judged = bool(judge) and not only_for_gates
-    labelled = judge.get("labels") and (judged or judge.get("require_checked"))
+    judge = suite.judge
+    judged = judge is not None and not only_for_gates
+    reviewed = judge if judge and judge.labels and (judged or judge.require_checked) else None
     columns = store.columns(run_id) if columns is None else columns
-    own = labelled_samples(store.samples(run_id), judge) if labelled else frozenset()
+    own = labelled_samples(store.samples(run_id), reviewed) if reviewed else frozenset()
     found = len(columns.finding_sample) > 0 and not only_for_gates
     header = header or store.run(run_id)
     load_metrics(header)
@@ -44,10 +44,10 @@ def summarise_stored(
         with_labelled(store.judgements(run_id), own) if judged else None,
         None if only_for_gates else store.certainties(run_id),
         store.checks(run_id),
-        store.items(run_id) if suite.get("stability") else None,
+        store.items(run_id) if suite.stability else None,
         None if only_for_gates else _load(header),
         store.contents(run_id) if found else None,
-        described_labels(store.cases(run_id), suite) if labelled else None,
+        labels_by_case(store.cases(run_id), reviewed, skip_wrong=True) if reviewed else None,
         own,
     )
     if summary.latency is None:

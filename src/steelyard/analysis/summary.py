@@ -34,11 +34,12 @@ from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Certainties, Checks, Columns
 from steelyard.store.contents import Contents
+from steelyard.suite.models import SuiteDescription
 
 
 def summarise(
     columns: Columns,
-    suite: dict[str, Any],
+    suite: SuiteDescription,
     judgements: Iterable[Judged] | None = None,
     certainties: Certainties | None = None,
     checks: Checks | None = None,
@@ -65,7 +66,7 @@ def summarise(
     codes = code_figures(table, groups[""], overall, severities(suite))
     patterns, n_patterns = find_patterns(table, groups, suite)
     return Summary(
-        passing=(suite.get("passing") or {}).get("text", ""),
+        passing=suite.passing.text if suite.passing else "",
         overall=overall,
         slices=slices,
         patterns=patterns,
@@ -180,19 +181,18 @@ def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
     }
 
 
-def _best_variant(table: Table, suite: dict[str, Any]) -> BestVariant | None:
+def _best_variant(table: Table, suite: SuiteDescription) -> BestVariant | None:
     if len(table.variants) < 2:
         return None
     cells = Cells(table, suite)
     if not cells.n:
         return None
-    asked = max(len(suite.get("variants") or ()), len(cells.variants))
-    samples_a_case = asked * max(1, int(suite.get("repeats") or 1))
+    asked = max(len(suite.variants), len(cells.variants))
     return find_best(
         cells.variants,
         cells.means(table.score()),
-        n_cases=int(suite.get("n_planned") or 0) // samples_a_case,
-        max_inconclusive=float(suite.get("max_inconclusive", 0.05)),
+        n_cases=(suite.n_planned or 0) // (asked * max(1, suite.repeats)),
+        max_inconclusive=suite.max_inconclusive,
         unit=table.unit_of_case(),
     )
 

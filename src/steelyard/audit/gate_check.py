@@ -126,7 +126,7 @@ class _Trial:
         header = RunHeader(run, self._suite.name, self._suite.path, time.time(), {}, {}, self._description.data())
         self._store.create_run(header)
         self._store.add_samples(run, samples, self._cases)
-        return summarise_stored(self._store, run, self._description.data(), only_for_gates=True)
+        return summarise_stored(self._store, run, self._description, only_for_gates=True)
 
 
 class _Known:

@@ -165,7 +165,7 @@ def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
         "tag": list(survey.tags),
         "variant": [variant.name for variant in suite.variants if variant.name],
     }
-    experiment.check_criteria(SuiteNames.of_run(describe(suite).data(), slices if survey.n else None))
+    experiment.check_criteria(SuiteNames.of_run(describe(suite), slices if survey.n else None))
 
 
 def on_attempt(
@@ -218,7 +218,7 @@ def _decided(
     comparison = changed = None
     if candidate is not None:
         slices = {factor: [one.name for one in found] for factor, found in candidate.summary.slices.items()}
-        experiment.check_criteria(SuiteNames.of_run(candidate.header.suite, slices))
+        experiment.check_criteria(SuiteNames.of_run(candidate.header.description, slices))
         before, after = (read_run(*place) for place in places)
         comparison = compare_arms(rescored(before, after), after, anyway=anyway)
         answered = [answering_models(*place) for place in places]
@@ -241,4 +241,4 @@ def _decided(
 
 def _arm(store: Store, name: str) -> Arm:
     header = store.run(name)
-    return Arm(header, summarise_stored(store, header.id, header.suite, only_for_gates=True))
+    return Arm(header, summarise_stored(store, header.id, header.description, only_for_gates=True))

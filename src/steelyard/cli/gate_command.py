@@ -50,11 +50,11 @@ def command(
         closing.callback(store.close)
         header = store.run(run)
         reference = reference_of(store, against, header.suite_name, closing)
-        summary = summarise_stored(store, header.id, header.suite, only_for_gates=True)
+        summary = summarise_stored(store, header.id, header.description, only_for_gates=True)
         if gates:
             from steelyard.decide.gates import check_on_run
 
-            check_on_run(gates, header.suite, summary)
+            check_on_run(gates, header.description, summary)
             header = replace(header, suite=header.suite | {"gates": list(gates), "criteria": []})
         relative = held_against(store, header, rescore=rescored, reference=reference, anyway=anyway, strict=True)
         comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)

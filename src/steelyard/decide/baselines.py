@@ -68,7 +68,7 @@ def why_unsound(store: Store, run: RunHeader) -> list[str]:
         return [f"it has not ended: it is {run.state.value}"]
     gates = tuple(gate for gate in run.description.gates if not is_relative(gate))
     absolute = run.description.model_copy(update={"gates": gates})
-    summary = summarise_stored(store, run.id, run.suite, only_for_gates=True)
+    summary = summarise_stored(store, run.id, run.description, only_for_gates=True)
     decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.get("broken"))
     told = "it weighed a part of the suite alone, or other cases (see its report); the rest would have no baseline"
     partial = [told] if is_partial(run) else []

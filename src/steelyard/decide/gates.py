@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from steelyard.analysis.model import Estimate, Repeated, Slice, Summary
 from steelyard.analysis.number_text import in_unit, told_apart
@@ -20,7 +19,7 @@ from steelyard.metrics.expressions import (
     parse_gate,
 )
 from steelyard.records import Verdict
-from steelyard.suite.models import Criterion
+from steelyard.suite.models import Criterion, SuiteDescription
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +102,12 @@ def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float 
     return [result for gate in map(parse_gate, gates) if not gate.baseline for result in results(gate, whole)]
 
 
-def names_of_run(suite: dict[str, Any], summary: Summary) -> SuiteNames:
+def names_of_run(suite: SuiteDescription, summary: Summary) -> SuiteNames:
     """The names that gates may use in a stored run."""
     return SuiteNames.of_run(suite, {factor: [part.name for part in parts] for factor, parts in summary.slices.items()})
 
 
-def check_on_run(gates: Sequence[str], suite: dict[str, Any], summary: Summary) -> None:
+def check_on_run(gates: Sequence[str], suite: SuiteDescription, summary: Summary) -> None:
     """UserMistake with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
     names, problems = names_of_run(suite, summary), []
     for text in gates:

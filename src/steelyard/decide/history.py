@@ -387,7 +387,7 @@ class _Reader:
         kept = stored_summary(header.summary, self._factors)
         if kept is not None or header.state is not RunState.ENDED:
             return kept
-        return summarise_stored(self._store, header.id, header.suite, only_for_gates=True)
+        return summarise_stored(self._store, header.id, header.description, only_for_gates=True)
 
     def _answered_at(self, header: RunHeader) -> float:
         return self._by_id.get(origin(header, self._by_id), header).created_at
@@ -503,7 +503,7 @@ def _named_changes(
         known = places[point.series]
         at, previous = known[point.at], known[point.at - 1]
         unit, by = by_metric[point.series].unit, abs(point.after - point.before)
-        if unit in ("s", "cost") and by <= smallest_that_matters(runs[at].header.suite, unit, point.before):
+        if unit in ("s", "cost") and by <= smallest_that_matters(runs[at].header.description, unit, point.before):
             continue
         here = [mark for mark in marks if previous < mark.at <= at]
         run = runs[at].run

@@ -14,7 +14,7 @@ from steelyard.records import CheckState
 from steelyard.stats.arrays import Array, add_at, distinct, pieces, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Checks, Columns
-from steelyard.suite.models import Hold
+from steelyard.suite.models import ExpectDescription, Hold, SuiteDescription
 
 if TYPE_CHECKING:
     from steelyard.metrics.run_data import RunData
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Cells:
     """Which cell each sample is in. Cells are numbered case by case, variants in the order the suite declares them."""
 
-    def __init__(self, table: Table, suite: dict[str, Any]) -> None:
-        declared = list(suite.get("variants") or ())
+    def __init__(self, table: Table, suite: SuiteDescription) -> None:
+        declared = suite.variants
         counts = tally(table.variant, len(table.variants))
         present = [name for i, name in enumerate(table.variants) if counts[i]]
         rank = {name: declared.index(name) if name in declared else len(declared) for name in present}
@@ -67,7 +67,7 @@ class Cells:
 class CellGroups:
     """The cells that have samples, cut as the samples are. Cells are numbered from 0, case by case."""
 
-    def __init__(self, table: Table, groups: Mapping[str, Groups], suite: dict[str, Any]) -> None:
+    def __init__(self, table: Table, groups: Mapping[str, Groups], suite: SuiteDescription) -> None:
         cells = Cells(table, suite)
         self._width = max(1, len(cells.variants))
         self._cases, self.variants = table.case_ids, cells.variants
@@ -82,10 +82,10 @@ class CellGroups:
         """The cell of every sample."""
         self.samples = np.bincount(self.of_sample, minlength=self.n)
         """How many samples each cell has."""
-        self.repeats = max(1, int(suite.get("repeats") or 1))
+        self.repeats = max(1, suite.repeats)
         self.planned_repeats = np.maximum(self.samples, self.repeats)
         """How many samples each cell was to have."""
-        self.absent = max(0, int(suite.get("n_planned") or 0) // self.repeats - self.n)
+        self.absent = max(0, (suite.n_planned or 0) // self.repeats - self.n)
         """Cells that were planned and of which nothing came."""
         of_cell = np.zeros(self.n, dtype=np.int64)
         of_cell[self.of_sample] = table.unit
@@ -159,7 +159,7 @@ class Counted:
         return [(self.names[name], int(holds)) for name, holds in zip(self.name[rows], self.holds[rows], strict=True)]
 
 
-def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGroups, suite: dict[str, Any]) -> Counted:
+def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGroups, suite: SuiteDescription) -> Counted:
     """The counts of all checks; those of inconclusive samples did not run."""
     sample, name, state = _each_once(checks, effective_states(checks, conclusive))
     declared, base, rules = _declared(checks.names, suite)
@@ -247,9 +247,9 @@ def _each_once(checks: Checks, state: Array) -> tuple[Array, Array, Array]:
     return checks.sample[last], checks.name[last], state[last]
 
 
-def _first_repeat(columns: Columns, suite: dict[str, Any]) -> int:
+def _first_repeat(columns: Columns, suite: SuiteDescription) -> int:
     """The number of the first repeat: 0, unless a run of another tool counts them from elsewhere."""
-    if not columns.n or int(columns.repeat.max()) < int(suite.get("repeats") or 1):
+    if not columns.n or int(columns.repeat.max()) < suite.repeats:
         return 0
     return int(columns.repeat.min())
 
@@ -261,14 +261,13 @@ def _repeats(sample: Array, state: Array, wanted: Array) -> tuple[Array, Array]:
     return (passed == wanted) & (wanted > 0), failed > 0
 
 
-def _declared(names: list[str], suite: dict[str, Any]) -> tuple[list[str], Array, Array]:
+def _declared(names: list[str], suite: SuiteDescription) -> tuple[list[str], Array, Array]:
     """The declared checks, and for every name the place of its own among them and of its rule among all rules."""
-    expect = suite.get("expect") or {}
-    holds = {check["name"]: Hold(check["hold"]) for check in expect.get("checks", ())}
+    expect = suite.expect or ExpectDescription()
+    holds = {check.name: check.hold for check in expect.checks}
     bases = [declared_check(name, holds) for name in names]
     known = list(dict.fromkeys([*holds, *bases]))
-    usual = Hold(expect.get("hold", Hold.ALL))
-    rules = [_RULES.index(holds.get(base, usual)) for base in bases]
+    rules = [_RULES.index(holds.get(base, expect.hold)) for base in bases]
     place = {name: at for at, name in enumerate(known)}
     return known, np.array([place[base] for base in bases], dtype=int), np.array(rules, dtype=np.int8)
 

@@ -27,6 +27,7 @@ from steelyard.suite.yaml import listed, meant
 
 if TYPE_CHECKING:
     from steelyard.suite.judge import JudgeModel, Rubric
+    from steelyard.suite.models import SuiteDescription
 
 Problem = tuple[str, tuple[str | int, ...]]
 """A message, and the keys that lead to its place in the file."""
@@ -65,21 +66,20 @@ class SuiteNames:
     """By component, the lowest and highest value it gives; one that is not here can be any number."""
 
     @classmethod
-    def of_run(cls, suite: dict[str, Any], slices: Mapping[str, Sequence[str]] | None) -> SuiteNames:
+    def of_run(cls, suite: SuiteDescription, slices: Mapping[str, Sequence[str]] | None) -> SuiteNames:
         """Those of a suite as runs describe it; `slices` are the names by factor that its cases have."""
-        components = suite["components"]
+        components = suite.components
         return cls(
-            # Runs that were stored before scorers had measures do not list any.
-            components={one["name"]: [*one.get("measures", ()), *one.get("means", ())] for one in components},
-            means={one["name"]: list(one.get("means", ())) for one in components},
-            codes=[kind["code"] for kind in suite["taxonomy"]],
-            bands=[band["name"] for band in suite["bands"]],
+            components={component.name: [*component.measures, *component.means] for component in components},
+            means={component.name: list(component.means) for component in components},
+            codes=[kind.code for kind in suite.taxonomy],
+            bands=[band.name for band in suite.bands],
             slices=slices,
-            passing=suite["passing"] is not None,
-            checks=[check["name"] for check in (suite.get("expect") or {}).get("checks", ())],
-            stability=[] if not suite.get("stability") else ["presence", *suite["stability"]["fields"]],
-            metrics=[declared["name"] for declared in suite.get("metrics") or ()],
-            scales={one["name"]: tuple(one["scale"]) for one in components},
+            passing=suite.passing is not None,
+            checks=[check.name for check in suite.expect.checks] if suite.expect else [],
+            stability=["presence", *suite.stability.fields] if suite.stability else [],
+            metrics=[declared["name"] for declared in suite.metrics],
+            scales={component.name: component.scale for component in components},
         )
 
     def bounds(self, expression: Expression) -> Bounds:

@@ -164,7 +164,7 @@ def add_metric(declared: Mapping[str, Any], function: Function | None) -> None:
             declared["better"],
             stands_on="samples to which it gives a number",
             point=declared["point"],
-            all_names=lambda data: [()] if name in _names(data.suite) else [],
+            all_names=lambda data: [()] if any(each["name"] == name for each in data.suite.metrics) else [],
             compared=Compared.PAIRS,
             for_sure=declared["unit"] in ("share", "score") and declared["aggregate"] in ("mean", "rate"),
             own=True,
@@ -186,7 +186,7 @@ def load_metrics(header: RunHeader) -> None:
     Their code is that of the suite of this name, found as for a rescore: what a run records is data, and never loaded.
     Where the suite is not here, or its code is another now, they are n/a and say why.
     """
-    declared = header.suite.get("metrics") or ()
+    declared = header.description.metrics
     if all(_is_added(each) for each in declared):
         return
     with suppress(UserMistake, SuiteError):
@@ -198,10 +198,6 @@ def load_metrics(header: RunHeader) -> None:
 
 def _is_added(declared: Mapping[str, Any]) -> bool:
     return _ADDED.get(declared["name"]) == (declared["code"], declared["source"])
-
-
-def _names(suite: Mapping[str, Any]) -> list[str]:
-    return [declared["name"] for declared in suite.get("metrics") or ()]
 
 
 def _contributions(code: str, function: Function | None) -> Callable[[RunData, Names], Contributions]:

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 if TYPE_CHECKING:
     from steelyard.metrics.run_data import RunData
     from steelyard.stats.arrays import Array
+    from steelyard.suite.models import SuiteDescription
 
 Better = Literal["higher", "lower", ""]
-Suite = Mapping[str, Any]
-"""A suite as a run's header describes it."""
 Names = tuple[str, ...]
 """What fills the angle brackets of a pattern."""
 NONE = "(none)"
@@ -137,7 +136,7 @@ class Metric:
     """What of each row enters it, in words."""
     aggregate: Aggregate
     contributions: Contribute
-    better: Better | Callable[[Suite, Names], Better] = "higher"
+    better: Better | Callable[[SuiteDescription, Names], Better] = "higher"
     level: Level = Level.SAMPLE
     of: str = ""
     """What `n` counts; usually the level."""
@@ -187,11 +186,11 @@ class Metric:
         left = iter(names)
         return ".".join(next(left) if part.startswith("<") else part for part in self.parts)
 
-    def better_in(self, suite: Suite, names: Names = ()) -> Better:
+    def better_in(self, suite: SuiteDescription, names: Names = ()) -> Better:
         """Which way is better in a suite; "" when nobody has said."""
         return self.better(suite, names) if callable(self.better) else self.better
 
-    def worse_in(self, suite: Suite, names: Names = ()) -> Better:
+    def worse_in(self, suite: SuiteDescription, names: Names = ()) -> Better:
         """Which values count against the system; "" when nobody has said."""
         turned: dict[Better, Better] = {"higher": "lower", "lower": "higher", "": ""}
         return turned[self.better_in(suite, names)]

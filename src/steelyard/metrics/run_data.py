@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from steelyard.metrics.cells import BROKEN, HELD, CellGroups, Counted, all_of, cells_hold, counted
 from steelyard.metrics.registry import MOST_IN_A_ROW
-from steelyard.metrics.stability import Placed, Seen, rules_of, seen_in
+from steelyard.metrics.stability import Placed, Seen, seen_in
 from steelyard.metrics.table import Table, cut
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Checks, Columns
+from steelyard.suite.models import SuiteDescription
 
 
 class RunData:
@@ -26,13 +26,13 @@ class RunData:
     def __init__(
         self,
         columns: Columns,
-        suite: dict[str, Any],
+        suite: SuiteDescription,
         checks: Checks | None = None,
         items: Iterable[Placed] | None = None,
     ) -> None:
         self.columns, self.suite, self.checks, self._items = columns, suite, checks, items
         self.table = Table(columns, suite)
-        self.absent = max(0, int(suite.get("n_planned") or 0) - columns.n)
+        self.absent = max(0, (suite.n_planned or 0) - columns.n)
         """Samples that were planned and never came."""
 
     @cached_property
@@ -48,7 +48,7 @@ class RunData:
     @cached_property
     def counted(self) -> Counted | None:
         """What came of the checks of every cell; None for a suite without expectations."""
-        if self.checks is None or not (self.checks.n or self.suite.get("expect")):
+        if self.checks is None or not (self.checks.n or self.suite.expect):
             return None
         return counted(self.checks, self.columns, self.table.conclusive, self.cells, self.suite)
 
@@ -71,7 +71,6 @@ class RunData:
     @cached_property
     def stability(self) -> Seen | None:
         """How alike the repeats of every cell are; None for a suite that does not compare them."""
-        rules = rules_of(self.suite)
-        if self._items is None or rules is None:
+        if self._items is None or self.suite.stability is None:
             return None
-        return seen_in(self._items, self.table, self.cells, rules)
+        return seen_in(self._items, self.table, self.cells, self.suite.stability)

@@ -16,13 +16,13 @@ from steelyard.metrics.registry import (
     Labels,
     Metric,
     Names,
-    Suite,
     register,
 )
 from steelyard.stats.arrays import Array
 
 if TYPE_CHECKING:
     from steelyard.metrics.run_data import RunData
+    from steelyard.suite.models import SuiteDescription
 
 _LEFT_OUT = "inconclusive samples, those set aside and those that never came are left out"
 _CONCLUSIVE = f"a malformed answer counts as 0; {_LEFT_OUT}"
@@ -90,8 +90,8 @@ def _bands(data: RunData) -> Labels:
     )
 
 
-def _better_band(suite: Suite, names: Names) -> Better:
-    bands = [band["name"] for band in suite.get("bands") or ()]
+def _better_band(suite: SuiteDescription, names: Names) -> Better:
+    bands = [band.name for band in suite.bands]
     return "higher" if bands[:1] == [*names] else "lower" if bands[-1:] == [*names] else ""
 
 
@@ -131,8 +131,8 @@ def _measured(data: RunData, names: Names, unread: Array | None) -> Contribution
     measures, nothing = table.measures.get(component, {}), np.full(table.n, np.nan)
     mean = table.means.get(component, {}).get(measure)
     ratios = []
-    for name in [measure] if mean is None else mean["of"]:
-        counts = [table.count(component, measures[name][part]) for part in ("numerator", "denominator")]
+    for name in [measure] if mean is None else mean.of:
+        counts = [table.count(component, part) for part in (measures[name].numerator, measures[name].denominator)]
         above, below = (nothing if each is None else each for each in counts)
         known = ~(np.isnan(above) | np.isnan(below)) & (True if unread is None else ~unread)
         ratios.append((np.where(known, above, np.nan), np.where(known, below, np.nan)))
@@ -163,12 +163,12 @@ def _readable_measures(data: RunData) -> list[Names]:
     return _all_measures(data) if data.table.malformed.any() else []
 
 
-def _better_measure(suite: Suite, names: Names) -> Better:
-    declared: dict[str, Any] = next((each for each in suite.get("components") or () if each["name"] == names[0]), {})
-    if declared.get("kind") == "flag":
-        return "lower"
-    measure = {**(declared.get("measures") or {}), **(declared.get("means") or {})}.get(names[1], {})
-    return "lower" if measure.get("better") == "lower" else "higher"
+def _better_measure(suite: SuiteDescription, names: Names) -> Better:
+    declared = next((component for component in suite.components if component.name == names[0]), None)
+    if declared is None:
+        return "higher"
+    measure = declared.means.get(names[1]) or declared.measures.get(names[1])
+    return "lower" if declared.kind == "flag" or (measure and measure.better == "lower") else "higher"
 
 
 def _findings(data: RunData) -> Labels:

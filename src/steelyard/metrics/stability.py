@@ -30,12 +30,6 @@ Answers = list[tuple[Item, ...]]
 """The items of every repeat of a cell whose answer could be read."""
 
 
-def rules_of(suite: dict[str, Any]) -> StabilityRules | None:
-    """What a suite compares over repeats; None when it compares nothing."""
-    declared = suite.get("stability")
-    return StabilityRules.from_data(declared) if declared else None
-
-
 PRESENCE = "stability.presence"
 """The name of the gate on presence."""
 

@@ -8,7 +8,6 @@ of two modes are never put into one figure.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +16,7 @@ from steelyard.records import Outcome
 from steelyard.stats.arrays import Array, distinct, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Columns
-
-if TYPE_CHECKING:
-    pass
+from steelyard.suite.models import SuiteDescription
 
 TARGET_FAILED = "the target failed: inconclusive"
 JUDGE_FAILED = "the judge failed: inconclusive"
@@ -39,14 +36,13 @@ class Table:
     NaN is "not known", and so is a code below 0.
     """
 
-    def __init__(self, columns: Columns, suite: dict[str, Any]) -> None:
+    def __init__(self, columns: Columns, suite: SuiteDescription) -> None:
         self._columns = columns
-        self._declared = {component["name"]: component for component in suite.get("components") or ()}
-        self._bands = suite.get("bands") or ()
-        self._has_threshold = bool(suite.get("passing"))
-        self.measures = {name: each["measures"] for name, each in self._declared.items() if each.get("measures")}
+        self._declared = {component.name: component for component in suite.components}
+        self._bands, self._has_threshold = suite.bands, suite.passing is not None
+        self.measures = {name: each.measures for name, each in self._declared.items() if each.measures}
         """By component, what its scorer measures beside the value."""
-        self.means = {name: each["means"] for name, each in self._declared.items() if each.get("means")}
+        self.means = {name: each.means for name, each in self._declared.items() if each.means}
         """By component, the means of some of these measures."""
         self.n = columns.n
         self.case, self.case_ids = columns.case, columns.case_ids
@@ -63,17 +59,18 @@ class Table:
         self.components = [name for name in self._declared if name in columns.components]
         self.components += sorted(set(columns.components) - set(self.components))
         self.scales = dict.fromkeys(columns.components, (0.0, 1.0))
-        self.scales |= {name: _scale(each) for name, each in self._declared.items()}
-        declared = [band["name"] for band in self._bands]
+        self.scales |= {name: each.scale for name, each in self._declared.items()}
+        declared = [band.name for band in self._bands]
         self.bands = declared + sorted(set(columns.bands) - set(declared))
-        known = {FORMAT} | {each["code"] for each in suite.get("taxonomy") or ()}
+        known = {FORMAT} | {kind.code for kind in suite.taxonomy}
         # A flag that fails nothing makes no findings: whether it has a code, the taxonomy says. What a judge says
         # beyond its scores makes none.
-        known |= {code_of(each) for each in self._declared.values() if each.get("kind") not in ("flag", "said")}
+        known |= {each.finding_code for each in self._declared.values() if each.kind not in ("flag", "said")}
         self.codes = sorted(known | set(columns.finding_codes))
         """All codes the suite knows or the run has."""
         self.finding_sample, self.finding_code = self._findings()
-        self.weights = {name: self._weight(name) for name in self.components if self._weight(name) > 0}
+        weights = {name: self._declared[name].weight for name in self.components if name in self._declared}
+        self.weights = {name: weight for name, weight in weights.items() if weight > 0}
         """The components that count in a score."""
 
     @cached_property
@@ -85,27 +82,18 @@ class Table:
             (SET_ASIDE, self.set_aside),
         )
 
-    def declared(self, component: str) -> dict[str, Any]:
-        """What the suite says of a component."""
-        found: dict[str, Any] = self._declared.get(component, {})
-        return found
-
     def unit_of_case(self) -> Array:
         """By case, the unit of evidence that it is in."""
         unit = np.zeros(len(self.case_ids), dtype=np.int64)
         unit[self.case] = self.unit
         return unit
 
-    def _weight(self, name: str) -> float:
-        """How much a component counts; one that an old snapshot does not say it of counts for nothing."""
-        return float(self._declared.get(name, {}).get("weight", 0.0))
-
     def _is(self, outcome: Outcome) -> Array:
         codes = [i for i, name in enumerate(self.outcomes) if name == outcome]
         return self.outcome == codes[0] if codes else np.zeros(self.n, dtype=bool)
 
-    def _in_another_mode(self, suite: dict[str, Any]) -> Array:
-        columns, main = self._columns, (suite.get("judge") or {}).get("mode")
+    def _in_another_mode(self, suite: SuiteDescription) -> Array:
+        columns, main = self._columns, suite.judge and suite.judge.mode
         if main is None or len(columns.mode) != self.n:
             return np.zeros(self.n, dtype=bool)
         if main not in columns.modes:
@@ -141,7 +129,7 @@ class Table:
         place = {name: i for i, name in enumerate(self.bands)}
         band = translated(self._columns.band, [place[name] for name in self._columns.bands])
         band[~self.conclusive] = -1
-        lowest = [i for i, each in enumerate(self._bands) if each["at_least"] <= 0]
+        lowest = [i for i, each in enumerate(self._bands) if each.at_least <= 0]
         if lowest:
             band[self.malformed & (band < 0)] = lowest[-1]
         return band
@@ -152,7 +140,7 @@ class Table:
         A component that cases may skip has no value there: nobody can tell whether this case would have skipped it.
         """
         values = self._believed(self._columns.components[name], piece)
-        if name in self._declared and self._declared[name].get("when_unknown") != "skip":
+        if name in self._declared and self._declared[name].when_unknown != "skip":
             values[self.malformed[piece] & np.isnan(values)] = self.scales[name][0]
         return values
 
@@ -173,7 +161,8 @@ class Table:
         if found is None:
             return None
         believed = self._believed(found, _EVERYTHING)
-        if self._declared.get(component, {}).get("kind") == "flag" and "flagged" in counts:
+        declared = self._declared.get(component)
+        if declared is not None and declared.kind == "flag" and "flagged" in counts:
             raised = self.set_aside & (counts["flagged"] > 0)
             believed[raised] = found[raised]
         return believed
@@ -242,7 +231,7 @@ class Table:
         return pair // n_codes, pair % n_codes
 
 
-def cut(columns: Columns, suite: dict[str, Any], absent: int) -> dict[str, Groups]:
+def cut(columns: Columns, suite: SuiteDescription, absent: int) -> dict[str, Groups]:
     """The groups of every factor that the run uses; `""` is the whole run, of which `absent` samples never came."""
     codes_of_units, units = columns.units()
     unit = codes_of_units if len(units) < columns.n else None
@@ -263,7 +252,7 @@ def cut(columns: Columns, suite: dict[str, Any], absent: int) -> dict[str, Group
 
 
 def _ordered(
-    factor: str, codes: Array, names: list[str], suite: dict[str, Any], unit: Array | None, rows: Array | None = None
+    factor: str, codes: Array, names: list[str], suite: SuiteDescription, unit: Array | None, rows: Array | None = None
 ) -> Groups:
     """Groups in the order a reader expects; names that no sample has are left out, the last is of those without one."""
     counts = tally(codes, len(names))
@@ -275,11 +264,11 @@ def _ordered(
     return Groups([names[i] for i in present], group, unit, rows=rows)
 
 
-def _place(factor: str, name: str, count: int, suite: dict[str, Any]) -> tuple[bool, int, str]:
+def _place(factor: str, name: str, count: int, suite: SuiteDescription) -> tuple[bool, int, str]:
     """Variants as declared, difficulties from easy to hard, everything else largest first; `(none)` last."""
     rank = -count
     if factor == "variant":
-        declared = list(suite.get("variants") or ())
+        declared = suite.variants
         rank = declared.index(name) if name in declared else len(declared)
     if factor == "difficulty":
         word = name.casefold()
@@ -290,13 +279,3 @@ def _place(factor: str, name: str, count: int, suite: dict[str, Any]) -> tuple[b
 def clusters_in_words(n_cases: int, n_units: int) -> str:
     """What the unit of evidence is where cases are in clusters."""
     return f"cases of one cluster count as one: {n_cases:,} cases are {n_units:,} units"
-
-
-def code_of(component: dict[str, Any]) -> str:
-    """The code of the findings that a component makes when its value counts as wrong."""
-    return component.get("code") or str(component["name"]).upper()
-
-
-def _scale(component: dict[str, Any]) -> tuple[float, float]:
-    low, high = component.get("scale") or (0.0, 1.0)
-    return float(low), float(high)

@@ -46,7 +46,7 @@ def build_report(
 
 
 def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
-    summary = summarise_stored(store, header.id, header.suite, header=header)
+    summary = summarise_stored(store, header.id, header.description, header=header)
     decision = decide(
         summary,
         header.description,
@@ -138,14 +138,13 @@ def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) 
 
 def _found_in_text(header: RunHeader) -> Callable[[Sample], Any]:
     """A function from a sample to the JSON that was read out of other text; None when the text was JSON alone."""
-    shape = header.suite.get("answer") or {}
-    schema = shape.get("schema")
-    validator = None if schema is None else SchemaValidator(schema)
+    shape = header.description.answer
+    validator = None if shape.schema_data is None else SchemaValidator(shape.schema_data)
 
     def read(sample: Sample) -> Any:
         if sample.rung in (None, "whole") or sample.attempt.text is None:
             return None
-        return climb(sample.attempt.text, validator, repair=shape.get("repair", True)).value
+        return climb(sample.attempt.text, validator, repair=shape.repair).value
 
     return read
 

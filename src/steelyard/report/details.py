@@ -13,6 +13,7 @@ from steelyard.records import REMARKS, Ballot, Finding, Judgement, Mode, Outcome
 from steelyard.report.format import as_text, clipped, counted, laid_out, shortened
 from steelyard.report.model import BallotDetail, JudgementDetail, Marked, SampleDetail
 from steelyard.suite.case import Case
+from steelyard.suite.judge import JudgeDescription
 from steelyard.suite.labels import is_labelled
 from steelyard.suite.paths import compile_path
 
@@ -166,23 +167,21 @@ def _bounded_values(record: dict[str, Any]) -> dict[str, Any]:
 
 def judgement_reader(header: RunHeader) -> JudgementReader:
     """A function from a sample of the run and its case to what its judge said; None for samples without a judgement."""
-    described = header.suite.get("judge") or {}
-    names = _names(described)
-    text_of = judged_text(str(described.get("of") or ""))
-    labelled = str(described.get("labelled") or "")
-    labels_of = _labels(str(described.get("labels") or ""))
-    main = str(described.get("mode") or "")
+    judge = header.description.judge
+    names = judge.rubric.names if judge else ()
+    text_of = judged_text(judge.of if judge else "")
+    labels_of = _labels(judge.labels if judge else "")
 
     def read(sample: Sample, case: Case) -> JudgementDetail | None:
         judgement = sample.judgement
         if judgement is None:
             return None
         text = text_of(sample)
-        own = is_labelled(text or sample.attempt.text or "", case, labelled)
+        own = is_labelled(text or sample.attempt.text or "", case, judge.labelled if judge else "")
         found = _judgement(judgement, names, text, labels_of(case) if own else {})
-        if judgement.mode is None or not main or judgement.mode.value == main:
+        if judgement.mode is None or judge is None or judgement.mode is judge.mode:
             return found
-        return replace(found, aside=True, aside_why=_aside_why(judgement, described))
+        return replace(found, aside=True, aside_why=_aside_why(judgement, judge))
 
     return read
 
@@ -217,27 +216,22 @@ def _allowed(ends: Any) -> str:
     return ""
 
 
-def _aside_why(judgement: Judgement, described: Mapping[str, Any]) -> str:
+def _aside_why(judgement: Judgement, judge: JudgeDescription) -> str:
     """Why a judgement is of another mode than the run's, with the first thing that was wrong."""
     if judgement.mode is not Mode.BASIC:
         return f"judged in mode {judgement.mode}"
     basic = next((ballot for ballot in judgement.ballots if ballot.mode is Mode.BASIC), None)
-    problem = "" if basic is None else _first_problem(basic, described)
+    problem = "" if basic is None else _first_problem(basic, judge)
     return "only bare scores could be read from the judge's answers" + (f": {problem}" if problem else "")
 
 
-def _first_problem(ballot: Ballot, described: Mapping[str, Any]) -> str:
-    asked = [str((described.get(part) or {}).get("in") or "").partition(".")[0] for part in ("reasons", "evidence")]
+def _first_problem(ballot: Ballot, judge: JudgeDescription) -> str:
+    asked = [part.place.partition(".")[0] for part in (judge.reasons, judge.evidence) if part]
     lacking = [name for name in dict.fromkeys(asked) if name and name not in ballot.reply]
     if lacking:
         return f"no {' and no '.join(lacking)} in the answer"
     problems = [ballot.told, *(remark.told for remark in ballot.remarks if remark.code == "VIOLATION")]
     return clipped(next(filter(None, problems), "").partition(";")[0], _LONGEST_RULE)
-
-
-def _names(described: Mapping[str, Any]) -> tuple[str, ...]:
-    rubric = described.get("rubric") or {}
-    return tuple(str(each["name"]) for kind in ("dimensions", "flags") for each in rubric.get(kind) or ())
 
 
 def _judgement(

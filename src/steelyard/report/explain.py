@@ -60,7 +60,7 @@ def explain_metrics(rows: RunRows, *asked: str) -> list[Explanation]:
     UserMistake when there is no such metric, or this run has nothing of that name.
     """
     header = rows.header
-    summary = summarise_stored(rows.store, header.id, header.suite, rows.data.columns, only_for_gates=True)
+    summary = summarise_stored(rows.store, header.id, rows.suite, rows.data.columns, only_for_gates=True)
     return [_explained(rows, summary, gate, part) for text in asked for gate, part in _parts(text, header, summary)]
 
 
@@ -78,7 +78,7 @@ def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
         gate = asked_metric(text)
     except ValueError as error:
         raise UserMistake(str(error)) from None
-    known = names_of_run(header.suite, summary)
+    known = names_of_run(header.description, summary)
     # A run may have findings of codes that its suite does not list, and every report counts them.
     known = replace(known, codes=sorted({*(known.codes or ()), *summary.overall.finding_rates}))
     if wrong := missing_name(gate, known):

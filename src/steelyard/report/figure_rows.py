@@ -60,9 +60,9 @@ class RunRows:
     """A stored run, and its rows as figures want them."""
 
     def __init__(self, store: Store, header: RunHeader) -> None:
-        self.store, self.header, self.suite = store, header, header.suite
+        self.store, self.header, self.suite = store, header, header.description
         load_metrics(header)
-        items = store.items(header.id) if self.suite.get("stability") else None
+        items = store.items(header.id) if self.suite.stability else None
         self.data = RunData(store.columns(header.id), self.suite, store.checks(header.id), items)
         self.table = self.data.table
 

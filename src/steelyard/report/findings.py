@@ -263,10 +263,7 @@ class Code:
 
 def taxonomy(header: RunHeader) -> dict[str, Code]:
     """The declared codes in the order of detection; empty for a run of before they were kept."""
-    declared = header.suite.get("taxonomy")
-    items = [item for item in declared if isinstance(item, dict)] if isinstance(declared, list | tuple) else []
-    codes = [Code(*(_text(item.get(key)) for key in ("code", "name", "about", "severity"))) for item in items]
-    return {code.code: code for code in codes}
+    return {kind.code: Code(**dict(kind)) for kind in header.description.taxonomy}
 
 
 def code_of(header: RunHeader, code: str) -> Code:
@@ -278,7 +275,3 @@ def in_order(header: RunHeader, codes: Iterable[str]) -> list[str]:
     """The codes in the order of detection, undeclared ones last, each once."""
     known, found = taxonomy(header), dict.fromkeys(codes)
     return [*(code for code in known if code in found), *(code for code in found if code not in known)]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from steelyard.analysis.model import Estimate, Proportion, Slice
 from steelyard.analysis.number_text import in_unit
@@ -15,6 +14,7 @@ from steelyard.report.document import Column, Gauge, Kind, Table
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.judged import judged_names, weight_of
 from steelyard.report.model import Report
+from steelyard.suite.models import ComponentDescription
 
 _MOST_GROUPS = 20
 _NO_WEIGHT = "weighs nothing in the score"
@@ -110,7 +110,7 @@ def own_metrics(report: Report) -> Table:
     variants = report.summary.slices.get("variant", [])
     parts += variants if len(variants) > 1 else []
     rows = []
-    for declared in report.header.suite.get("metrics") or ():
+    for declared in report.header.description.metrics:
         for part in parts:
             estimate = part.metrics.get(declared["name"], Estimate(None, 0, part.n_planned))
             value = fmt.NOT_AVAILABLE if estimate.value is None else in_unit(estimate.value, declared["unit"])
@@ -189,40 +189,37 @@ def sums(ratio: Proportion) -> str:
 
 def measure_about(header: RunHeader, name: str) -> str:
     """What a measure counts, as its scorer says; `name` is as `measured` gives it."""
-    declared = header.suite.get("components")
-    for component in declared if isinstance(declared, list | tuple) else ():
-        known = {**component.get("measures", {}), **component.get("means", {})} if isinstance(component, dict) else {}
-        for measure, told in known.items():
-            known_as = (measure, f"{component.get('name')}.{measure}")
-            if name.removesuffix(READABLE) in known_as and isinstance(told, dict):
-                return str(told.get("about") or "")
+    for component in header.description.components:
+        for measure, described in (component.measures | component.means).items():
+            if name.removesuffix(READABLE) in (measure, f"{component.name}.{measure}"):
+                return described.about
     return ""
 
 
 def said(report: Report) -> list[Table]:
     """The means in one table, then a table for each list of words; those without rows are left out."""
-    declared = [each for each in report.header.suite.get("components") or () if each.get("kind") == "said"]
-    means = _means(report, [each for each in declared if not each.get("measures")])
-    counts = [_counts(report, each) for each in declared if each.get("measures")]
+    declared = [component for component in report.header.description.components if component.kind == "said"]
+    means = _means(report, [component for component in declared if not component.measures])
+    counts = [_counts(report, component) for component in declared if component.measures]
     return [table for table in (means, *counts) if table.rows]
 
 
-def _means(report: Report, declared: list[dict[str, Any]]) -> Table:
+def _means(report: Report, declared: list[ComponentDescription]) -> Table:
     overall = report.summary.overall
     rows = []
-    for each in declared:
-        mean = overall.components.get(each["name"], Estimate(None, 0, overall.n_planned))
+    for component in declared:
+        mean = overall.components.get(component.name, Estimate(None, 0, overall.n_planned))
         shown = (fmt.plain(mean.value), fmt.interval(mean, "points"), fmt.bare_base(mean))
-        low, high = each["scale"]
-        rows.append((each["name"], f"{low:g} to {high:g}", *shown))
-    told = dict.fromkeys(f"{each['figure']}: {each['about']}" for each in declared if each.get("about"))
-    note = f"means over the texts that have it; {_NO_WEIGHT}" + "".join(f"; {one.rstrip('.')}" for one in told)
+        low, high = component.scale
+        rows.append((component.name, f"{low:g} to {high:g}", *shown))
+    texts = dict.fromkeys(f"{component.figure}: {component.about}" for component in declared if component.about)
+    note = f"means over the texts that have it; {_NO_WEIGHT}" + "".join(f"; {text.rstrip('.')}" for text in texts)
     columns = (Column("Figure", Kind.TEXT), *map(Column, ("Scale", "Mean", "95 % interval", "n")))
     return Table("What else the judge says", columns, rows, note if rows else "", signature=OF_A_RUN)
 
 
-def _counts(report: Report, declared: dict[str, Any]) -> Table:
-    ratios = report.summary.overall.measures.get(declared["name"], {})
+def _counts(report: Report, declared: ComponentDescription) -> Table:
+    ratios = report.summary.overall.measures.get(declared.name, {})
     rows = [
         (
             word,
@@ -238,8 +235,8 @@ def _counts(report: Report, declared: dict[str, Any]) -> Table:
     note = f"of all that the judge lists in n texts, as far as it bears checking; {_NO_WEIGHT}"
     note += f"; {others:,} have another word or none" if others else ""
     columns = (Column("Said", Kind.TEXT), *map(Column, ("Times", "Share", "95 % interval", "n")))
-    about = f": {declared['about'].rstrip('.')}" if declared.get("about") else ""
-    return Table(f"{declared['name']}{about}", columns, rows, note if rows else "")
+    about = f": {declared.about.rstrip('.')}" if declared.about else ""
+    return Table(f"{declared.name}{about}", columns, rows, note if rows else "")
 
 
 def bands(report: Report) -> Table:

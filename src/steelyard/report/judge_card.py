@@ -17,7 +17,7 @@ from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report.details import remark_words
 from steelyard.store.base import JudgedSample, Store
-from steelyard.suite.judge import JudgeModel
+from steelyard.suite.judge import JudgeDescription, JudgeModel
 
 _MOST_EXAMPLES = 3
 
@@ -73,11 +73,11 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
 
     UserMistake when the run was judged by another rubric than `judge` has.
     """
-    _insist_on_same_rubric(header, judge)
+    described = _insist_on_same_rubric(header, judge)
     watch = _Watch()
-    own = labelled_samples(store.samples(header.id), header.suite["judge"] | {"labelled": judge.labelled})
+    own = labelled_samples(store.samples(header.id), described.model_copy(update={"labelled": judge.labelled}))
     judged = watch.passing(with_labelled(store.judgements(header.id), own))
-    health = judge_health(judged, header.suite, _labels(store, header, judge), store.judge_spending(header.id))
+    health = judge_health(judged, header.description, _labels(store, header, judge), store.judge_spending(header.id))
     outcomes = _outcomes(store, header)
     broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
     thresholds = [parse_judge_threshold(text) for text in judge.health]
@@ -94,18 +94,17 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
     )
 
 
-def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> None:
-    described = header.suite.get("judge")
-    if not described:
+def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeDescription:
+    described = header.description.judge
+    if described is None:
         raise UserMistake(f"run {header.id} has no judge: its answers were only computed")
-    rubric = described["rubric"]
-    names = tuple(str(each["name"]) for kind in ("dimensions", "flags") for each in rubric[kind])
-    scale = tuple(rubric["scale"])
-    if names != judge.rubric.names or scale != (judge.rubric.low, judge.rubric.high):
+    names, scale = described.rubric.names, described.rubric.scale
+    if names != judge.rubric.names or scale != judge.rubric.scale:
         raise UserMistake(
             f"run {header.id} was judged by another rubric than the suite {header.suite_name} has now:"
             f" {', '.join(names)} on {scale[0]:g} to {scale[1]:g}. Weigh it again first: steelyard rescore {header.id}"
         )
+    return described
 
 
 def _labels(store: Store, header: RunHeader, judge: JudgeModel) -> dict[str, Labels]:
@@ -126,7 +125,7 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
     if not health.n_texts:
         yield "no text came before the judge"
         return
-    allowed = float(header.suite.get("max_inconclusive") or 0.0)
+    allowed = header.description.max_inconclusive
     for count, told in (
         (outcomes.get(Outcome.TARGET_FAILED.value, 0), "the system gave no text for"),
         (broken, "a scorer, or the judge's own code, broke on"),

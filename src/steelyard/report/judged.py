@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from steelyard.analysis.ballots import FAILED
 from steelyard.analysis.constant_judge import hardly_tells_apart
@@ -17,6 +16,7 @@ from steelyard.report.document import Column, Facts, Kind, Section, Table, secti
 from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report
 from steelyard.store.base import Spending
+from steelyard.suite.judge import MemberDescription
 
 _MEND_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
 _MEND_ASIDE = (
@@ -43,7 +43,8 @@ def sections(report: Report) -> list[Section]:
 
 def mode_sentence(report: Report) -> str:
     """The mode of the figures and what is set aside: `38 judged by model, 2 by basic set aside`; "" without a judge."""
-    main = described_judge(report.header).get("mode")
+    judge = report.header.description.judge
+    main = judge and judge.mode
     if main is None:
         return ""
     modes = report.summary.modes
@@ -55,7 +56,7 @@ def mode_sentence(report: Report) -> str:
 def aside_sentence(report: Report) -> str:
     """Why samples are set aside, or all are basic, by the first of them, and what to do; "" when none is."""
     judged = [each.judgement for each in report.details if each.judgement]
-    if described_judge(report.header).get("mode") == Mode.BASIC:
+    if (judge := report.header.description.judge) and judge.mode is Mode.BASIC:
         problem = next((ballot.told for each in judged for ballot in each.ballots if ballot.told), "")
         detail = f": {clipped(problem, _LONGEST_PROBLEM)}" if problem else ""
         return f"basic: of the judge's answers no more than the scores could be read{detail}"
@@ -130,65 +131,59 @@ def _warning(share: Estimate, limit: float, words: str) -> str:
     return f"{fmt.band_count(share)} {words}" if (share.value or 0.0) > limit else ""
 
 
-def described_judge(header: RunHeader) -> dict[str, Any]:
-    """The judge as the run's header describes it; empty without one."""
-    judge = header.suite.get("judge")
-    return judge if isinstance(judge, dict) else {}
-
-
 def judged_by(header: RunHeader) -> str:
     """Who judged: `m-1 at http://localhost/v1`, or `rules (code: my.module:judge)`, with repeats and how they count."""
-    judge = described_judge(header)
-    members = [_member(each) for each in judge.get("members") or () if isinstance(each, dict)]
-    repeats = judge.get("repeats", 1)
-    told = ", ".join(members) or "an unknown judge"
-    if repeats and repeats > 1:
-        told += f"; each text {repeats} times"
-    if len(members) > 1 or (repeats and repeats > 1):
-        told += f", combined by {judge.get('combine', 'median')}"
-    return told
+    judge = header.description.judge
+    if judge is None or not judge.members:
+        return "an unknown judge"
+    text = ", ".join(map(_member, judge.members))
+    if judge.repeats > 1:
+        text += f"; each text {judge.repeats} times"
+    if len(judge.members) > 1 or judge.repeats > 1:
+        text += f", combined by {judge.combine}"
+    return text
 
 
-def _member(member: dict[str, Any]) -> str:
-    name = str(member.get("name", ""))
-    if member.get("kind") == "python":
-        return f"{name} (code: {member.get('function')})"
-    model, address = str(member.get("model") or ""), member.get("address")
-    told = model if name in ("", model) else f"{name} (model {model})"
-    return f"{told} at {address}" if address else told
+def _member(member: MemberDescription) -> str:
+    if member.kind == "python":
+        return f"{member.name} (code: {member.function})"
+    model = member.model or ""
+    text = model if member.name in ("", model) else f"{member.name} (model {model})"
+    return f"{text} at {member.address}" if member.address else text
 
 
 def judge_scale(header: RunHeader) -> tuple[float, float]:
     """Lowest and highest score of the rubric."""
-    low, high = (described_judge(header).get("rubric") or {}).get("scale") or (1, 5)
-    return float(low), float(high)
+    judge = header.description.judge
+    return judge.rubric.scale if judge else (1, 5)
 
 
 def flag_names(header: RunHeader) -> list[str]:
     """The flags of the rubric."""
-    flags = (described_judge(header).get("rubric") or {}).get("flags") or ()
-    return [str(each["name"]) for each in flags]
+    judge = header.description.judge
+    return [flag.name for flag in judge.rubric.flags] if judge else []
 
 
 def failing_flags(header: RunHeader) -> list[str]:
     """The flags that fail a text which carries them."""
-    flags = (described_judge(header).get("rubric") or {}).get("flags") or ()
-    return [str(each["name"]) for each in flags if each.get("fails")]
+    judge = header.description.judge
+    return [flag.name for flag in judge.rubric.flags if flag.fails] if judge else []
 
 
 def judge_name(header: RunHeader) -> str:
     """Who judged in one or two words: `rules`, `model qwen2.5`; "" without a judge."""
-    judge = described_judge(header)
-    names = [str(each.get("name") or each.get("model") or "") for each in judge.get("members") or ()]
-    mode = str(judge.get("mode") or "")
-    return " ".join(dict.fromkeys([mode, ", ".join(names)])).strip()
+    judge = header.description.judge
+    if judge is None:
+        return ""
+    names = [member.name or member.model or "" for member in judge.members]
+    return " ".join(dict.fromkeys([str(judge.mode), ", ".join(names)])).strip()
 
 
 def judged_names(header: RunHeader) -> set[str]:
     """Dimensions, flags and further figures: what a judge says, beside what scorers compute."""
-    dimensions = (described_judge(header).get("rubric") or {}).get("dimensions") or ()
-    further = [each for each in header.suite.get("components") or () if each.get("kind") == "said"]
-    return {str(each["name"]) for each in (*dimensions, *further)} | set(flag_names(header))
+    suite = header.description
+    further = {component.name for component in suite.components if component.kind == "said"}
+    return further | set(suite.judge.rubric.names if suite.judge else ())
 
 
 def mark_words(mark: Marked) -> str:
@@ -339,11 +334,6 @@ def _share(estimate: Estimate) -> str:
 
 def weight_of(header: RunHeader, component: str) -> str:
     """The component's share of the whole weight as a percentage; empty when the suite does not say."""
-    declared = {str(item.get("name")): item.get("weight") for item in _list_of_dicts(header.suite.get("components"))}
-    weights = {name: float(weight) for name, weight in declared.items() if isinstance(weight, int | float)}
+    weights = {each.name: each.weight for each in header.description.components}
     total = sum(weights.values())
     return fmt.threshold(weights[component] / total) if component in weights and total > 0 else ""
-
-
-def _list_of_dicts(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list | tuple) else []

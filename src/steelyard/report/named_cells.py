@@ -72,7 +72,7 @@ class _ClaimRows:
         self.all: Certainties = rows.store.certainties(rows.header.id)
         self.believed: Array = rows.table.conclusive[self.all.sample]
         self.wrong = unusable(self.all.confidence, self.all.stated)
-        self._rules = ConfidenceRules.from_data(rows.suite.get("confidence"))
+        self._rules = rows.suite.confidence or ConfidenceRules()
 
     def of_label(self, label: str) -> Array:
         names = [name or NONE for name in self.all.labels]
@@ -424,8 +424,8 @@ def _best(report: Report, rows: RunRows) -> Iterator[Figure]:
         return
     cells = Cells(rows.table, rows.suite)
     means = cells.means(rows.table.score())
-    asked = max(len(rows.suite.get("variants") or ()), len(cells.variants))
-    planned = int(rows.suite.get("n_planned") or 0) // (asked * max(1, int(rows.suite.get("repeats") or 1)))
+    asked = max(len(rows.suite.variants), len(cells.variants))
+    planned = (rows.suite.n_planned or 0) // (asked * max(1, rows.suite.repeats))
     how = "repeats of a case are averaged first; cases for which one of the two has no score are missing"
     pairs = "made for all pairs of variants (Bonferroni)"
     for number, each in enumerate(found.differences):

@@ -258,7 +258,7 @@ def _findings(report: Report, rows: RunRows) -> Iterator[Figure]:
 
 
 def _findings_where(rows: RunRows, wanted: Callable[[Any], bool], *, once: bool = False) -> Callable[[], Rows]:
-    main = (rows.suite.get("judge") or {}).get("mode")
+    main = rows.suite.judge and rows.suite.judge.mode
 
     def things(sample: Sample, _: str) -> Iterator[Thing]:
         aside = sample.outcome.value == "scored" and main is not None and sample.mode != main

@@ -21,7 +21,7 @@ from steelyard.report.document import (
     Tone,
     bullets,
 )
-from steelyard.report.judged import ballot_lines, ballot_name, described_judge, judged_lines, judged_names, said
+from steelyard.report.judged import ballot_lines, ballot_name, judged_lines, judged_names, said
 from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report, SampleDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
 
@@ -75,7 +75,7 @@ class _Reader:
         self.palette = Palette(report)
         wanted = [picture for detail in report.details for picture in detail.pictures]
         self.pictures = load_pictures(wanted, report.header.suite_path) if wanted else {}
-        self.labelled = bool(described_judge(report.header).get("labels"))
+        self.labelled = bool((judge := report.header.description.judge) and judge.labels)
         self.judged = judged_names(report.header)
 
     def sample(self, detail: SampleDetail) -> Sample:

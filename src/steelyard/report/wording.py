@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -96,7 +95,7 @@ def commonest_failure(report: Report) -> str:
     """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples have no reading; else ""."""
     failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if not _conclusive(outcome))
     planned = max(report.summary.overall.n_planned, report.n_samples)
-    allowed = float(report.header.suite.get("max_inconclusive") or 0.0)
+    allowed = report.header.description.max_inconclusive
     if not report.why_inconclusive or failed <= allowed * planned + 1e-9:
         return ""
     reason, count = next(iter(report.why_inconclusive.items()))
@@ -211,17 +210,17 @@ def _part(report: Report) -> str:
     header = report.header
     if not is_partial(header):
         return ""
-    weighed, available = _n_cases(report), header.suite.get("n_cases")
+    weighed, available = _n_cases(report), header.description.n_cases
     parts = []
     if (header.options.get("only") or header.options.get("limit") is not None) and weighed is not None:
-        if not isinstance(available, int):
+        if available is None:
             parts.append(fmt.counted(weighed, "case"))
         elif weighed < available:
             parts.append(f"{weighed:,} of {fmt.counted(available, 'case')}")
     if other := header.options.get("cases"):
         parts.append(f"the cases of {other} instead of the suite's own")
     if missing := missing_repeats(header):
-        made = int(header.suite["repeats"])
+        made = header.description.repeats
         parts.append(f"{made:,} of {fmt.counted(made + missing, 'repeat')}")
     return ": ".join(filter(None, ("partial", ", ".join(parts))))
 
@@ -233,7 +232,7 @@ def _selected(only: Any) -> str:
 
 
 def _n_cases(report: Report) -> int | None:
-    variants = report.summary.slices.get("variant") or report.header.suite.get("variants") or [""]
+    variants = report.summary.slices.get("variant") or report.header.description.variants
     per_case = len(variants) * max(report.summary.repeats, 1)
     planned = report.header.n_planned or report.n_samples
     return planned // per_case if planned % per_case == 0 else None
@@ -302,9 +301,9 @@ def times_have_a_part(report: Report) -> bool:
         return False
     if summary.latency.bottleneck:
         return True
-    limits = report.header.suite.get("latency") or {}
+    limits = report.header.description.latency
     asked = summary.checks is not None or summary.stability is not None
-    return asked or bool(limits.get("below") or limits.get("above")) or summary.latency.queued is not None
+    return asked or bool(limits.below or limits.above) or summary.latency.queued is not None
 
 
 def not_shown(report: Report) -> str:
@@ -351,11 +350,7 @@ def aside_words(detail: SampleDetail) -> str:
 
 def scale_of(header: RunHeader, component: str) -> tuple[float, float]:
     """The declared scale of a component; 0..1 when the suite says nothing else."""
-    for declared in _list_of_dicts(header.suite.get("components")):
-        scale = declared.get("scale")
-        if declared.get("name") == component and isinstance(scale, Sequence) and len(scale) == 2:
-            return (float(scale[0]), float(scale[1]))
-    return (0.0, 1.0)
+    return next((each.scale for each in header.description.components if each.name == component), (0.0, 1.0))
 
 
 def failing_sentence(report: Report) -> str:
@@ -375,12 +370,5 @@ def failing_sentence(report: Report) -> str:
 
 def band_floor(header: RunHeader, band: str) -> str:
     """Where a band begins: `>= 90 %`; empty when the suite does not say."""
-    for declared in _list_of_dicts(header.suite.get("bands")):
-        floor = declared.get("at_least")
-        if declared.get("name") == band and isinstance(floor, int | float):
-            return f">= {fmt.threshold(float(floor))}"
-    return ""
-
-
-def _list_of_dicts(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list | tuple) else []
+    floors = (f">= {fmt.threshold(each.at_least)}" for each in header.description.bands if each.name == band)
+    return next(floors, "")

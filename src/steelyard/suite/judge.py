@@ -345,8 +345,8 @@ class JudgeFile(JudgeSettings):
 class MemberDescription(Part):
     """One who judged: a model at an address, or a function."""
 
-    name: str
-    kind: str
+    name: str = ""
+    kind: str = ""
     model: str | None = None
     address: str | None = None
     function: str | None = None
@@ -361,10 +361,19 @@ class JudgeDescription(JudgeSettings):
     """A judge as a run's header keeps it: what reports and `judge check` read."""
 
     mode: Annotated[Mode, Field(strict=False)]
-    rubric: Rubric
+    rubric: Rubric = Rubric.model_construct(dimensions=())
+    """Without dimensions where a run of another tool does not say."""
     members: tuple[MemberDescription, ...] = ()
     rules: Texts = ()
     check: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_gaps(cls, data: Any) -> Any:
+        """An empty rubric is none."""
+        return (
+            {key: value for key, value in data.items() if key != "rubric" or value} if isinstance(data, dict) else data
+        )
 
 
 class JudgeModel(JudgeSettings):

@@ -313,6 +313,11 @@ class ComponentDescription(ComponentSettings):
     key: str = ""
     about: str = ""
 
+    @property
+    def finding_code(self) -> str:
+        """The code of its findings, which it makes when its value counts as wrong."""
+        return self.code or self.name.upper()
+
 
 class Component(ComponentSettings):
     """One weighed part of the score, with its scorer.
@@ -497,6 +502,12 @@ class SuiteDescription(Part):
     n_planned: int | None = None
     without_truth: Texts = ()
     ledger: tuple[dict[str, Any], ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_gaps(cls, data: Any) -> Any:
+        """What a run leaves open has its default."""
+        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 
 class CaseSource(Protocol):

@@ -283,7 +283,7 @@ def results_document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) 
     unknown = checks.get("cells_unknown", 0)
     return {
         "backend": ", ".join(sorted({model for one in answers.values() for model in one.models})),
-        "repeats": header.suite["repeats"],
+        "repeats": header.description.repeats,
         "cases_passed": checks.get("cells_held", 0),
         "cases_total": checks.get("n_cells", 0),
         "cases_undecided": checks.get("cells_undecided", 0),

@@ -57,8 +57,8 @@ class Format:
             fields = {**kept["document"]["fields"], "results": results}
             return {name: fields[name] for name in kept["document"]["names"]}
         written = [_result(sample, case) for sample, case in samples]
-        judge = header.suite.get("judge") or {}
-        members = [str(member.get("model") or member.get("name")) for member in judge.get("members") or ()]
+        judge = header.description.judge
+        members = [member.model or member.name for member in judge.members] if judge else []
         return {
             "timestamp": datetime.fromtimestamp(header.created_at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
             "promptCount": len(written),
