@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.best import find_best
+from steelyard.analysis.best import find_best, planned_cases
 from steelyard.analysis.checks import checks_figures
 from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.failing_codes import failing_codes
@@ -186,12 +186,10 @@ def _best_variant(table: Table, suite: dict[str, Any]) -> BestVariant | None:
     cells = Cells(table, suite)
     if not cells.n:
         return None
-    asked = max(len(suite.get("variants") or ()), len(cells.variants))
-    samples_a_case = asked * max(1, int(suite.get("repeats") or 1))
     return find_best(
         cells.variants,
         cells.means(table.score()),
-        n_cases=int(suite.get("n_planned") or 0) // samples_a_case,
+        n_cases=planned_cases(cells, suite),
         max_inconclusive=float(suite.get("max_inconclusive", 0.05)),
         unit=table.unit_of_case(),
     )
