@@ -11,8 +11,7 @@ from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard.records import Attempt, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.details import LONGEST_TEXT, sample_detail, sample_line
-from steelyard.report.figure_rows import RunRows
-from steelyard.report.named_figures import own_figures
+from steelyard.report.explain import data_of, own_figures
 from steelyard.report.render.junit import to_junit
 from steelyard.store.codec import encode
 from steelyard.store.open import open_store
@@ -228,7 +227,7 @@ def test_scorers_that_broke_are_counted_by_what_they_say_and_explained(store):
 
 
 def explained_counts(store, report):
-    figures = own_figures(report, RunRows(store, report.header))
+    figures = own_figures(report, data_of(store, report.header))
     return [each.explained("why").computed.value for each in figures if each.names[0] == "inconclusive"]
 
 

@@ -16,9 +16,15 @@ from steelyard.metrics.expressions import asked_metric, split_sides
 from steelyard.metrics.table import NEVER_CAME
 from steelyard.records import RunState
 from steelyard.report.build import build_report
-from steelyard.report.explain import explain_report, find_figures, find_metric, gate_figures, spelled
-from steelyard.report.figure_rows import RunRows
-from steelyard.report.named_figures import own_figures
+from steelyard.report.explain import (
+    data_of,
+    explain_report,
+    find_figures,
+    find_metric,
+    gate_figures,
+    own_figures,
+    spelled,
+)
 from steelyard.store.open import open_store
 
 OF_AN_ESTIMATE = ("", ".value", ".n", ".n_missing", ".low", ".high", ".numerator", ".denominator", ".mean_of")
@@ -68,7 +74,7 @@ def shown(report):
 @pytest.fixture(scope="module")
 def rows(stored):
     store, header, _ = stored
-    return RunRows(store, header)
+    return data_of(store, header)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +153,7 @@ def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
     store, header, _ = stored
     empty = replace(header, id="empty-1", suite=RICH | {"n_planned": 5}, state=RunState.RUNNING, created_at=2.0)
     store.create_run(empty)
-    bare, rows = build_report(store, empty), RunRows(store, empty)
+    bare, rows = build_report(store, empty), data_of(store, empty)
     found = [each.explained(spelled(each.names)) for each in own_figures(bare, rows)]
     assert [each.metric for each in found if not each.agrees] == []
     assert next(each.computed.value for each in found if each.metric == "outcomes.planned") == 5.0

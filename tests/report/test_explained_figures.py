@@ -14,8 +14,7 @@ from steelyard.analysis.model import Estimate
 from steelyard.cli.explain_options import ExplainOptions
 from steelyard.errors import UserMistake
 from steelyard.metrics.registry import metrics
-from steelyard.report.explain import explain_metrics
-from steelyard.report.figure_rows import RunRows
+from steelyard.report.explain import data_of, explain_metrics
 from steelyard.store.open import open_store
 
 FILLED = {
@@ -51,7 +50,7 @@ def stored(tmp_path_factory):
 
 
 def explain_run(store, header, *asked):
-    return explain_metrics(RunRows(store, header), *asked)
+    return explain_metrics(store, header, data_of(store, header), *asked)
 
 
 def disagreeing(store, header, metrics):

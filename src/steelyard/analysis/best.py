@@ -9,15 +9,19 @@ Cases that are missing are seldom missing by chance (the hard ones time out), so
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from steelyard.analysis.model import BestVariant, Difference
 from steelyard.analysis.number_text import percent, percentage
-from steelyard.metrics.registry import NONE
+from steelyard.metrics.cells import Cells
+from steelyard.metrics.registry import NONE, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled, student, t_two_sided
 from steelyard.stats.paired import SIGNIFICANT, least_p
+from steelyard.suite.models import SuiteDescription
 
 _NO_SPREAD = 1e-12
 _MOST_NAMED = 3
@@ -188,3 +192,51 @@ def _cases(pair: _Pair) -> str:
     if missing:
         return f"{pair.n} of {pair.n + missing} cases"
     return f"{pair.n} case" + ("" if pair.n == 1 else "s")
+
+
+def _by_case(data: RunData, at: At) -> Contributions:
+    """By case, how much better the first variant is than the other."""
+    cells = Cells(data.table, data.suite)
+    means = cells.means(data.table.score())
+    first, other = (means[:, cells.variants.index(at.item[side])] for side in ("first", "other"))
+    return Contributions(
+        first - other,
+        excluded=(("one of the two has no score", None),),
+        detail=lambda row: f"{first[row]:.4g} against {other[row]:.4g}",
+        key=lambda row: (data.table.case_ids[row], "", None),
+        n_absent=max(0, planned_cases(cells, data.suite) - len(means)),
+    )
+
+
+def planned_cases(cells: Cells, suite: SuiteDescription) -> int:
+    """How many cases every variant was to be asked."""
+    variants = max(len(suite.variants), len(cells.variants))
+    return (suite.n_planned or 0) // (variants * max(1, suite.repeats))
+
+
+_PAIRS = "made for all pairs of variants (Bonferroni)"
+_DIFFERENCE = Reported(
+    "best.<other>",
+    "best_variant.differences[<other>].difference",
+    "mean over cases of the score of {first} - that of {other}",
+    "repeats of a case are averaged first; cases for which one of the two has no score are missing",
+    _by_case,
+    Level.CELL,
+    "difference",
+    Aggregate.MEAN,
+    "higher",
+    "cases",
+    f"Student's t over the differences of cases, {_PAIRS}",
+    even_unknown=True,
+)
+REPORTED = (
+    _DIFFERENCE,
+    replace(
+        _DIFFERENCE,
+        name="best.<other>.p",
+        place="best_variant.differences[<other>].p",
+        formula=f"two-sided p of the paired t-test, at least that of the sign test, {_PAIRS}",
+        unit="number",
+        aggregate=None,
+    ),
+)

@@ -14,6 +14,7 @@ from steelyard.analysis.compare_model import MetricChange
 from steelyard.analysis.compared_figures import FORMAT, Cut, Figure, share
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.pairing import Pairing
+from steelyard.metrics.registry import metric
 from steelyard.records import Outcome
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
@@ -36,13 +37,15 @@ def failure_figures(a: ComparedRun, b: ComparedRun, first: Array, second: Array)
     def sides(*outcomes: Outcome) -> tuple[Array, Array]:
         return _is(a, outcomes)[first], _is(b, outcomes)[second]
 
-    yield share("inconclusive_rate", "failures", "lower", *sides(*_INCONCLUSIVE))
-    yield share("target_failed_rate", "failures", "lower", *sides(Outcome.TARGET_FAILED))
+    # Both kinds of failures are parts of the inconclusive.
+    better = metric("inconclusive_rate").better_in(a.suite)
+    yield share("inconclusive_rate", "failures", better, *sides(*_INCONCLUSIVE))
+    yield share("target_failed_rate", "failures", better, *sides(Outcome.TARGET_FAILED))
     if a.mode is not None or b.mode is not None:
-        yield share("judge_failed_rate", "failures", "lower", *sides(Outcome.JUDGE_FAILED))
+        yield share("judge_failed_rate", "failures", better, *sides(Outcome.JUDGE_FAILED))
     silent = np.logical_or(*sides(*_INCONCLUSIVE))
     malformed = [np.where(silent, np.nan, column) for column in sides(Outcome.MALFORMED)]
-    yield share("malformed_rate", FORMAT, "lower", malformed[0], malformed[1])
+    yield share("malformed_rate", FORMAT, metric("malformed_rate").better_in(a.suite), malformed[0], malformed[1])
 
 
 def _is(run: ComparedRun, outcomes: tuple[Outcome, ...]) -> Array:

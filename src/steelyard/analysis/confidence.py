@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from steelyard.analysis.calibration import calibrate, shares_by
 from steelyard.analysis.confidence_model import BucketFigure, Claims, ConfidenceFigures
 from steelyard.analysis.thresholds import best, raised
-from steelyard.metrics.registry import NONE
+from steelyard.metrics.registry import NONE, OF_RATE, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
@@ -141,4 +147,222 @@ _METHOD = (
     "95 % intervals: error rates Wilson, Brier score Wilson by its standard error, the claims of a case being one "
     f"cluster; calibration errors and thresholds from {RESAMPLES:,} resamples of cases (seed {SEED}); no "
     f"recommendation and no widest gap on fewer than {LEAST_CLAIMS} claims"
+)
+
+
+class _Claims:
+    """The claims of a run as rows of figures."""
+
+    def __init__(self, data: RunData) -> None:
+        if data.claims is None:
+            raise ValueError("the claims of the run are not at hand")
+        self.data, self.all = data, data.claims()
+        self.believed: Array = data.table.conclusive[self.all.sample]
+        self.wrong = unusable(self.all.confidence, self.all.stated)
+
+    def of(self, at: At) -> Array:
+        """The claims that count, of all kinds or of one."""
+        if "<label>" not in at.names:
+            return self.believed
+        names = [name or NONE for name in self.all.labels]
+        return np.asarray(self.believed & (self.all.label == names.index(at.name("label"))))
+
+    def usable(self, at: At) -> Array:
+        """Those of them with a confidence from 0 to 1."""
+        return np.asarray(self.of(at) & (self.wrong < 0))
+
+    def first_of(self, mask: Array, codes: Array) -> Array:
+        """The first marked claim of every code."""
+        first, marked = np.zeros(len(mask), dtype=bool), np.flatnonzero(mask)
+        first[marked[np.unique(codes[marked], return_index=True)[1]]] = True
+        return first
+
+    def bin(self, n_bins: int) -> Array:
+        """By claim, the place of its bin."""
+        edges = np.array([i / n_bins for i in range(1, n_bins)])
+        return np.asarray(np.searchsorted(edges, np.nan_to_num(self.all.confidence), side="right"))
+
+    def rows(self, values: Array, mask: Array) -> Contributions:
+        """Some claims with their values; NaN of those without a confidence."""
+        rows, claims = np.flatnonzero(mask), self.all
+
+        def detail(row: int) -> str:
+            claim = int(rows[row])
+            label = claims.labels[int(claims.label[claim])]
+            stated = f"{claims.confidence[claim]:g}" if claims.stated[claim] else "none"
+            return f"{label + ': ' if label else ''}{stated}, {'right' if claims.right[claim] else 'wrong'}"
+
+        return Contributions(
+            values[rows].astype(float),
+            excluded=tuple((why, self.wrong[rows] == code) for code, why in enumerate(UNUSABLE)),
+            detail=detail,
+            key=lambda row: self.data.key(int(claims.sample[rows[row]])),
+        )
+
+
+def _marked(mask: Callable[[_Claims, At], Array]) -> Callable[[RunData, At], Contributions]:
+    """The claims that a mask marks, each counting 1."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        claims = data.once(_Claims)
+        return claims.rows(np.ones(len(claims.believed)), mask(claims, at))
+
+    return contributions
+
+
+def _valued(
+    values: Callable[[_Claims, At], Array], mask: Callable[[_Claims, At], Array] = _Claims.of
+) -> Callable[[RunData, At], Contributions]:
+    """What the claims that a mask marks bring; those without a confidence are missing."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        claims = data.once(_Claims)
+        return claims.rows(np.where(claims.wrong < 0, values(claims, at), np.nan), mask(claims, at))
+
+    return contributions
+
+
+def _is_wrong(claims: _Claims, _: At) -> Array:
+    return ~claims.all.right
+
+
+def _gap(claims: _Claims, _: At) -> Array:
+    return np.asarray(claims.all.confidence - claims.all.right)
+
+
+def _gap_of_wide_bins(claims: _Claims, at: At) -> Array:
+    n_bins = len(at.item["bins"])
+    place = claims.bin(n_bins)
+    wide = np.bincount(place[claims.usable(at)], minlength=n_bins) >= LEAST_CLAIMS
+    return np.where(wide[place], _gap(claims, at), np.nan)
+
+
+def _in_bucket(claims: _Claims, at: At) -> Array:
+    stated, bucket = claims.all.confidence, at.item
+    below = (stated < bucket["high"]) | (bucket == at.path[-2]["buckets"][0])
+    return np.asarray(claims.usable(at) & (stated >= bucket["low"]) & below)
+
+
+def _in_bin(claims: _Claims, at: At) -> Array:
+    return np.asarray(claims.usable(at) & (claims.bin(len(at.path[-2]["bins"])) == int(at.name("n")) - 1))
+
+
+def _limit(at: At) -> float:
+    """The threshold of a split; without one nothing is kept."""
+    threshold = at.path[-2]["threshold"]
+    threshold = threshold["value"] if isinstance(threshold, dict) else threshold
+    return math.inf if threshold is None else float(threshold)
+
+
+def _on_side(claims: _Claims, at: At) -> Array:
+    side, stated = at.name("side"), np.nan_to_num(claims.all.confidence)
+    right, kept = claims.all.right == side.startswith("right"), (stated >= _limit(at)) == side.endswith("kept")
+    return np.asarray(right & kept)
+
+
+def _side_in_words(at: At) -> str:
+    side, limit = at.name("side"), _limit(at)
+    where = f"of {limit:g} and more" if side.endswith("kept") else f"below {limit:g}"
+    return f"{'right' if side.startswith('right') else 'wrong'} claims {where}"
+
+
+_CLAIMED = (
+    "a claim is one thing that an answer says with a confidence; claims without a confidence from 0 to 1 are missing,"
+    " those of samples that are inconclusive or set aside are left out"
+)
+_LUCK = f"from {RESAMPLES:,} resamples of cases (seed {SEED})"
+_RULE = f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the surest such bucket"
+_confidences = _valued(lambda claims, _: claims.all.confidence)
+
+
+def _claim_metrics(head: str, place: str) -> Iterator[Reported]:
+    """The metrics of all claims, or of one kind."""
+
+    def metric(name: str, where: str, formula: str | Callable[[At], str], contributions: Any, **more: Any) -> Reported:
+        return Reported(f"{head}.{name}", f"{place}.{where}", formula, _CLAIMED, contributions, Level.CLAIM, **more)
+
+    share: dict[str, Any] = {"unit": "share", "aggregate": Aggregate.MEAN}
+    drawn: dict[str, Any] = {"unit": "number", "aggregate": None, "interval": _LUCK}
+    listed: dict[str, Any] = {"unit": "number", "aggregate": None}
+    wrong = _valued(_is_wrong, _Claims.usable)
+    yield metric("claims", "n", "claims with a confidence from 0 to 1", _marked(_Claims.usable))
+    missing = _marked(lambda claims, at: claims.of(at) & (claims.wrong >= 0))
+    yield metric("missing", "n_missing", "claims without one", missing)
+    cases = _marked(lambda claims, at: claims.first_of(claims.usable(at), claims.data.table.unit[claims.all.sample]))
+    yield metric("cases", "n_cases", "cases with a claim", cases)
+    yield metric("errors", "errors", "claims that are wrong", wrong)
+    yield metric("error_rate", "error_rate", "wrong / n", _valued(_is_wrong), **share)
+    yield metric(
+        "brier",
+        "brier",
+        "mean of (confidence - 1 if right, else 0) squared",
+        _valued(lambda claims, at: _gap(claims, at) ** 2),
+        unit="number",
+        aggregate=Aggregate.MEAN,
+        interval=OF_RATE,
+    )
+    formula = "wrong claims with a confidence from {low:g}, below {high:g} unless surest"
+    mine = _valued(_is_wrong, _in_bucket)
+    bucket = "buckets[<name>]"
+    some = _has_claims
+    yield metric("bucket.<name>.errors", f"{bucket}.errors", formula, mine, when=some)
+    yield metric("bucket.<name>.error_rate", f"{bucket}.error_rate", "wrong / claims in the bucket", mine, **share)
+    formula = "sum over bins of |sum of confidences - number right| / n"
+    yield metric("ece", "calibration.ece", formula, _valued(_gap), **drawn)
+    formula = f"the mean error of {RESAMPLES:,} resamples of cases if confidences were perfect"
+    yield metric("by_chance", "calibration.by_chance", formula, _valued(_gap), **drawn)
+    formula = f"the widest gap of mean confidence and share right of bins with {LEAST_CLAIMS} claims and more"
+    yield metric("mce", "calibration.mce", formula, _valued(_gap_of_wide_bins), **drawn)
+    right = _valued(lambda claims, _: claims.all.right, _in_bin)
+    stated = _valued(lambda claims, _: claims.all.confidence, _in_bin)
+    bins, average = "calibration.bins[<n>]", "sum of confidences / claims in the bin"
+    yield metric("bin.<n>.right", f"{bins}.right", "right / claims in the bin", right, **share)
+    yield metric("bin.<n>.confidence", f"{bins}.confidence", average, stated, unit="number", aggregate=Aggregate.MEAN)
+    for name, what in {
+        "threshold": "the bucket's upper bound",
+        "above": "its lower bound",
+        "n": "its claims, or all of them",
+    }.items():
+        yield metric(f"raised.{name}", f"raised.{name}", f"{what}: {_RULE}", _confidences, when=some, **listed)
+    split = _valued(_on_side, _Claims.usable)
+    yield metric("raised.<side>", "raised.split.<side>", _side_in_words, split)
+    formula = "what the kept claims are worth more, a claim, than all of them"
+    yield metric("best.gain", "best.gain", formula, _confidences, **drawn)
+    formula = "from where on the kept claims are worth the most; of several the lowest"
+    yield metric("best.threshold", "best.threshold", formula, _confidences, **drawn)
+    yield metric("best.<side>", "best.split.<side>", _side_in_words, split)
+
+
+def _has_claims(_: RunData, at: At) -> bool:
+    return any(each.get("buckets") and each["n"] for each in at.path)
+
+
+_UNUSABLE = Reported(
+    "confidence.unusable.<why>",
+    "confidence.unusable.<why>",
+    lambda at: f"claims whose confidence is wrong in that way: {at.name('why')}",
+    _CLAIMED,
+    _marked(lambda claims, at: claims.believed & (claims.wrong == UNUSABLE.index(at.name("why")))),
+    Level.CLAIM,
+)
+REPORTED = (
+    *_claim_metrics("confidence", "confidence.overall"),
+    *_claim_metrics("confidence.label.<label>", "confidence.labels.<label>"),
+    _UNUSABLE,
+    replace(
+        _UNUSABLE,
+        name="confidence.left_out",
+        place="confidence.n_left_out",
+        formula="claims of samples that are inconclusive or set aside",
+        counts="all their readings are left out",
+        contributions=_marked(lambda claims, _: ~claims.believed),
+    ),
+    replace(
+        _UNUSABLE,
+        name="confidence.kinds",
+        place="confidence.n_labels",
+        formula="different kinds of claims",
+        contributions=_marked(lambda claims, _: claims.first_of(claims.believed, claims.all.label)),
+        when=lambda _, at: at.value > 0,
+    ),
 )

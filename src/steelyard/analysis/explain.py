@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.analysis.compare_model import MetricChange
-from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Reasons
+from steelyard.metrics.registry import NO_INTERVAL, Aggregate, Contributions, Key, Level, Metric, Reasons
 from steelyard.metrics.table import NEVER_CAME
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, fewest_for
 
-Key = tuple[str, str, int | None]
-"""Case, variant and repeat; no repeat of a cell."""
 Inputs = tuple[tuple[str, float], ...]
 _ROUNDING = 1e-9
 _MOST_CASES = 5
@@ -30,7 +28,6 @@ _INTERVALS = {
     Aggregate.RATIO: "Wilson's score interval by the residuals of cases (numerator - ratio x denominator)",
 }
 _OVER_CELLS = "Wilson's score interval over cells; those of one case count as one cluster"
-NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"
 _ORDERS = {"lower": "lowest first", "higher": "highest first", "": "highest first"}
 
 

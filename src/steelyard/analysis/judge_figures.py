@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from steelyard.analysis.ballots import FAILED, is_unanswered, was_cut_off
 from steelyard.analysis.judge_model import Judged
-from steelyard.analysis.judge_silence import Reasons
+from steelyard.analysis.judge_silence import LONGEST, Reasons, reason_of
 from steelyard.analysis.model import BoundFigure, JudgeFigures, UsualScore
-from steelyard.analysis.rubric import DescribedRubric, Labels
-from steelyard.records import Ballot, Judgement
+from steelyard.analysis.rubric import DescribedRubric, Labels, described_rubric
+from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData, Thing
+from steelyard.records import Ballot, Judgement, Sample
 from steelyard.stats.groups import Running
 from steelyard.stats.intervals import Estimate
+from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 
 Vote = Callable[[Ballot, DescribedRubric], float | None]
@@ -97,6 +100,28 @@ def dimension_scores(judgement: Judgement, name: str, rubric: DescribedRubric) -
     return float(judgement.raw[name]), float(judgement.bound[name])
 
 
+@dataclass(frozen=True, slots=True)
+class DimensionFigure:
+    """A figure of one dimension: what a text brings, by its score as the judge gave it and after rules and checks."""
+
+    formula: str
+    value: Callable[[float, float, DescribedRubric], float]
+    unit: str
+
+
+DIMENSION_FIGURES = {
+    "bound": DimensionFigure("texts whose score was capped / n", lambda raw, after, _: raw != after, "share"),
+    "raw_mean": DimensionFigure("sum of scores as the judge gave them / n", lambda raw, *_: raw, "points"),
+    "bound_mean": DimensionFigure("sum of scores after rules and checks / n", lambda _, after, __: after, "points"),
+    "top_share": DimensionFigure(
+        "texts with the highest score of the scale, as the judge gave it / n",
+        lambda raw, _, rubric: raw == rubric.high,
+        "share",
+    ),
+}
+"""By the name of its field."""
+
+
 def judge_figures(
     judged: Iterable[Judged], rubric: DescribedRubric, labels: Mapping[str, Labels] | None = None
 ) -> JudgeFigures:
@@ -116,7 +141,7 @@ class _Dimension:
     """The sums of one dimension."""
 
     def __init__(self) -> None:
-        self._bound, self._raw_mean, self._bound_mean, self._top = Running(), Running(), Running(), Running()
+        self._figures = {name: Running() for name in DIMENSION_FIGURES}
         self._top_beyond = Running()
         self._scores: Counter[float] = Counter()
         self._labels: Counter[tuple[int, int, int]] = Counter()
@@ -129,27 +154,28 @@ class _Dimension:
         self._of_unit.clear()
 
     def all(self) -> Iterable[Running]:
-        return self._bound, self._raw_mean, self._bound_mean, self._top, self._top_beyond
+        return *self._figures.values(), self._top_beyond
 
-    def add(self, raw: float, after: float, highest: float, label: Label | bool | None) -> None:
+    def add(self, raw: float, after: float, rubric: DescribedRubric, label: Label | bool | None) -> None:
         if isinstance(label, Label):
-            self._top_beyond.add((raw == highest) - (label.best == highest))
+            self._top_beyond.add((raw == rubric.high) - (label.best == rubric.high))
             self._of_unit.add((label.best, label.low, label.high))
-        self._bound.add(raw != after)
-        self._raw_mean.add(raw)
-        self._bound_mean.add(after)
-        self._top.add(raw == highest)
+        for name, running in self._figures.items():
+            running.add(DIMENSION_FIGURES[name].value(raw, after, rubric))
         self._scores[raw] += 1
 
     def figure(self, scale: tuple[float, float], n_texts: int) -> BoundFigure:
-        missing = n_texts - self._bound.n
+        n = self._scores.total()
+        figures = {
+            name: running.share(n_texts - n)
+            if DIMENSION_FIGURES[name].unit == "share"
+            else running.mean(scale, n_texts - n)
+            for name, running in self._figures.items()
+        }
         return BoundFigure(
-            self._bound.share(missing),
-            self._raw_mean.mean(scale, missing),
-            self._bound_mean.mean(scale, missing),
-            self._top.share(missing),
-            self._top_beyond.mean((-1.0, 1.0), 0),
-            constant=self._bound.n > 1 and len(self._scores) == 1,
+            **figures,
+            top_beyond=self._top_beyond.mean((-1.0, 1.0), 0),
+            constant=n > 1 and len(self._scores) == 1,
             usual=self._usual(),
         )
 
@@ -202,7 +228,7 @@ class _Figures:
             self._disagreed.add(apart)
         for name, each in self._dimensions.items():
             if (scores := dimension_scores(judgement, name, self._rubric)) is not None:
-                each.add(*scores, self._rubric.high, labels.get(name))
+                each.add(*scores, self._rubric, labels.get(name))
 
     def _vote(self, vote: Ballot) -> None:
         self._rungs[vote.rung] += 1
@@ -242,3 +268,167 @@ class _Figures:
 
 def _most_frequent_first(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _rubric(data: RunData) -> DescribedRubric:
+    rubric = described_rubric(data.suite)
+    if rubric is None:
+        raise ValueError("a suite without a judge has no metrics of votes")
+    return rubric
+
+
+def _votes(
+    value: Callable[[Ballot, DescribedRubric, At], float | None], excluded: str = ""
+) -> Callable[[RunData, At], Contributions]:
+    """What every vote brings."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        rubric = data.once(_rubric)
+
+        def things(sample: Sample, _: str) -> Iterator[Thing]:
+            for vote in () if sample.judgement is None else votes_of(sample.judgement):
+                why = f", {vote.told}" if vote.told else ""
+                yield value(vote, rubric, at), f"{vote.member or 'no vote'}: {vote.rung}{why}"
+
+        return data.things(things, excluded)
+
+    return contributions
+
+
+def _texts(
+    value: Callable[[Judgement, DescribedRubric, At], float | None], excluded: str = ""
+) -> Callable[[RunData, At], Contributions]:
+    """What every text brings that a judge was asked about."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        rubric = data.once(_rubric)
+
+        def things(sample: Sample, _: str) -> Iterator[Thing]:
+            if sample.judgement is not None:
+                yield value(sample.judgement, rubric, at), sample.judgement.told
+
+        return data.things(things, excluded)
+
+    return contributions
+
+
+def _scores(name: str) -> Callable[[Judgement, DescribedRubric, At], float | None]:
+    def value(judgement: Judgement, rubric: DescribedRubric, at: At) -> float | None:
+        scores = dimension_scores(judgement, at.name("dimension"), rubric)
+        return None if scores is None else float(DIMENSION_FIGURES[name].value(*scores, rubric))
+
+    return value
+
+
+def silent_texts(data: RunData, reason: str) -> Contributions:
+    """Texts without a reading for one reason: the first wording of a reason stands for all of it."""
+    first: dict[str, str] = {}
+
+    def things(sample: Sample, _: str) -> Iterator[Thing]:
+        if sample.judgement is not None and sample.judgement.mode is None:
+            key, words = reason_of(sample.judgement)
+            if first.setdefault(key, words[:LONGEST]) == reason:
+                yield 1.0, words
+
+    return data.things(things)
+
+
+def _spent(data: RunData, at: At) -> Contributions:
+    def things(sample: Sample, _: str) -> Iterator[Thing]:
+        for call in sample.judgement.calls if sample.judgement is not None else ():
+            spending = Spending()
+            spending.add(call.attempt)
+            yield float(getattr(spending, at.name("what"))), f"{call.member}, turn {call.turn + 1}"
+
+    return data.things(things)
+
+
+def _is_checked(name: str) -> Callable[[RunData, At], bool]:
+    code = VOTE_SHARES[name].code
+    return lambda data, _: not code or code in data.once(_rubric).checked
+
+
+_ASKED = "a text is a sample that a judge was asked about; a vote is one member's reading of it in one judging repeat"
+_VOTES = Reported("judge.ballots", "judge.n_ballots", "votes", _ASKED, _votes(lambda *_: 1.0), Level.VOTE, better="")
+_TEXTS = replace(
+    _VOTES, name="judge.texts", place="judge.n_texts", formula="texts", of="texts", contributions=_texts(lambda *_: 1.0)
+)
+REPORTED = (
+    _TEXTS,
+    _VOTES,
+    *(
+        replace(
+            _VOTES,
+            name=f"judge.{name}.<{name}>",
+            place=f"judge.{name}s.<{name}>",
+            formula=f"votes with that {name}",
+            contributions=_votes(value),
+        )
+        for name, value in {
+            "mode": lambda vote, _, at: float(vote.mode == at.name("mode")),
+            "rung": lambda vote, _, at: float(vote.rung == at.name("rung")),
+            "remark": lambda vote, rubric, at: _remarked(at.name("remark"))(vote, rubric),
+        }.items()
+    ),
+    *(
+        Reported(
+            f"judge.{name}",
+            f"judge.{name}",
+            share.formula,
+            _ASKED,
+            _votes(lambda vote, rubric, _, share=share: share.value(vote, rubric), share.excluded),  # type: ignore[misc]
+            Level.VOTE,
+            "share",
+            Aggregate.MEAN,
+            when=_is_checked(name),
+            even_unknown=True,
+        )
+        for name, share in VOTE_SHARES.items()
+    ),
+    Reported(
+        "judge.disagreement",
+        "judge.disagreement",
+        "texts whose readings lie far apart / texts with several",
+        _ASKED,
+        _texts(lambda text, rubric, _: disagreed(text, rubric), "fewer than two readings of the run's own mode"),
+        Level.VOTE,
+        "share",
+        Aggregate.MEAN,
+        of="texts",
+        even_unknown=True,
+    ),
+    Reported(
+        "judge.why_failed.<n>",
+        "judge.why_failed.<n>",
+        "texts that came to no reading for that reason",
+        "in the order of the report",
+        lambda data, at: silent_texts(data, list(at.item)[int(at.name("n")) - 1]),
+        Level.VOTE,
+        of="texts",
+    ),
+    *(
+        Reported(
+            f"judge.dimension.<dimension>.{name}",
+            f"judge.dimensions.<dimension>.{name}",
+            figure.formula,
+            _ASKED,
+            _texts(_scores(name), "no score of the run's own mode"),
+            Level.VOTE,
+            figure.unit,
+            Aggregate.MEAN,
+            of="texts",
+            even_unknown=True,
+        )
+        for name, figure in DIMENSION_FIGURES.items()
+    ),
+    Reported(
+        "judge.spending.<what>",
+        "judge.spending.<what>",
+        "sum over the calls of the judge",
+        "calls that did not tell it add nothing",
+        _spent,
+        Level.VOTE,
+        "number",
+        of="calls",
+    ),
+)

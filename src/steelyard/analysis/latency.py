@@ -5,7 +5,7 @@ Percentiles lie on the straight line between the two nearest values, as `Slice.l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,8 @@ from steelyard.analysis.histogram import histogram
 from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Slice
 from steelyard.metrics.cells import Cells
+from steelyard.metrics.registry import NOT_GIVEN, At, Contributions, Level, Reported, metrics
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import fewest_for, settled
@@ -183,3 +185,100 @@ def told_apart(median: float, limit: float) -> str:
     while time_in_words(median, digits) == time_in_words(limit, digits) and digits < 15:
         digits += 1
     return time_in_words(median, digits)
+
+
+def _all_cells(data: RunData) -> Cells:
+    return Cells(data.table, data.suite)
+
+
+def _in_place(data: RunData, at: At) -> Array:
+    """The samples of the case that a figure is of; else all of them."""
+    row = next((each for each in at.path if "case_id" in each), None)
+    if row is None:
+        return np.ones(data.table.n, dtype=bool)
+    cells = data.once(_all_cells)
+    case, variant = data.table.case_ids.index(row["case_id"]), cells.variants.index(row["variant"])
+    return np.asarray(cells.of_sample == case * len(cells.variants) + variant)
+
+
+def _times(name: str, *, count: bool = False) -> Callable[[RunData, At], Contributions]:
+    """The times of answered calls, or how many there are."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        latency = data.table.latency()
+        values = latency if name == "latency" else np.where(np.isnan(latency), np.nan, data.table.reported(name))
+        rows = np.flatnonzero(_in_place(data, at) & ~np.isnan(values))
+        return data.samples(np.ones(len(values)) if count else values, rows)
+
+    return contributions
+
+
+def _unanswered(which: int) -> Callable[[RunData, At], Contributions]:
+    return lambda data, at: data.marked(data.table.unanswered()[which] & _in_place(data, at))
+
+
+def _called(data: RunData, _: At) -> Contributions:
+    cells, (timed_out, failed) = data.once(_all_cells), data.table.unanswered()
+    called = np.flatnonzero(cells.count(~np.isnan(data.table.latency()) | timed_out | failed))
+    return Contributions(np.ones(len(called)), key=lambda row: (*cells.key(int(called[row])), None))
+
+
+def _in_bar(data: RunData, at: At) -> Contributions:
+    latency = data.table.latency()
+    return data.marked((latency >= at.item["low"]) & (latency < at.item["high"]))
+
+
+_ANSWERED = "calls that failed, answers from the cache and calls that told no time are left out"
+
+
+def _unanswered_metrics(head: str, place: str) -> Iterator[Reported]:
+    for which, (name, formula) in enumerate(
+        {"timeouts": "calls that ran out of time", "failures": "calls that failed in any other way"}.items()
+    ):
+        yield Reported(f"{head}.{name}", f"{place}.{name}", formula, _ANSWERED, _unanswered(which), of="calls")
+
+
+def _spread_metrics(head: str, place: str, name: str) -> Iterator[Reported]:
+    """Every registered figure of latency, of other times or of one case."""
+    for metric in metrics().values():
+        if metric.group == "latency":
+            point = metric.name.removeprefix("latency.")
+            yield Reported(
+                f"{head}.{point}",
+                f"{place}.{point}",
+                metric.formula,
+                _ANSWERED,
+                _times(name),
+                unit="s",
+                aggregate=metric.aggregate,
+                of="calls",
+                interval=NOT_GIVEN,
+                point=metric.point,
+            )
+    yield Reported(f"{head}.n", f"{place}.n", "calls with a time", _ANSWERED, _times(name, count=True), of="calls")
+
+
+REPORTED = (
+    *_unanswered_metrics("latency", "latency"),
+    *_spread_metrics("latency.first_byte", "latency.first_byte", "first_byte"),
+    *_spread_metrics("latency.queued", "latency.queued", "queued"),
+    Reported(
+        "latency.bar.<n>",
+        "latency.bars[<n>].count",
+        "answered calls that took {low:g} s and more, and less than {high:g} s",
+        _ANSWERED,
+        _in_bar,
+        of="calls",
+        interval=NOT_GIVEN,
+    ),
+    Reported(
+        "latency.cells",
+        "latency.n_cells",
+        "cells with a call that was answered or failed",
+        "answers from the cache are no calls",
+        _called,
+        Level.CELL,
+    ),
+    *_spread_metrics("<case>.latency", "latency.cells[<case>].spread", "latency"),
+    *_unanswered_metrics("<case>.latency", "latency.cells[<case>]"),
+)

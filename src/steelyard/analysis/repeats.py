@@ -10,6 +10,8 @@ import numpy as np
 from steelyard.analysis.model import Repeated
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.expressions import RepeatsRule, parse_repeats
+from steelyard.metrics.registry import NO_INTERVAL, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
@@ -139,3 +141,60 @@ def _findings(table: Table, code: str) -> Array:
         for piece in pieces(len(table.finding_sample)):
             add_at(found, table.finding_sample[piece][table.finding_code[piece] == wanted].astype(int))
     return found
+
+
+def _of_run(data: RunData) -> Repeats:
+    return Repeats(data.table, data.suite)
+
+
+def _in_state(state: str) -> Callable[[RunData, At], Contributions]:
+    """The cells in one state or, for `share`, all that could be decided."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        repeats = data.once(_of_run)
+        mine = data.in_slice(at.factor, at.slice)
+        cells, states, unseen, detail = repeats.looked_at(at.name("rule"), mine, at.factor)
+        if state == "share":
+            values = np.where(states[cells] == _UNDECIDED, np.nan, states[cells] == _HELD)
+        else:
+            cells = cells[states[cells] == STATES[state]]
+            values = np.ones(len(cells))
+        return Contributions(
+            values,
+            excluded=(("undecided", None),),
+            absent=None if state == "share" else float(state == "undecided"),
+            detail=lambda row: detail(int(cells[row])),
+            key=lambda row: repeats.key(int(cells[row])),
+            n_absent=unseen,
+        )
+
+    return contributions
+
+
+_HOW = (
+    "a cell is a case under a variant; the condition is looked for in its conclusive repeats, and with fewer of them"
+    " than the rule asks for nobody can tell; what failed in none of them and never came is undecided"
+)
+REPORTED = tuple(
+    Reported(
+        f"<slice>.repeated.<rule>.{state}",
+        f"<slice>.repeated.<rule>.{state}",
+        "cells of which this came out",
+        _HOW,
+        _in_state(state),
+        Level.CELL,
+    )
+    for state in ("held", "failed", "undecided")
+)
+SHARE = Reported(
+    "<slice>.repeated.<rule>.share",
+    "gates[<n>].value",
+    "cells in which it holds / cells that could be decided",
+    _HOW,
+    _in_state("share"),
+    Level.CELL,
+    "share",
+    Aggregate.MEAN,
+    interval=NO_INTERVAL,
+)
+"""Of a gate or criterion over repeats."""

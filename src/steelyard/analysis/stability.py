@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.checks_model import MOST_CELLS
 from steelyard.analysis.number_text import percent
 from steelyard.metrics.cells import CellGroups
-from steelyard.metrics.run_data import RunData
+from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.run_data import RunData, one_value
 from steelyard.metrics.stability import PRESENCE, Seen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
@@ -115,3 +117,75 @@ def _listed(seen: Seen, apart: Array, cells: CellGroups) -> tuple[CellStability,
         missing = int(cells.planned_repeats[cell]) - runs
         listed.append(CellStability(case, variant, runs, missing, presence, fields))
     return tuple(listed)
+
+
+def _seen(data: RunData) -> Seen:
+    if data.stability is None:
+        raise ValueError("a suite that does not compare repeats has no metrics of stability")
+    return data.stability
+
+
+def _compared(data: RunData, at: At) -> Contributions:
+    seen = _seen(data)
+    return data.of_cells(seen.either if at.name("what") == "presence" else seen.shared, absent=0.0)
+
+
+def _in_words(data: RunData, at: At) -> str:
+    """What the repeats of a cell come to."""
+    seen, cell = _seen(data), next(each for each in at.path if "case_id" in each)
+    number = np.flatnonzero(~seen.apart)[at.path[1]["cells"].index(cell)]
+    both = f"{seen.shared[number]} items in both, {seen.either[number]} in either"
+    return f"{seen.runs[number]} of {data.cells.planned_repeats[number]} repeats read; {both}"
+
+
+def _of_cell(data: RunData, at: At) -> Contributions:
+    return one_value(data, at, _in_words(data, at))
+
+
+def _of_items(data: RunData, at: At) -> Contributions:
+    """The items behind a share are its n."""
+    words = _in_words(data, at)
+    cell = next(each for each in at.path if "case_id" in each)
+    values = np.full(max(at.value.n, 1), at.value.value)
+    key = (cell["case_id"], cell["variant"], None)
+    return Contributions(values, np.ones(len(values)), detail=lambda _: words, key=lambda _: key)
+
+
+def _metric(name: str, place: str, formula: Any, contributions: Any, **more: Any) -> Reported:
+    how, interval = "every repeat of a cell is compared with every other; items are paired by key", "one case is no"
+    interval = f"none: {interval} sample of cases"
+    return Reported(name, f"stability.{place}", formula, how, contributions, Level.CELL, interval=interval, **more)
+
+
+_SHARE: dict[str, Any] = {"unit": "share", "aggregate": Aggregate.RATIO, "of": "items"}
+REPORTED = (
+    _metric(
+        "stability.comparisons.<what>",
+        "comparisons.<what>",
+        lambda at: f"items in {'either' if at.name('what') == 'presence' else 'both'} of two repeats",
+        _compared,
+    ),
+    _metric("stability.items.keyless", "keyless", "items without the key", one_value),
+    _metric(
+        "stability.cells.all",
+        "n_cells",
+        "cells of which items may be asked for: all but those whose answers were read and have none",
+        lambda data, _: data.of_cells(~_seen(data).apart, absent=1.0, n_absent=data.cells.absent),
+    ),
+    _metric("<case>.stability.runs", "cells[<case>].runs", "repeats whose answer could be read", _of_cell),
+    _metric("<case>.stability.missing", "cells[<case>].missing", "planned repeats without such an answer", _of_cell),
+    _metric(
+        "<case>.stability.presence",
+        "cells[<case>].presence",
+        "items in both of two repeats / items in either",
+        _of_items,
+        **_SHARE,
+    ),
+    _metric(
+        "<case>.stability.field.<field>",
+        "cells[<case>].fields.<field>",
+        "how alike the field is / items in both repeats",
+        _of_items,
+        **_SHARE,
+    ),
+)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.best import find_best
+from steelyard.analysis.best import find_best, planned_cases
 from steelyard.analysis.checks import checks_figures
 from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.failing_codes import failing_codes
@@ -187,11 +187,10 @@ def _best_variant(table: Table, suite: SuiteDescription) -> BestVariant | None:
     cells = Cells(table, suite)
     if not cells.n:
         return None
-    asked = max(len(suite.variants), len(cells.variants))
     return find_best(
         cells.variants,
         cells.means(table.score()),
-        n_cases=(suite.n_planned or 0) // (asked * max(1, suite.repeats)),
+        n_cases=planned_cases(cells, suite),
         max_inconclusive=suite.max_inconclusive,
         unit=table.unit_of_case(),
     )

@@ -15,7 +15,7 @@ import numpy as np
 from steelyard.analysis.compare_model import MetricChange, Unpaired
 from steelyard.analysis.compared_run import ComparedRun
 from steelyard.analysis.finding_places import top_confusions
-from steelyard.metrics.registry import NONE
+from steelyard.metrics.registry import NONE, metric
 from steelyard.metrics.table import cut
 from steelyard.records import Outcome
 from steelyard.stats import groups as clusters
@@ -31,11 +31,11 @@ SENTENCE = (
 
 
 class _Figure(NamedTuple):
-    """One figure of a run; a rate is on the scale 0..1."""
+    """One figure of a run, which is the metric, or is better when that is; a rate is on the scale 0..1."""
 
     group: str
     estimate: Estimate
-    better_when: str = "lower"
+    metric: str
     scale: Scale = SHARES
 
 
@@ -44,11 +44,11 @@ def side_by_side(a: ComparedRun, b: ComparedRun) -> Unpaired:
     confused = list(dict.fromkeys(each for run in (a, b) for each in _confused(run)))
     sides = [dict(_Side(run).figures(confused)) for run in (a, b)]
     found = []
-    for name, (group, _, better_when, scale) in (sides[0] | sides[1]).items():
+    for name, (group, _, of, scale) in (sides[0] | sides[1]).items():
         before, after = (side[name].estimate if name in side else Estimate(None, 0) for side in sides)
         if before.value or after.value or (group != "findings" and before.n + after.n):
             unit = "share" if scale == SHARES else "points"
-            difference = apart(before, after)
+            difference, better_when = apart(before, after), metric(of).better_in(a.suite)
             found.append(
                 MetricChange(name, group, unit, better_when, before, after, difference, test="unpaired", scale=scale)
             )
@@ -84,12 +84,16 @@ class _Side:
         yield from self._headline("", "headline", self._rows)
         for name in table.components:
             estimate = self._mean(table.component(name), self._rows, table.scales[name])
-            yield f"score.{name}.points", _Figure("components", estimate, "higher", table.scales[name])
+            yield (
+                f"score.{name}.points",
+                _Figure("components", estimate, "score.<component>.points", table.scales[name]),
+            )
         every = np.ones(columns.n, dtype=bool)
         for outcome in (Outcome.TARGET_FAILED, *((Outcome.JUDGE_FAILED,) if self._run.mode else ())):
             codes = [i for i, each in enumerate(columns.outcomes) if each == outcome]
-            yield f"{outcome}_rate", self._rate("failures", np.isin(columns.outcome, codes), every)
-        yield "malformed_rate", self._rate("failures", table.malformed, table.conclusive)
+            failed = np.isin(columns.outcome, codes)
+            yield f"{outcome}_rate", self._rate("failures", "inconclusive_rate", failed, every)
+        yield "malformed_rate", self._rate("failures", "malformed_rate", table.malformed, table.conclusive)
         for factor, groups in cut(columns, self._run.suite, 0).items():
             for g, name in enumerate(groups.names if factor else ()):
                 yield from self._headline(f"{factor}.{name}.", factor, groups.samples_where(g, every))
@@ -109,20 +113,21 @@ class _Side:
     def _headline(self, prefix: str, group: str, rows: Array) -> Iterator[tuple[str, _Figure]]:
         if self._run.passes:
             passed = self._table.passed()
-            yield f"{prefix}pass_rate", self._rate(group, passed > 0, passed >= 0, rows)._replace(better_when="higher")
-        yield f"{prefix}average", _Figure(group, self._mean(self._table.score(), rows, SHARES), "higher")
+            yield f"{prefix}pass_rate", self._rate(group, "pass_rate", passed > 0, passed >= 0, rows)
+        yield f"{prefix}average", _Figure(group, self._mean(self._table.score(), rows, SHARES), "average")
 
     def _found(self, group: str, samples: Array) -> _Figure:
         """The share of samples with at least one such finding."""
-        return self._rate(group, np.isin(np.arange(self._columns.n), samples), self._table.conclusive)
+        hits = np.isin(np.arange(self._columns.n), samples)
+        return self._rate(group, "findings.<code>.rate", hits, self._table.conclusive)
 
     def _mean(self, values: Array, rows: Array, scale: Scale) -> Estimate:
         rows = self._rows[np.isin(self._rows, rows)]
         return clusters.mean(values[rows], self._unit[rows], scale)
 
-    def _rate(self, group: str, hits: Array, known: Array, rows: Array | None = None) -> _Figure:
+    def _rate(self, group: str, of: str, hits: Array, known: Array, rows: Array | None = None) -> _Figure:
         rows = self._rows if rows is None else rows
-        return _Figure(group, clusters.share(hits[rows], known[rows], self._unit[rows]))
+        return _Figure(group, clusters.share(hits[rows], known[rows], self._unit[rows]), of)
 
 
 def _confused(run: ComparedRun) -> list[Confused]:

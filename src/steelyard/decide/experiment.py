@@ -142,6 +142,8 @@ NOT_DUE = (
     " interval is shown, and decides nothing"
 )
 _NAMES = {PASS_RATE: "pass rate", "average": "average score"}
+BESIDE = {"s": "latency.mean", "cost": "cost.total"}
+"""By unit, the metric of what is to be known beside the quality."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ def readable_test(asked: str, *, complete: bool) -> str:
 
 def quality(pairs: ArmPairs, metric: str, reading: Reading) -> Effect:
     """The figure that decides."""
-    effect = _effect(_NAMES[metric], "share", pairs, "higher")
+    effect = _effect(_NAMES[metric], "share", pairs, better_when(metric))
     if pairs.n < 2:
         return effect
     always = sequential_mean(pairs.differences, reading.same_within)
@@ -191,7 +193,7 @@ def beside(name: str, unit: str, pairs: ArmPairs, reading: Reading) -> Effect | 
     """A figure that is to be known beside the quality; None when no pair has it."""
     if pairs.n == 0:
         return None
-    effect = _effect(name, unit, pairs, "lower")
+    effect = _effect(name, unit, pairs, better_when(BESIDE[unit]))
     if reading.test == FIXED:
         fixed = _fixed(pairs, rate=False, widest=math.inf)
         low, high = (None, None) if carried_by_few(pairs.differences) else (fixed.low, fixed.high)
@@ -208,13 +210,21 @@ def _fixed(pairs: ArmPairs, *, rate: bool, widest: float = 1.0) -> Paired:
     return paired_mean(pairs.differences, np.ones(pairs.n), widest)
 
 
-def _effect(name: str, unit: str, pairs: ArmPairs, better_when: str) -> Effect:
+def better_when(name: str) -> str:
+    """Which way a metric is better."""
+    from steelyard.metrics.registry import metric
+    from steelyard.suite.models import SuiteDescription
+
+    return metric(name).better_in(SuiteDescription())
+
+
+def _effect(name: str, unit: str, pairs: ArmPairs, better: str) -> Effect:
     missing = pairs.n_cases - pairs.n
     if pairs.n == 0:
-        return Effect(name, unit, None, None, None, None, None, 0, missing, "", better_when=better_when)
+        return Effect(name, unit, None, None, None, None, None, 0, missing, "", better_when=better)
     a, b = float(pairs.a.mean()), float(pairs.b.mean())
     difference = float(pairs.differences.mean())
-    return Effect(name, unit, a, b, difference, None, None, pairs.n, missing, "", better_when=better_when)
+    return Effect(name, unit, a, b, difference, None, None, pairs.n, missing, "", better_when=better)
 
 
 def decided_by(effect: Effect, same_within: float | None) -> Decided:

@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.decide.assignment import arm_of, is_exposed
 from steelyard.decide.experiment import (
+    BESIDE,
     BETTING,
     FEW_CARRY,
     FIXED,
@@ -17,6 +18,7 @@ from steelyard.decide.experiment import (
     AbReport,
     ArmFacts,
     Effect,
+    better_when,
     conclude,
     is_same,
     missing_alike,
@@ -204,7 +206,7 @@ def _beside(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Ef
         if not len(a) or not len(b):
             continue
         missing = sum(arms.n) - len(a) - len(b)
-        empty = Effect(name, unit, None, None, None, None, None, 0, missing, "", None, "lower")
+        empty = Effect(name, unit, None, None, None, None, None, 0, missing, "", None, better_when(BESIDE[unit]))
         if test == FIXED:
             yield _by_welch(empty, a, b)
         else:

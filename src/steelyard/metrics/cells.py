@@ -324,14 +324,8 @@ def all_of(clean: Array, decided: Array, ks: range) -> dict[int, Array]:
     return found
 
 
-def _counted(data: RunData) -> Counted:
-    if data.counted is None:
-        raise ValueError("a suite without expectations has no metrics of checks")
-    return data.counted
-
-
 def _cases(data: RunData, _: Names) -> Contributions:
-    count, state = _counted(data), data.cell_states
+    count, state = data.checked, data.cell_states
 
     def detail(cell: int) -> str:
         checks = count.of_name(cell)
@@ -352,7 +346,7 @@ def _cases(data: RunData, _: Names) -> Contributions:
 
 
 def _checks(data: RunData, names: Names) -> Contributions:
-    count = _counted(data)
+    count = data.checked
     mine = np.ones(len(count.name), dtype=bool)
     if names:
         mine = count.base[count.name] == (count.declared.index(names[0]) if names[0] in count.declared else -1)
@@ -384,13 +378,13 @@ def _repeats_clean(count: Counted) -> Any:
 
 
 def _all_of(data: RunData, names: Names) -> Contributions:
-    count, k = _counted(data), int(names[0])
+    count, k = data.checked, int(names[0])
     values = data.pass_all.get(k, np.full(data.cells.n, np.nan))
     return Contributions(values, excluded=((f"fewer than {k} decided repeats", None),), detail=_repeats_clean(count))
 
 
 def _flaky(data: RunData, _: Names) -> Contributions:
-    count = _counted(data)
+    count = data.checked
     values = np.where(count.decided >= 2, (count.clean > 0) & (count.clean < count.decided), np.nan)
     return Contributions(values, excluded=(("fewer than 2 decided repeats", None),), detail=_repeats_clean(count))
 

@@ -63,6 +63,8 @@ class Compared(StrEnum):
     NO = ""
 
 
+Key = tuple[str, str, int | None]
+"""Case, variant and repeat of a row; no repeat of a cell."""
 Reasons = tuple[tuple[str, "Array | None"], ...]
 """Reasons with the rows that they hold for, the first that does counts; None holds for all that are left."""
 
@@ -87,6 +89,10 @@ class Contributions:
     """What a planned row that never came counts as; None: it is missing."""
     detail: Callable[[int], str] | None = None
     """How the value of a row came about, in words."""
+    key: Callable[[int], Key] | None = None
+    """Of a metric that is only reported, where each row comes from."""
+    n_absent: int = 0
+    """Of a metric that is only reported, how many rows were planned and never came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +218,100 @@ class Metric:
         if self.scale is not None:
             return self.scale(data, names)
         return (0.0, 1.0) if self.unit in ("share", "score") else (0.0, math.inf)
+
+
+NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"
+NOT_GIVEN = "none: the report gives it without one"
+OF_RATE = "Wilson's score interval; rows of one case count as one cluster"
+_OF_MEAN = "Wilson's score interval by the standard error of the mean; rows of one case count as one cluster"
+_OF_MEANS = {"share": OF_RATE, "score": _OF_MEAN, "points": _OF_MEAN, "difference": NOT_GIVEN}
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """One place of a report: what fills the angle brackets on the way there, and what stands on the way and there."""
+
+    names: Mapping[str, Names] = field(default_factory=dict)
+    path: tuple[Any, ...] = ()
+    """The data of the report from its root down to what holds the figure."""
+    place: str = ""
+    factor: str = ""
+    slice: str = ""
+    value: Any = None
+
+    def name(self, blank: str) -> str:
+        """What fills one pair of angle brackets."""
+        return self.names[f"<{blank}>"][-1]
+
+    @property
+    def item(self) -> Any:
+        """What holds the figure."""
+        return self.path[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A metric that reports have and no gate can name; many places of a report may be of one pattern.
+
+    `place` is where `report --json` has it: `<kind>` is any key, `[<n>]` any row by its number, `[<code>]` any row by
+    what it says of itself, `[<case>]` any row of a case under a variant and `<slice>` the whole run or any slice.
+    """
+
+    name: str
+    place: str
+    formula: str | Callable[[At], str]
+    """In words; braces are filled with what the row of the report says of itself."""
+    counts: str
+    """What of each row enters it, in words; braces as above."""
+    contributions: Callable[[RunData, At], Contributions]
+    level: Level = Level.SAMPLE
+    unit: str = "count"
+    aggregate: Aggregate | None = Aggregate.SUM
+    """None: the rows are listed and not put together."""
+    better: Better = "lower"
+    of: str = ""
+    """What `n` counts; usually the level."""
+    interval: str = ""
+    """How it is made; as usual for its aggregate and unit unless given."""
+    point: float | None = None
+    when: Callable[[RunData, At], bool] = lambda *_: True
+    """Whether a place has it."""
+    even_unknown: bool = False
+    """Whether it has a name where it is n/a."""
+
+    @property
+    def rows(self) -> str:
+        """What `n` counts."""
+        return self.of or f"{self.level.value}s"
+
+    @property
+    def how_sure(self) -> str:
+        """How its interval is made, in words."""
+        usual = _OF_MEANS.get(self.unit, NO_INTERVAL) if self.aggregate is Aggregate.MEAN else NO_INTERVAL
+        return self.interval or usual
+
+    def filled(self, at: At) -> Names:
+        """Its name at one place, part by part."""
+        return tuple(name for part in self.name.split(".") for name in at.names.get(part, (part,)))
+
+    def in_words(self, text: str | Callable[[At], str], at: At) -> str:
+        """A formula at one place."""
+        if callable(text):
+            return text(at)
+        return text.format(**{key: NONE if each == "" else each for key, each in at.item.items()})
+
+
+_REPORTED: list[tuple[Reported, ...]] = []
+
+
+def register_reported(*group: Reported) -> None:
+    """Add metrics that are only reported, which stand together."""
+    _REPORTED.append(group)
+
+
+def reported() -> Sequence[tuple[Reported, ...]]:
+    """All metrics that are only reported."""
+    return _REPORTED
 
 
 _MODULES = ("samples", "cells", "stability")

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.explain import Explanation, Key, explain, words_of
-from steelyard.analysis.model import Slice, Summary
+import steelyard.analysis.reported  # noqa: F401  registers what no gate can name
+from steelyard.analysis.explain import Explanation, Words, explain, words_of
+from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.repeats import SHARE
 from steelyard.analysis.stored import summarise_stored
 from steelyard.decide.gates import Scope, measure, names_of_run
 from steelyard.errors import UserMistake
 from steelyard.metrics.expression_checks import missing_name
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, asked_metric, parse_repeats, split_sides
-from steelyard.metrics.registry import Level, metrics
-from steelyard.records import RunHeader
+from steelyard.metrics.own import load_metrics
+from steelyard.metrics.registry import NONE, At, Key, Level, Reported, metrics, reported
+from steelyard.metrics.run_data import RunData
+from steelyard.records import RunHeader, Sample
+from steelyard.report import run
 from steelyard.report.build import build_report
-from steelyard.report.figure_rows import Figure, RunRows, samples_in, sliced
+from steelyard.report.details import why_wrong
 from steelyard.report.findings import counts_by_slice
 from steelyard.report.model import Report
-from steelyard.report.named_figures import gates_of, own_figures, slices_of
 from steelyard.store.base import Store
 from steelyard.suite.yaml import listed, meant
 
@@ -36,32 +40,196 @@ _INDEX = re.compile(r"\[\d+\]")
 _OUTSIDE = ".<>=!\"'"
 
 
+def data_of(store: Store, header: RunHeader) -> RunData:
+    """A stored run, as its figures are explained by it."""
+    load_metrics(header)
+
+    def read() -> list[tuple[Sample, str]]:
+        samples = []
+        for sample, _ in store.samples(header.id):
+            samples.append((sample, why_wrong(sample)))
+            sample.attempt = replace(sample.attempt, text=None)
+        return samples
+
+    return RunData(
+        store.columns(header.id),
+        header.description,
+        store.checks(header.id),
+        store.items(header.id) if header.description.stability else None,
+        lambda: store.certainties(header.id),
+        read,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a report that no gate can name."""
+
+    metric: Reported
+    at: At
+    data: RunData
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, part by part."""
+        return self.metric.filled(self.at)
+
+    @property
+    def place(self) -> str:
+        """In `report --json`: `latency.cells[3].spread.p50`."""
+        return self.at.place
+
+    @property
+    def reported(self) -> Estimate | float:
+        """As the report has it."""
+        value: Estimate | float = self.at.value
+        return value
+
+    def explained(self, name: str) -> Explanation:
+        """The figure with everything behind it."""
+        metric, at = self.metric, self.at
+        found = metric.contributions(self.data, at)
+        words = Words(
+            metric.in_words(metric.formula, at),
+            metric.in_words(metric.counts, at),
+            metric.rows,
+            metric.unit,
+            metric.how_sure,
+            {"higher": "lower", "lower": "higher"}.get(metric.better, ""),
+            f"{at.place} of report --json",
+        )
+        keys = found.key or self.data.key
+        return explain(
+            name, words, found, keys, at.value, how=metric.aggregate, point=metric.point, absent=found.n_absent
+        )
+
+
+def own_figures(report: Report, data: RunData) -> Iterator[Figure]:
+    """The figures that no gate can name, in the order of their metrics."""
+    root = run.data(report)
+    for group in reported():
+        tree: dict[str, Any] = {}
+        for metric in group:
+            node = tree
+            for step in metric.place.replace("[<", ".[<").split("."):
+                node = node.setdefault(step, {})
+            node.setdefault("", []).append(metric)
+        yield from _walked(tree, root, At(), data)
+        if SHARE.counts == group[0].counts:
+            yield from _shares_over_repeats(report, data)
+
+
+def _walked(node: dict[str, Any], value: Any, at: At, data: RunData) -> Iterator[Figure]:
+    """The figures below one place of a report."""
+    path = (*at.path, value) if isinstance(value, dict) else at.path
+    for step, below in node.items():
+        if not step:
+            for metric in below:
+                if (figure := _figure(metric, value, at, data)) is not None:
+                    yield figure
+        elif step.startswith(("<", "[")):
+            for each, inner in _rows(step, value, at):
+                yield from _walked(below, inner, replace(each, path=path), data)
+        elif value.get(step) is not None:
+            inside = replace(at, path=path, place=f"{at.place}.{step}" if at.place else step)
+            yield from _walked(below, value[step], inside, data)
+
+
+def _figure(metric: Reported, value: Any, at: At, data: RunData) -> Figure | None:
+    if isinstance(value, dict):
+        value = Estimate(**{name: value[name] for name in ("value", "n", "n_missing", "low", "high")})
+    at = replace(at, value=value)
+    known = metric.even_unknown or not isinstance(value, Estimate) or value.value is not None
+    return Figure(metric, at, data) if known and metric.when(data, at) else None
+
+
+def _rows(step: str, value: Any, at: At) -> Iterator[tuple[At, Any]]:
+    """Every row of a part of a report, by what names it."""
+    blank = step.strip("[]")
+    if blank == "<slice>":
+        yield replace(at, names={blank: ()}, place="overall"), value["overall"]
+        for factor, parts in value["slices"].items():
+            for number, part in enumerate(parts):
+                name, place = part["name"], f"slices.{factor}[{number}]"
+                yield replace(at, names={blank: (factor, name)}, place=place, factor=factor, slice=name), part
+    elif step == blank:
+        for number, (key, row) in enumerate(value.items()):
+            name = str(number + 1) if blank == "<n>" else key
+            yield replace(at, names={**at.names, blank: (name,)}, place=f"{at.place}.{key}"), row
+    else:
+        for number, row in enumerate(value):
+            names = _row_names(blank, number, row)
+            yield replace(at, names={**at.names, blank: names}, place=f"{at.place}[{number}]"), row
+
+
+def _row_names(blank: str, number: int, row: Any) -> tuple[str, ...]:
+    if blank == "<n>":
+        return (str(number + 1),)
+    if blank not in ("<case>", "<sample>"):
+        return (row[blank.strip("<>")] or NONE,)
+    case = ("variant", row["variant"], "case", row["case_id"]) if row["variant"] else ("case", row["case_id"])
+    return case if blank == "<case>" else (*case, "repeat", str(row["repeat"] + 1))
+
+
+def _shares_over_repeats(report: Report, data: RunData) -> Iterator[Figure]:
+    """Gates and criteria over repeats."""
+    for gate, place, part in gates_of(report):
+        rule = parse_repeats(gate.gate) if gate.name else None
+        if rule is not None and gate.value.value is not None:
+            names = {"<slice>": sliced(part.factor, part.name), "<rule>": (rule.text,)}
+            yield Figure(SHARE, At(names, ({},), f"{place}.value", part.factor, part.name, gate.value), data)
+
+
+def slices_of(report: Report) -> Iterator[tuple[str, Slice]]:
+    """The whole run and every slice, with its place in a report."""
+    yield "overall", report.summary.overall
+    for factor, parts in report.summary.slices.items():
+        for number, part in enumerate(parts):
+            yield f"slices.{factor}[{number}]", part
+
+
+def gates_of(report: Report) -> Iterator[tuple[Any, str, Slice]]:
+    """Every gate and criterion, its place and the part of the run it looks at."""
+    whole = report.summary.overall
+    for number, gate in enumerate(report.decision.gates):
+        yield gate, f"gates[{number}]", whole
+    variants = {part.name: part for part in report.summary.slices.get("variant", ())}
+    for number, decision in enumerate(report.decision.by_variant):
+        part = variants.get(decision.variant, whole)
+        for at, criterion in enumerate(decision.criteria):
+            yield criterion, f"by_variant[{number}].criteria[{at}]", part
+
+
+def sliced(factor: str, name: str) -> tuple[str, ...]:
+    """The first names of a figure of a slice; none of the whole run's."""
+    return (factor, name) if factor else ()
+
+
 def explain_report(store: Store, header: RunHeader, *asked: str) -> list[Explanation]:
     """The figures that were asked for, each with its rows; UserMistake when there is no such figure.
 
     Those that gates can name are found without the rest of the report.
     """
     found: list[Explanation] = []
-    rows, report = RunRows(store, header), None
+    data, report = data_of(store, header), None
     for text in asked:
         try:
             asked_metric(text)
         except ValueError as error:
             report = report or build_report(store, header)
-            found += [each.explained(spelled(each.names)) for each in find_figures(report, rows, text, error)]
+            found += [each.explained(spelled(each.names)) for each in find_figures(report, data, text, error)]
         else:
-            found += explain_metrics(rows, text)
+            found += explain_metrics(store, header, data, text)
     return found
 
 
-def explain_metrics(rows: RunRows, *asked: str) -> list[Explanation]:
+def explain_metrics(store: Store, header: RunHeader, data: RunData, *asked: str) -> list[Explanation]:
     """The metrics that were asked for, of the run or, for `category.*`, of every slice.
 
     UserMistake when there is no such metric, or this run has nothing of that name.
     """
-    header = rows.header
-    summary = summarise_stored(rows.store, header.id, rows.suite, rows.data.columns, only_for_gates=True)
-    return [_explained(rows, summary, gate, part) for text in asked for gate, part in _parts(text, header, summary)]
+    summary = summarise_stored(store, header.id, header.description, data.columns, only_for_gates=True)
+    return [_explained(data, summary, gate, part) for text in asked for gate, part in _parts(text, header, summary)]
 
 
 def _parts(text: str, header: RunHeader, summary: Summary) -> list[tuple[Gate, Slice]]:
@@ -86,20 +254,20 @@ def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
     return gate
 
 
-def _explained(rows: RunRows, summary: Summary, gate: Gate, part: Slice) -> Explanation:
-    metric, data, reported = gate.of, rows.data, measure(gate, part, summary)
+def _explained(data: RunData, summary: Summary, gate: Gate, part: Slice) -> Explanation:
+    metric, reported = gate.of, measure(gate, part, summary)
     found = metric.contributions(data, gate.names)
-    keys: Callable[[int], Key] = rows.key
+    keys: Callable[[int], Key] = data.key
     if metric.level is Level.CELL:
         groups = data.cells.groups[part.factor]
         at = groups.samples_where(groups.names.index(part.name), np.ones(data.cells.n, dtype=bool))
-        keys, absent = rows.cell_key, 0 if part.factor else data.cells.absent
+        keys, absent = data.cell_key, 0 if part.factor else data.cells.absent
     else:
-        found = replace(found, detail=rows.detail)
-        at, absent = samples_in(rows, part), 0 if part.factor else data.absent
+        found = replace(found, detail=data.detail)
+        at, absent = data.in_slice(part.factor, part.name), 0 if part.factor else data.absent
     return explain(
         f"{part.factor}.{part.name}.{gate.metric}" if part.factor else gate.metric,
-        words_of(metric, metric.worse_in(rows.suite, gate.names), reported),
+        words_of(metric, metric.worse_in(data.suite, gate.names), reported),
         found,
         keys,
         reported,
@@ -110,13 +278,13 @@ def _explained(rows: RunRows, summary: Summary, gate: Gate, part: Slice) -> Expl
     )
 
 
-def find_figures(report: Report, rows: RunRows, text: str, error: ValueError) -> list[Figure]:
+def find_figures(report: Report, data: RunData, text: str, error: ValueError) -> list[Figure]:
     """The figures of that name that no gate has; UserMistake, with those that are like it, when there is none."""
     try:
         asked = tuple(split_sides(f"{text} >= 0", "metric", "")[0])
     except ValueError:
         raise UserMistake(str(error)) from None
-    everything = {each.names: each for each in reversed(list(own_figures(report, rows)))}
+    everything = {each.names: each for each in reversed(list(own_figures(report, data)))}
     found = [each for names, each in reversed(everything.items()) if _is(asked, names)]
     if found:
         return found
@@ -132,10 +300,10 @@ def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
     Those of cases, kinds of claims and numbered rows are named once, with `*` for any of them; those of slices only
     where the whole run has none of that name.
     """
-    report, rows = build_report(store, header), RunRows(store, header)
-    own = ((each.names, each.place) for each in own_figures(report, rows))
+    report, data = build_report(store, header), data_of(store, header)
+    own = ((each.names, each.place) for each in own_figures(report, data))
     found: dict[str, str] = {}
-    for names, place in (*gate_figures(report, rows), *own):
+    for names, place in (*gate_figures(report, data), *own):
         kind = tuple(_any(names))
         if kind[0] in FACTORS and spelled(kind[2:]) in found:
             continue
@@ -143,13 +311,13 @@ def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def gate_figures(report: Report, rows: RunRows) -> Iterator[Named]:
+def gate_figures(report: Report, data: RunData) -> Iterator[Named]:
     """The figures that gates can name, with every place where they stand."""
     summary = report.summary
     for place, part in slices_of(report):
-        for names, path in _of_slice(part, rows):
+        for names, path in _of_slice(part, data):
             yield (*sliced(part.factor, part.name), *names), f"{place}.{path}"
-    for names, path in _of_slice(summary.overall, rows):
+    for names, path in _of_slice(summary.overall, data):
         head, _, rest = path.partition(".")
         if head == "totals":
             yield names, rest
@@ -159,16 +327,16 @@ def gate_figures(report: Report, rows: RunRows) -> Iterator[Named]:
     for gate, place, part in gates_of(report):
         over_repeats = gate.name and parse_repeats(gate.gate) is not None
         if gate.value.value is not None and not gate.baseline and not over_repeats:
-            head_names, whole = sliced(part.factor, part.name), _written(gate.metric, report, rows)
+            head_names, whole = sliced(part.factor, part.name), _written(gate.metric, report, data)
             yield (whole if whole[:2] == head_names else (*head_names, *whole)), f"{place}.value"
     yield from _of_codes(report)
     yield from _over_repeats(report)
 
 
-def _of_slice(part: Slice, rows: RunRows) -> Iterator[Named]:
+def _of_slice(part: Slice, data: RunData) -> Iterator[Named]:
     """Every metric that a slice has, and its place there."""
     for metric in metrics().values():
-        for names in [()] if metric.all_names is None else metric.all_names(rows.data):
+        for names in [()] if metric.all_names is None else metric.all_names(data):
             path = metric.place_of(names)
             at: Any = getattr(part, path[0])
             for name in path[1:]:
@@ -178,10 +346,10 @@ def _of_slice(part: Slice, rows: RunRows) -> Iterator[Named]:
                 yield tuple(next(left) if each.startswith("<") else each for each in metric.parts), ".".join(path)
 
 
-def _written(metric: str, report: Report, rows: RunRows) -> tuple[str, ...]:
+def _written(metric: str, report: Report, data: RunData) -> tuple[str, ...]:
     """The names of a gate's result, which says them without quotes."""
     for _, part in slices_of(report):
-        for names, _path in _of_slice(part, rows):
+        for names, _path in _of_slice(part, data):
             whole = (*sliced(part.factor, part.name), *names)
             if ".".join(whole) == metric:
                 return whole

@@ -1,0 +1,491 @@
+"""Every metric that reports have and no gate can name: of samples and findings here, all others by their module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis import best, checks, confidence, judge_figures, latency, mending, repeats, stability
+from steelyard.analysis.failure_words import failure_reason
+from steelyard.analysis.patterns import component_gain, pattern_samples
+from steelyard.metrics.registry import (
+    NO_INTERVAL,
+    Aggregate,
+    At,
+    Contributions,
+    Key,
+    Reasons,
+    Reported,
+    register_reported,
+)
+from steelyard.metrics.run_data import RunData, Thing, one_value
+from steelyard.metrics.table import FORMAT
+from steelyard.records import BROKEN_SCALE, Finding, Outcome, Sample
+from steelyard.stats.arrays import Array
+from steelyard.store.contents import confusion_label, is_confusion
+
+Contribute = Callable[[RunData, At], Contributions]
+
+
+def _marked(mask: Callable[[RunData, At], Any]) -> Contribute:
+    """The samples that a mask marks, each counting 1."""
+    return lambda data, at: data.marked(mask(data, at), at)
+
+
+def _everything(data: RunData, _: At) -> Array:
+    return np.ones(data.table.n, dtype=bool)
+
+
+def _planned(data: RunData, at: At) -> Contributions:
+    return data.marked(_everything(data, at), at, absent=1.0, n_absent=0 if at.factor else data.absent)
+
+
+COUNTS = (
+    Reported(
+        "<slice>.outcomes.<outcome>",
+        "<slice>.outcomes.<outcome>",
+        "samples that ended so",
+        "a sample that another kind of judge has read counts as scored here",
+        _marked(lambda data, at: data.table.outcome == data.table.outcomes.index(at.name("outcome"))),
+    ),
+    Reported(
+        "<slice>.outcomes.set_aside",
+        "<slice>.set_aside",
+        "scored samples that another kind of judge has read than the run's",
+        "they are in no other figure",
+        _marked(lambda data, _: data.table.set_aside),
+    ),
+    Reported(
+        "<slice>.outcomes.planned",
+        "<slice>.n_planned",
+        "samples that came + planned samples that never came",
+        "what never came is in no slice",
+        _planned,
+    ),
+    Reported(
+        "failures.<kind>",
+        "failures.<kind>",
+        "samples whose call failed in that way",
+        "every sample is looked at",
+        _marked(lambda data, at: data.columns.failure == data.columns.failures.index(at.name("kind"))),
+    ),
+    Reported(
+        "rungs.<rung>",
+        "rungs.<rung>",
+        "answers that were read in that way",
+        "samples without an answer are on no rung",
+        _marked(lambda data, at: data.columns.rung == data.columns.rungs.index(at.name("rung"))),
+    ),
+)
+
+
+def _scored(values: Callable[[RunData, At], Array]) -> Contribute:
+    """What every sample with a score brings."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        left_out: Reasons = (*data.table.left_out, ("no component was weighed: no score", None))
+        return data.samples(values(data, at), excluded=left_out, n_absent=data.absent)
+
+    return contributions
+
+
+def _mended(blank: str) -> Callable[[RunData, At], Array]:
+    return lambda data, at: mending.mended_scores(data.table, at.name(blank))
+
+
+def _rise(blank: str) -> Callable[[RunData, At], Array]:
+    return lambda data, at: _mended(blank)(data, at) - data.table.score()
+
+
+def _unread(data: RunData, _: At) -> Array:
+    return np.where(np.isnan(data.table.score()), np.nan, data.table.malformed)
+
+
+def _has(data: RunData, *codes: str) -> Array:
+    """The conclusive samples with a finding of one of the codes; FORMAT is what could not be read."""
+    table, found = data.table, np.zeros(data.table.n, dtype=bool)
+    for code in codes:
+        if code == FORMAT:
+            found |= table.malformed
+        elif code in table.codes:
+            found[table.finding_sample[table.finding_code == table.codes.index(code)]] = True
+    return found
+
+
+def _is_component(data: RunData, at: At) -> bool:
+    name = at.name("component")
+    return name in data.table.weights and all(each["code"] != name for each in at.path[0]["codes"])
+
+
+_MENDED = (
+    "a sample's score rises, for every finding of the code, by what the finding says its component would gain x the"
+    " component's part of the weights that the sample was weighed with, to 1 at most; a malformed answer would earn 1"
+)
+_CODE_GAIN = Reported(
+    "gain.<code>",
+    "codes[<code>].gain",
+    "sum of what each score would rise by, with every such finding mended / n",
+    _MENDED,
+    _scored(_rise("code")),
+    unit="difference",
+    aggregate=Aggregate.MEAN,
+    when=lambda _, at: at.item["weighs"] and at.item["mended"]["value"] is not None,
+)
+CODES = (
+    Reported(
+        "mended.<code>",
+        "codes[<code>].mended",
+        "sum of scores with every such finding mended / n",
+        _MENDED,
+        _scored(_mended("code")),
+        unit="score",
+        aggregate=Aggregate.MEAN,
+        better="higher",
+    ),
+    _CODE_GAIN,
+)
+PRIORITIES = (
+    Reported(
+        "gain.<component>",
+        "priorities[<component>].gain",
+        "sum over samples of weight / (weights of what was weighed) x (1 - value) / n",
+        "what perfection in this component alone would add to each score; a malformed answer gains nothing, nor does a"
+        " sample in which the component was not weighed",
+        _scored(lambda data, at: component_gain(data.table, at.name("component"))),
+        unit="difference",
+        aggregate=Aggregate.MEAN,
+        when=_is_component,
+    ),
+    Reported(
+        "gain.<component>",
+        "priorities[<component>].gain",
+        "malformed / n",
+        "a malformed answer would rise from 0 to 1 at most",
+        _scored(_unread),
+        unit="difference",
+        aggregate=Aggregate.MEAN,
+        interval=NO_INTERVAL,
+        when=lambda data, at: not _is_component(data, at) and at.name("component") == FORMAT,
+    ),
+    replace(
+        _CODE_GAIN,
+        name="gain.<component>",
+        place="priorities[<component>].gain",
+        contributions=_scored(_rise("component")),
+        when=lambda data, at: not _is_component(data, at) and at.name("component") != FORMAT,
+    ),
+    Reported(
+        "findings.<component>.without",
+        "priorities[<component>].average",
+        "samples without such a finding / conclusive samples",
+        "only conclusive samples (scored or malformed) are looked at",
+        _scored(lambda data, at: np.where(data.table.conclusive, ~_has(data, at.name("component")), np.nan)),
+        unit="share",
+        aggregate=Aggregate.MEAN,
+        better="higher",
+        when=lambda data, at: not _is_component(data, at),
+    ),
+)
+
+
+def _failing(data: RunData, *codes: str) -> Any:
+    return (data.table.passed() == 0) & (_has(data, *codes) if codes else True)
+
+
+_GRAVE = "samples that did not pass and have such a finding"
+_OF_GRAVE = "of critical and major codes of components that weigh nothing; samples that passed are left out"
+FAILING = (
+    Reported(
+        "failing.samples",
+        "failing.n_failing",
+        "samples that did not pass",
+        "samples of which nobody can tell whether they pass are left out",
+        _marked(lambda data, _: _failing(data)),
+    ),
+    Reported(
+        "failing.grave",
+        "failing.n_with",
+        _GRAVE,
+        _OF_GRAVE,
+        _marked(lambda data, at: _failing(data, *at.item["codes"])),
+    ),
+    Reported(
+        "failing.<code>.samples",
+        "failing.codes.<code>",
+        _GRAVE,
+        _OF_GRAVE,
+        _marked(lambda data, at: _failing(data, at.name("code"))),
+    ),
+)
+
+
+def _findings(wanted: Callable[[Finding, At], bool], *, once: bool = False) -> Contribute:
+    """The findings of conclusive samples that are wanted, or one of each sample."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        main = data.suite.judge and data.suite.judge.mode
+
+        def things(sample: Sample, _: str) -> Iterator[Thing]:
+            aside = sample.outcome.value == "scored" and main is not None and sample.mode != main
+            if not sample.outcome.conclusive or aside:
+                return
+            mine = [finding for finding in sample.findings if wanted(finding, at)]
+            for finding in mine[:1] if once else mine:
+                yield 1.0, f"{finding.code} at {finding.place or '-'}"
+
+        return data.things(things)
+
+    return contributions
+
+
+def _confused(finding: Finding, at: At) -> bool:
+    row = at.item
+    if finding.code != row["code"] or finding.expected is None or finding.got is None:
+        return False
+    labels = (confusion_label(finding.expected), confusion_label(finding.got))
+    return labels == (row["expected"], row["got"]) and is_confusion(finding.expected, finding.got)
+
+
+def _in_section(finding: Finding, at: At) -> bool:
+    return finding.section == at.name("section") and at.names.get("<code>", (finding.code,)) == (finding.code,)
+
+
+_LEFT_OUT = "findings of inconclusive samples are left out"
+_CONFUSION = Reported(
+    "confusion.<n>",
+    "confusions[<n>].count",
+    "findings of {code} that expected {expected} and got {got}",
+    f"of something with a role, the role is compared; {_LEFT_OUT}",
+    _findings(_confused),
+    of="findings",
+)
+_SECTION = Reported(
+    "section.<section>",
+    "sections[<section>].count",
+    "findings that begin in that region",
+    _LEFT_OUT,
+    _findings(_in_section),
+    of="findings",
+)
+FINDINGS = (
+    _CONFUSION,
+    replace(
+        _CONFUSION,
+        name="confusion.<n>.samples",
+        place="confusions[<n>].samples",
+        formula=f"samples with at least one of the {_CONFUSION.formula}",
+        contributions=_findings(_confused, once=True),
+    ),
+    _SECTION,
+    replace(
+        _SECTION,
+        name="section.<section>.samples",
+        place="sections[<section>].samples",
+        formula=f"samples with at least one of the {_SECTION.formula}",
+        contributions=_findings(_in_section, once=True),
+    ),
+    replace(_SECTION, name="section.<section>.<code>", place="sections[<section>].codes.<code>"),
+)
+
+
+def _all_patterns(data: RunData) -> list[tuple[Array, Array]]:
+    return pattern_samples(data.table, data.groups, data.suite)
+
+
+def _pattern(values: Callable[[RunData, Array, Array], Contributions]) -> Contribute:
+    """Of the samples in which a pattern could be seen, and those in which it was."""
+    return lambda data, at: values(data, *data.once(_all_patterns)[int(at.name("n")) - 1])
+
+
+def _cases_once(data: RunData, seen: Array, wrong: Array) -> Contributions:
+    mine = seen[wrong[seen]]
+    first = np.sort(np.unique(data.table.case[mine], return_index=True)[1])
+    return data.samples(np.ones(data.table.n), mine[first])
+
+
+def _patterns(data: RunData, _: At) -> Contributions:
+    every = data.once(_all_patterns)
+
+    def samples(row: int) -> str:
+        seen, wrong = every[row]
+        return f"{int(wrong[seen].sum())} samples"
+
+    def key(row: int) -> Key:
+        return f"pattern {row + 1}", "", None
+
+    return Contributions(np.ones(len(every)), detail=samples, key=key)
+
+
+PATTERNS = (
+    Reported(
+        "pattern.<n>",
+        "patterns[<n>].count",
+        "samples of which the sentence is true",
+        "{sentence}",
+        _pattern(lambda data, seen, wrong: data.samples(wrong, seen)),
+    ),
+    Reported(
+        "pattern.<n>.cases",
+        "patterns[<n>].n_cases",
+        "cases with at least one such sample",
+        "{sentence}",
+        _pattern(_cases_once),
+        of="cases",
+    ),
+    Reported(
+        "pattern.<n>.n",
+        "patterns[<n>].n",
+        "samples in which it could be seen",
+        "{sentence}",
+        _pattern(lambda data, seen, _: data.samples(np.ones(data.table.n), seen)),
+    ),
+    Reported(
+        "patterns",
+        "extra.n_patterns",
+        "what is wrong in samples of at least two different cases",
+        "every component below its mark and every other code is looked for in each category and tag, and not passing in"
+        " each difficulty, variant and tag; a tag that every sample has is no part",
+        _patterns,
+        of="patterns",
+    ),
+)
+
+
+def _read_in_mode(data: RunData, at: At) -> Contributions:
+    dimension = at.names.get("<dimension>", (None,))[0]
+    values = data.table.read_in(at.name("mode"), dimension)
+    return data.samples(values, excluded=(("no score by that kind of judge", None),), n_absent=data.absent)
+
+
+_OF_MODE = "each kind of judge on its own: scores of two kinds are never in one mean"
+_MODE = Reported(
+    "mode.<mode>.average",
+    "modes.<mode>.average",
+    "sum of scores / n",
+    _OF_MODE,
+    _read_in_mode,
+    unit="score",
+    aggregate=Aggregate.MEAN,
+    better="higher",
+    even_unknown=True,
+)
+MODES = (
+    _MODE,
+    Reported(
+        "mode.<mode>.n",
+        "modes.<mode>.n",
+        "samples that were scored in that mode",
+        _OF_MODE,
+        _marked(lambda data, at: ~np.isnan(data.table.read_in(at.name("mode")))),
+    ),
+    replace(
+        _MODE,
+        name="mode.<mode>.dimension.<dimension>",
+        place="modes.<mode>.dimensions.<dimension>",
+        formula="sum of the dimension's scores / n",
+        unit="points",
+    ),
+)
+
+
+def _inconclusive(data: RunData, at: At) -> Contributions:
+    """Samples without a reading for one reason, or, where it is the only one of its kind, of that kind."""
+    report, why = at.path[0], next(text for text, n in list(at.item.items())[int(at.name("n")) - 1 :])
+    failures, silent = report["failures"], (report["judge"] or {}).get("why_failed", {})
+    if why in silent:
+        return judge_figures.silent_texts(data, why)
+    n_broken = report["overall"]["outcomes"].get(Outcome.JUDGE_FAILED, 0) - sum(silent.values())
+    kind = next((kind for kind in failures if f"{why} ".startswith(f"target: {kind} ")), "")
+    alike = None if at.value == failures.get(kind, n_broken) else why.removeprefix("target: ")
+    return data.things(_failed(kind, alike) if kind else _broken(alike))
+
+
+def _failed(kind: str, reason: str | None) -> Callable[[Sample, str], Iterator[Thing]]:
+    """Samples whose call failed in one way, or for one reason."""
+
+    def same(wrong: str, divider: str) -> str:
+        failed, _, message = wrong.partition(divider)
+        return failure_reason(failed, message)[0]
+
+    def things(sample: Sample, wrong: str) -> Iterator[Thing]:
+        failure = sample.attempt.failure
+        if failure is not None and failure.kind == kind and (reason is None or same(wrong, ": ") == same(reason, " ")):
+            yield 1.0, wrong
+
+    return things
+
+
+def _broken(reason: str | None) -> Callable[[Sample, str], Iterator[Thing]]:
+    """Samples on which a scorer broke, for any or for one reason."""
+
+    def things(sample: Sample, wrong: str) -> Iterator[Thing]:
+        kind, _, message = wrong.partition(": ")
+        broke = sample.outcome is Outcome.JUDGE_FAILED and kind == BROKEN_SCALE
+        if broke and (reason is None or failure_reason("", message)[0] == failure_reason("", reason)[0]):
+            yield 1.0, wrong
+
+    return things
+
+
+INCONCLUSIVE = Reported(
+    "inconclusive.<n>",
+    "why_inconclusive.<n>",
+    "samples that are inconclusive for that reason",
+    "in the order of the report",
+    _inconclusive,
+)
+
+
+def _listed(where: str) -> Iterator[Reported]:
+    """The score and the time of every sample that the report lists."""
+    score = Reported(
+        "<sample>.score",
+        f"{where}[<sample>].score",
+        "sum of weight x share of the scale / sum of weights",
+        "one sample, as it was scored; a malformed answer has no components",
+        lambda data, at: one_value(data, at, at.item["why"]),
+        unit="score",
+        interval="none: it is one sample",
+    )
+    yield score
+    yield replace(
+        score,
+        name="<sample>.latency",
+        place=f"{where}[<sample>].latency",
+        formula="seconds of the call, as recorded",
+        counts="one sample",
+        unit="s",
+        interval="none: it is one call",
+    )
+
+
+_CAME = Reported(
+    "samples",
+    "n_samples",
+    "samples that came",
+    "those that were planned and never came are left out",
+    _marked(_everything),
+)
+for _group in (
+    (_CAME,),
+    COUNTS,
+    repeats.REPORTED,
+    CODES,
+    PRIORITIES,
+    FAILING,
+    FINDINGS,
+    PATTERNS,
+    MODES,
+    judge_figures.REPORTED,
+    confidence.REPORTED,
+    checks.REPORTED,
+    stability.REPORTED,
+    latency.REPORTED,
+    best.REPORTED,
+    (INCONCLUSIVE,),
+    tuple(each for where in ("samples", "worst", "slowest") for each in _listed(where)),
+):
+    register_reported(*_group)
