@@ -1,12 +1,16 @@
 """What holds for every test."""
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
 from parts.lengths import set_length
+from steelyard.redact import _Known
+
+pytest_plugins = ["parts.postgres", "parts.browser"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -15,6 +19,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     set_length(full=config.getoption("full_length"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without garbage collections: what is read here stays to the end, and is not looked through again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 _SLOWEST_FIRST = ("cli", "suites", "trust", "store", "engine", "docs", "report")
@@ -39,9 +54,19 @@ def _empty_working_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(autouse=True)
-def _no_metrics_of_earlier_suites() -> Iterator[None]:
-    """Every test begins and ends with the product's own metrics: those that a suite adds stay in the process."""
+def _leaves_nothing_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Take back what a test leaves in the process: environment, folder, secrets learned, code and metrics of suites."""
+    temporary, modules = str(tmp_path_factory.getbasetemp()), {*sys.modules}
+    environment, folder, secrets = dict(os.environ), os.getcwd(), (_Known.secrets, _Known.redact)  # noqa: PTH109
     yield
+    if os.environ != environment:
+        os.environ.clear()
+        os.environ.update(environment)
+    os.chdir(folder)
+    _Known.secrets, _Known.redact = secrets
+    for name in sys.modules.keys() - modules:
+        if str(getattr(sys.modules[name], "__file__", None)).startswith(temporary):
+            del sys.modules[name]
     own = sys.modules.get("steelyard.metrics.own")
     if own is not None:
         own.forget_metrics()

@@ -9,7 +9,7 @@ from collections import Counter
 import psutil
 import pytest
 
-from parts.command import start_steelyard, steelyard
+from parts.command import start_process, start_steelyard, steelyard
 from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.records import RunState
@@ -62,7 +62,7 @@ def test_kill_dash_nine_loses_no_completed_sample_and_asks_for_none_of_them_agai
 
     server.on("/ask", some_answered)
     path = write_suite(tmp_path / "s", n=N, target=http_target(server.base_url))
-    process = start_steelyard("run", path, "--concurrency", 4, cwd=tmp_path)
+    process = start_process("run", path, "--concurrency", 4, cwd=tmp_path)
     wait_for_requests(server, 20)
     # The other four are never answered: once these are stored, nothing is between an answer and the store.
     wait_until(lambda: len(kept(tmp_path)[1]) == 16)
@@ -88,7 +88,7 @@ def test_kill_dash_nine_loses_no_completed_sample_and_asks_for_none_of_them_agai
 
 def test_ctrl_c_ends_cleanly_with_everything_completed_kept_and_can_be_resumed(server, tmp_path):
     path = write_suite(tmp_path / "s", n=N, target=http_target(server.base_url))
-    process = start_steelyard("run", path, "--concurrency", 4, cwd=tmp_path)
+    process = start_process("run", path, "--concurrency", 4, cwd=tmp_path)
     wait_for_requests(server, 12)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=300)

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from parts.command import fork_steelyard, steelyard
+from parts.command import start_steelyard, steelyard
 from parts.judge_server import last_message
 from parts.judged_suite import TEXT, chat_judge, verdict, write_judged
 from parts.loopback import Loopback, chat_answer, json_answer
@@ -83,15 +83,15 @@ class Campaign:
         n_asked, n_answered = len(self.server.requests), len(self.server.answered)
         resume = ["--resume"] if before else []
         command = ("run", self.path, "--concurrency", CONCURRENCY, *resume)
-        process = fork_steelyard(*command, cwd=self.folder, files=(f"{self.folder}/out", f"{self.folder}/err"))
+        process = start_steelyard(*command, cwd=self.folder)
         while len(self.server.answered) == n_answered:
-            assert process.exitcode is None, (self.folder / "err").read_text()
+            assert process.poll() is None, process.communicate()
             time.sleep(0.001)
         time.sleep(chance.uniform(0.0, 1.5))
         killed_at = time.monotonic()
         process.kill()
-        process.join()
-        assert process.exitcode == -signal.SIGKILL
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
         time.sleep(0.05)  # until the servers have seen that nobody is there
         state, after = self.stored()
         assert state is RunState.RUNNING

@@ -1,13 +1,12 @@
 import pytest
 
-from parts.postgres import postgres_database, postgres_server  # noqa: F401 - fixtures
 from steelyard.store.open import open_store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request, tmp_path):
     """An empty store's address; every test that uses it runs on both databases."""
-    return request.getfixturevalue("postgres_database") if request.param == "postgres" else str(tmp_path / "runs.db")
+    return request.getfixturevalue("postgres_store") if request.param == "postgres" else str(tmp_path / "runs.db")
 
 
 @pytest.fixture

@@ -5,18 +5,22 @@ from __future__ import annotations
 import multiprocessing
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
 from functools import cache
 from inspect import signature
 from io import TextIOWrapper
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import cast
+from unittest.mock import patch
 
 from click.testing import CliRunner
 
+from parts.processes import ENVIRONMENT
 from steelyard.cli.group import steelyard as group
 from steelyard.errors import SteelyardError
 
@@ -28,22 +32,19 @@ _ENV = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ
 }
 
 
-_PRELOADED = [
-    *("numpy", "aiohttp", "steelyard.weighing", "steelyard.importing"),
-    *("steelyard.report.html", "steelyard.report.terminal", "steelyard.report.compare_terminal", "steelyard.cli.show"),
-    *("steelyard.attributing", "steelyard.audit", "steelyard.suite.load", "steelyard.store.open", __name__),
-]
-
-
 @cache
 def _forks() -> ForkServerContext:
     """Processes that begin where Python has started and read our modules, which takes a second of CPU each time."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_PRELOADED)
+    context.set_forkserver_preload(["parts.preloaded"])
+    # Python 3.11 does not hand our `sys.path` to the server, which leaves out without a word what it cannot import.
+    with patch.dict(os.environ, {"PYTHONPATH": ENVIRONMENT["PYTHONPATH"]}):
+        forkserver.ensure_running()
     return context
 
 
 def _main(arguments: list[str], cwd: Path, env: dict[str, str], files: tuple[str, str]) -> None:
+    assert "parts.preloaded" in sys.modules, "the server of processes could not read our modules"
     for number, file in enumerate(files, 1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
     for stream in (sys.stdout, sys.stderr):
@@ -58,31 +59,58 @@ def _main(arguments: list[str], cwd: Path, env: dict[str, str], files: tuple[str
 
 def steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run `steelyard ARGUMENTS` to its end, in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        files = (f"{folder}/out", f"{folder}/err")
-        process = fork_steelyard(*arguments, cwd=cwd, files=files, env=env)
-        process.join(timeout=120)
-        given = [str(one) for one in arguments]
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-            raise subprocess.TimeoutExpired(given, 120)
-        out, err = (Path(file).read_text(encoding="utf-8") if Path(file).exists() else "" for file in files)
-    return subprocess.CompletedProcess(given, process.exitcode, out, err)
+    process = start_steelyard(*arguments, cwd=cwd, env=env)
+    try:
+        out, err = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    assert process.returncode is not None
+    return subprocess.CompletedProcess(process.arguments, process.returncode, out, err)
 
 
-def fork_steelyard(
-    *arguments: object, cwd: Path, files: tuple[str, str], env: dict[str, str] | None = None
-) -> ForkServerProcess:
-    """Start `steelyard ARGUMENTS`, its output and errors going to these files, and leave it running."""
-    given = [str(one) for one in arguments]
-    process = _forks().Process(target=_main, args=(given, cwd, _ENV | (env or {}), files))
-    process.start()
-    return process
+class StartedCommand:
+    """A command that runs in a forked process, with what tests use of `subprocess.Popen`."""
+
+    def __init__(self, arguments: list[str], cwd: Path, env: dict[str, str]) -> None:
+        self.arguments = arguments
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._files = (f"{self._folder.name}/out", f"{self._folder.name}/err")
+        self._process: ForkServerProcess = _forks().Process(target=_main, args=(arguments, cwd, env, self._files))
+        self._process.start()
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        if self._process.pid is not None and self._process.is_alive():
+            os.kill(self._process.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Its output and its errors, once it has ended."""
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(self.arguments, timeout or 0.0)
+        out, err = (Path(file).read_text(encoding="utf-8") if Path(file).exists() else "" for file in self._files)
+        self._folder.cleanup()
+        return out, err
 
 
-def start_steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+def start_steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> StartedCommand:
     """Start `steelyard ARGUMENTS` and leave it running."""
+    return StartedCommand([str(one) for one in arguments], cwd, _ENV | (env or {}))
+
+
+def start_process(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    """The same from its very beginning, as a shell starts it: takes a second of CPU to read all modules."""
     return subprocess.Popen(
         [sys.executable, "-m", "steelyard", *map(str, arguments)],
         cwd=cwd,

@@ -1,7 +1,6 @@
 """Charts of a report in a real browser: white in dark mode, whole on a phone, and nothing is asked for."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -9,12 +8,7 @@ from parts import reports
 from parts.chart_figures import some_checks, some_latency, some_stability
 from parts.views import to_html
 
-CHROMIUM = Path("/usr/bin/chromium")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +19,6 @@ def page_file(tmp_path_factory):
     file = tmp_path_factory.mktemp("charts") / "report.html"
     file.write_text(to_html(replace(plain, summary=replace(plain.summary, **figures))), encoding="utf-8")
     return file
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,22 @@
 """A comparison in a real browser: it asks for nothing, runs nothing, and fits a phone."""
 
-from pathlib import Path
-
 import pytest
 
 from parts import comparisons
 from steelyard.report.compare import document
 from steelyard.report.render.html import to_html
 
-CHROMIUM = Path("/usr/bin/chromium")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield started
-        started.close()
+pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("width", [1100, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["rich", "hostile"])
-def test_the_page_opens_from_disk_and_fits(browser, tmp_path, name, width, scheme):
+def test_the_page_opens_from_disk_and_fits(chromium, tmp_path, name, width, scheme):
     file = tmp_path / "compare.html"
     file.write_text(to_html(document(comparisons.ALL[name]())), encoding="utf-8")
     said, asked = [], []
-    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.on("console", lambda message: said.append(message.text))
     page.on("dialog", lambda dialog: said.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))

@@ -1,7 +1,5 @@
 """A history in a real browser: it asks for nothing, runs nothing, and fits a phone."""
 
-from pathlib import Path
-
 import pytest
 
 from parts.histories import made_run
@@ -10,15 +8,10 @@ from steelyard.report.history import document
 from steelyard.report.render.html import to_html
 from steelyard.store.open import open_store
 
-CHROMIUM = Path("/usr/bin/chromium")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed"),
-]
+pytestmark = pytest.mark.browser
 
 
-def test_the_page_opens_from_disk_and_fits(tmp_path):
+def test_the_page_opens_from_disk_and_fits(chromium, tmp_path):
     store = open_store(":memory:")
     hostile = "<script>alert(1)</script> " + "x" * 80
     for i in range(12):
@@ -27,19 +20,16 @@ def test_the_page_opens_from_disk_and_fits(tmp_path):
     file = tmp_path / "history.html"
     file.write_text(to_html(document(read_history(store, "chairs", Wanted(by="category")))), encoding="utf-8")
     store.close()
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        for width, scheme in ((1100, "light"), (390, "dark")):
-            said, asked = [], []
-            page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-            page.on("console", lambda message, said=said: said.append(message.text))
-            page.on("dialog", lambda dialog, said=said: said.append(dialog.message))
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
-            page.goto(file.as_uri())
-            # What changed is on the first screen, and every run is a row.
-            assert page.locator("#changes-of-level").bounding_box()["y"] < 800
-            assert page.locator("section[aria-labelledby^=history-of] tbody tr").count() == 12
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert said == []
-            assert [url for url in asked if url not in (file.as_uri(), "data:,")] == []
-        browser.close()
+    for width, scheme in ((1100, "light"), (390, "dark")):
+        said, asked = [], []
+        page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        page.on("console", lambda message, said=said: said.append(message.text))
+        page.on("dialog", lambda dialog, said=said: said.append(dialog.message))
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.goto(file.as_uri())
+        # What changed is on the first screen, and every run is a row.
+        assert page.locator("#changes-of-level").bounding_box()["y"] < 800
+        assert page.locator("section[aria-labelledby^=history-of] tbody tr").count() == 12
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert said == []
+        assert [url for url in asked if url not in (file.as_uri(), "data:,")] == []

@@ -1,7 +1,5 @@
 """The page in a real browser: it works, asks for nothing, and runs nothing that a model wrote."""
 
-from pathlib import Path
-
 import pytest
 from PIL import Image
 
@@ -10,20 +8,7 @@ from parts.photos import photo_bytes
 from parts.views import to_html
 from steelyard.report import wording
 
-CHROMIUM = Path("/usr/bin/chromium")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed"),
-]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield browser
-        browser.close()
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture

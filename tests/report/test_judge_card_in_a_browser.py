@@ -1,7 +1,6 @@
 """A judge's report card in a real browser: it asks for nothing, runs nothing, and fits a phone."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +13,7 @@ from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.report.judge_card import Example, JudgeCard
 from steelyard.suite.labels import Label
 
-CHROMIUM = Path("/usr/bin/chromium")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed"),
-]
+pytestmark = pytest.mark.browser
 
 
 def hostile_card():
@@ -37,21 +31,19 @@ def hostile_card():
 
 @pytest.mark.parametrize("width", [1100, 360])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_card_opens_from_disk_and_fits(tmp_path, width, scheme):
+def test_the_card_opens_from_disk_and_fits(chromium, tmp_path, width, scheme):
     file = tmp_path / "card.html"
     file.write_text(card_to_html(hostile_card()), encoding="utf-8")
     said, asked = [], []
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("dialog", lambda dialog: said.append(dialog.message))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(file.as_uri())
-        assert page.inner_text("#verdict").endswith("AMBIGUOUS")
-        assert "This judge is not shown to be fit: 1 of 1 threshold not shown" in page.inner_text("main")
-        assert page.locator("table.counts").count() == 2
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        browser.close()
+    page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    assert page.inner_text("#verdict").endswith("AMBIGUOUS")
+    assert "This judge is not shown to be fit: 1 of 1 threshold not shown" in page.inner_text("main")
+    assert page.locator("table.counts").count() == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
     assert said == []
     assert [url for url in asked if url not in (file.as_uri(), "data:,")] == []

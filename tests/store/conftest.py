@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parts.postgres import PostgresPart, postgres_database, postgres_server  # noqa: F401 - fixtures
+from parts.postgres import PostgresPart
 from parts.stored import fill
 from steelyard.store.open import open_store
 from steelyard.store.snapshot import write_snapshot
@@ -30,21 +30,12 @@ def url(new_url: NewUrl) -> str:
     return new_url()
 
 
-@pytest.fixture(scope="session")
-def postgres_store_template(postgres_server: PostgresPart) -> str:  # noqa: F811
-    """The name of a database with the schema in it: copying it is quicker than making it for each test."""
-    url = postgres_server.new_database()
-    open_store(url).close()
-    return url.partition("?")[0].rpartition("/")[2]
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
     """An empty store; every test that uses it runs on both databases."""
     url = str(tmp_path / "steelyard.db")
     if request.param == "postgres":
-        server: PostgresPart = request.getfixturevalue("postgres_server")
-        url = server.new_database(like=request.getfixturevalue("postgres_store_template"))
+        url = request.getfixturevalue("postgres_store")
     opened = open_store(url)
     yield opened
     opened.close()
