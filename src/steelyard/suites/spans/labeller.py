@@ -52,17 +52,17 @@ class _Found:
 def label(case: Case) -> dict[str, Any]:
     """The spans of a prompt in the order of the text, offsets in UTF-16 units; all it looks at is the prompt."""
     text: str = case.input["text"]
-    found = sorted(_spans(text), key=lambda one: (one.start, one.end, one.role))
+    spans = sorted(_spans(text), key=lambda span: (span.start, span.end, span.role))
     return {
         "spans": [
             {
-                "text": text[one.start : one.end],
-                "role": one.role,
-                "confidence": one.confidence,
-                "start": _utf16(text[: one.start]),
-                "end": _utf16(text[: one.end]),
+                "text": text[span.start : span.end],
+                "role": span.role,
+                "confidence": span.confidence,
+                "start": _utf16(text[: span.start]),
+                "end": _utf16(text[: span.end]),
             }
-            for one in found
+            for span in spans
         ]
     }
 
@@ -70,11 +70,11 @@ def label(case: Case) -> dict[str, Any]:
 def _spans(text: str) -> list[_Found]:
     sure = _longest([*_figures(text), *_closed(text)])
     guesses = [*_by_head(text), *_subjects(text), *_actions(text), *_listed(text)]
-    kept = list(sure)
-    for guess in sorted(guesses, key=lambda one: (-one.confidence, one.start, -one.end)):
-        if not any(_same_or_worse(guess, other) for other in kept):
-            kept.append(guess)
-    return kept
+    chosen = list(sure)
+    for guess in sorted(guesses, key=lambda span: (-span.confidence, span.start, -span.end)):
+        if not any(_same_or_worse(guess, other) for other in chosen):
+            chosen.append(guess)
+    return chosen
 
 
 def _same_or_worse(guess: _Found, other: _Found) -> bool:
@@ -89,13 +89,13 @@ def _same_or_worse(guess: _Found, other: _Found) -> bool:
     return not (holds and longer and other.confidence > _SUREST_GUESS)
 
 
-def _longest(found: list[_Found]) -> list[_Found]:
+def _longest(spans: list[_Found]) -> list[_Found]:
     """Of spans that overlap the longest, the first of equals."""
-    kept: list[_Found] = []
-    for one in sorted(found, key=lambda one: (one.start - one.end, one.start)):
-        if all(one.end <= other.start or other.end <= one.start for other in kept):
-            kept.append(one)
-    return kept
+    chosen: list[_Found] = []
+    for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
+        if all(span.end <= other.start or other.end <= span.start for other in chosen):
+            chosen.append(span)
+    return chosen
 
 
 def _figures(text: str) -> Iterator[_Found]:
@@ -112,10 +112,10 @@ def _closed(text: str) -> Iterator[_Found]:
 
 def _by_head(text: str) -> Iterator[_Found]:
     """Phrases that end in a word which says what they are, with the words before it that are no stop words."""
-    known = _vocabulary()
+    vocabulary = _vocabulary()
     words = list(_WORD.finditer(text))
     for at, word in enumerate(words):
-        role = known.role_of_head.get(word[0].lower())
+        role = vocabulary.role_of_head.get(word[0].lower())
         if role is None or text[word.end() : word.end() + 1] == ":":
             continue
         first = at

@@ -163,8 +163,8 @@ def card_named(name: str) -> Card | None:
 
 def nearest(name: str) -> str | None:
     """The usual name of the card that was probably meant; None when nothing is close."""
-    found = process.extractOne(name.lower(), list(_BY_ALIAS), scorer=OSA.normalized_similarity, score_cutoff=0.65)
-    return None if found is None else _BY_ALIAS[found[0]].name
+    match = process.extractOne(name.lower(), list(_BY_ALIAS), scorer=OSA.normalized_similarity, score_cutoff=0.65)
+    return None if match is None else _BY_ALIAS[match[0]].name
 
 
 # English words one slip away from a word of a name and with the same first letter.
@@ -206,7 +206,7 @@ _BY_INITIAL: Final = {
 
 
 @lru_cache(maxsize=8192)
-def mended(word: str, kind: str) -> str | None:
+def corrected(word: str, kind: str) -> str | None:
     """The word of a name that this lower-case word is a slip of; None for real words and for what is not close.
 
     A slip keeps the first letter. In names of up to four letters only two letters may change places or one be doubled;

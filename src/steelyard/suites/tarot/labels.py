@@ -186,7 +186,7 @@ def orientation_at(text: str, start: int, end: int) -> Orientation | None:
     return "reversed" if chosen["reversed"] else "upright"
 
 
-def is_aside(text: str, start: int, end: int, *, drawn: bool) -> bool:
+def is_compared(text: str, start: int, end: int, *, drawn: bool) -> bool:
     """True when the card named there is not put on the table: compared with, denied, or imagined."""
     before = text[max(0, start - 40) : start]
     if _COMPARING_WORDS.search(before) and _COMPARED.search(before) and not _NOT_ONLY.search(before):
