@@ -30,7 +30,7 @@ _PROMISE = re.compile(
 _OBJECTIVES = re.compile(r"\bobjectives?\b|\baims?\b|\boutcomes?\b|by the end of", re.I)
 _BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s*(?:to\s+)?")
 _ADVERBS = r"(?:(?:be able to|fully|clearly|also|better|then|first|to)\s+)*"
-_TOLD = {
+_PROBLEMS = {
     "violation": "cannot be observed or measured",
     "warning": "cannot be observed or measured",
     "info": "can be observed, but hardly measured",
@@ -62,7 +62,7 @@ def _verbs_in(part: Part, at: int) -> Iterator[Breach]:
         yield Breach(
             (start, start + len(match.group(1))),
             lexicon().verbs[verb],
-            f'"{verb}" {_TOLD[lexicon().verbs[verb]]}.',
+            f'"{verb}" {_PROBLEMS[lexicon().verbs[verb]]}.',
             _INSTEAD,
             0.9,
         )

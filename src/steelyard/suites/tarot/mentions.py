@@ -78,7 +78,7 @@ class _Words:
 
 
 @dataclass(slots=True)
-class _Found:
+class _CardName:
     """A name in the folded text; `sure` is False for a plain word that nothing has yet shown to be a card."""
 
     card: str
@@ -134,14 +134,14 @@ def find_cards(text: str, drawn: Collection[str] = (), positions: Collection[str
     return _mentions(text, folded, _shown_by_neighbours(folded.text, candidates), drawn_names)
 
 
-def _made_up(text: str, positions: Collection[str]) -> Iterator[_Found]:
+def _made_up(text: str, positions: Collection[str]) -> Iterator[_CardName]:
     places = {word.lower() for position in positions for word in _WORD.findall(position)}
     for match in _CARD_CALLED.finditer(text):
         if not any(word in _NO_CARD or word in places for word in match[1].lower().split()):
-            yield _Found(f"The {match[1]}", match.start(), match.end(1), foreign=True)
+            yield _CardName(f"The {match[1]}", match.start(), match.end(1), foreign=True)
 
 
-def _minors(text: str, words: _Words, labels: Labels) -> Iterator[_Found]:
+def _minors(text: str, words: _Words, labels: Labels) -> Iterator[_CardName]:
     for at, word in enumerate(words.lower):
         if word != "of" or not 0 < at < len(words) - 1:
             continue
@@ -150,9 +150,9 @@ def _minors(text: str, words: _Words, labels: Labels) -> Iterator[_Found]:
             continue
         named = _minor(rank, suit)
         if named is not None and _is_minor(rank, suit, labels):
-            yield _Found(named, rank.start, suit.end)
+            yield _CardName(named, rank.start, suit.end)
         elif suit.capital and rank.capital and suit.lower in FOREIGN_SUITS and rank.lower in RANKS:
-            yield _Found(text[rank.start : suit.end], rank.start, suit.end, foreign=True)
+            yield _CardName(text[rank.start : suit.end], rank.start, suit.end, foreign=True)
 
 
 def _minor(rank: _Word, suit: _Word) -> str | None:
@@ -176,7 +176,7 @@ def _is_minor(rank: _Word, suit: _Word, labels: Labels) -> bool:
     return labels.names(rank.start, suit.end, drawn=False, has_article=False)
 
 
-def _majors(text: str, words: _Words, drawn: set[str], labels: Labels) -> Iterator[_Found]:
+def _majors(text: str, words: _Words, drawn: set[str], labels: Labels) -> Iterator[_CardName]:
     at = 0
     while at < len(words):
         candidates = _name_at(text, words, at)
@@ -208,7 +208,9 @@ def _is(word: _Word, wanted: str) -> bool:
     return word.lower == wanted or (word.capital and corrected(word.lower, "major") == wanted)
 
 
-def _major(text: str, words: _Words, first: int, last: int, name: MajorName, drawn: set[str], labels: Labels) -> _Found:
+def _major(
+    text: str, words: _Words, first: int, last: int, name: MajorName, drawn: set[str], labels: Labels
+) -> _CardName:
     core, end = words[first].start, words[last].end
     before = first - 1
     has_article = before >= 0 and words[before].lower == "the" and bool(_GAP.fullmatch(text, words[before].end, core))
@@ -226,10 +228,10 @@ def _major(text: str, words: _Words, first: int, last: int, name: MajorName, dra
     candidate = Candidate(start, core, end, name.words[0], numbered, is_drawn, has_article)
     labelled = labels.names(core, end, drawn=is_drawn, has_article=has_article)
     sure = name.distinct or is_card(text, candidate, labelled=labelled, title=is_title(text, core))
-    return _Found(name.card.name, start, end, sure)
+    return _CardName(name.card.name, start, end, sure)
 
 
-def _shown_by_neighbours(text: str, candidates: list[_Found]) -> list[_Found]:
+def _shown_by_neighbours(text: str, candidates: list[_CardName]) -> list[_CardName]:
     """Those that are cards: sure ones, and capitalised plain words in one enumeration with a sure one."""
     for order in (1, -1):
         row = candidates[::order]
@@ -240,12 +242,12 @@ def _shown_by_neighbours(text: str, candidates: list[_Found]) -> list[_Found]:
     return [candidate for candidate in candidates if candidate.sure]
 
 
-def _is_capital(text: str, candidate: _Found) -> bool:
+def _is_capital(text: str, candidate: _CardName) -> bool:
     last = text[candidate.start : candidate.end].split()[-1]
     return last[0].isupper()
 
 
-def _mentions(text: str, folded: Folded, candidates: list[_Found], drawn: set[str]) -> list[Mention]:
+def _mentions(text: str, folded: Folded, candidates: list[_CardName], drawn: set[str]) -> list[Mention]:
     mentions: list[Mention] = []
     for candidate in candidates:
         start, end = folded.place(candidate.start), folded.place(candidate.end - 1) + 1
