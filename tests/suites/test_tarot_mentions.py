@@ -239,11 +239,11 @@ def test_the_orientation_is_what_the_words_beside_the_name_say(text, orientation
     ],
 )
 def test_a_card_that_is_only_compared_with_is_an_aside(text, aside):
-    assert find_cards(text, ["The Star"])[-1].aside is aside
+    assert find_cards(text, ["The Star"])[-1].compared is aside
 
 
 def test_all_that_is_enumerated_after_unlike_is_an_aside():
-    assert [one.aside for one in find_cards("Unlike the Tower or the Five of Cups, the Six of Cups is mild.")] == [
+    assert [one.compared for one in find_cards("Unlike the Tower or the Five of Cups, the Six of Cups is mild.")] == [
         True,
         True,
         False,

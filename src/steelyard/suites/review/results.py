@@ -24,18 +24,18 @@ class Format:
     def read(self, document: Any) -> RecordedRun:
         """What a results file says of each case; it holds no answers, so its checks are taken as they stand."""
         results = document.get("results") if isinstance(document, Mapping) else None
-        if not isinstance(results, list) or not all(_is_result(one) for one in results):
+        if not isinstance(results, list) or not all(_is_result(result) for result in results):
             raise UserMistake("it has no list of results with a case_id each")
         return recorded(document, results)
 
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
         """The run as such a file: as it was when it was imported, else with the figures of the run."""
-        kept = (header.options.get("kept") or {}).get("document")
-        return kept if kept is not None else results_document(header, samples)
+        original = (header.options.get("kept") or {}).get("document")
+        return original if original is not None else results_document(header, samples)
 
 
-def _is_result(one: Any) -> bool:
-    return isinstance(one, Mapping) and isinstance(one.get("case_id"), str) and bool(one["case_id"].strip())
+def _is_result(result: Any) -> bool:
+    return isinstance(result, Mapping) and isinstance(result.get("case_id"), str) and bool(result["case_id"].strip())
 
 
 _ENDS = ("low", "high")
@@ -75,7 +75,7 @@ def _suspect(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) 
     counts = [n for result in reviews for n in _counts(result)]
     if len(counts) >= _FEWEST_COUNTS and not any(counts):
         yield f"all {len(counts)} answers of {len(reviews)} cases list nothing although the cases differ"
-    times = [time for one in reviews if (time := _figures(one.get("latency")).get("mean_ms")) is not None]
+    times = [time for result in reviews if (time := _figures(result.get("latency")).get("mean_ms")) is not None]
     if times and median(times) < _TOO_FAST_MS:
         yield f"mean latency {median(times):g} ms (median of {len(times)} cases) looks short-circuited or cached"
 
@@ -123,20 +123,20 @@ def _samples(results: Sequence[Mapping[str, Any]]) -> list[RecordedSample]:
 
 def _checks(result: Mapping[str, Any]) -> Iterator[Check]:
     listed = result.get("expectation_results")
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("check"), str):
-            state = CheckState.PASSED if one.get("passed") is True else CheckState.FAILED
-            if one.get("state") == "undecided":
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, Mapping) and isinstance(entry.get("check"), str):
+            state = CheckState.PASSED if entry.get("passed") is True else CheckState.FAILED
+            if entry.get("state") == "undecided":
                 state = CheckState.NOT_RUN
-            detail = _text(one, "detail")
-            found = _RANGE.search(detail)
-            numbers = [_number(text) for text in found.groups()] if found else [None, *map(_figures(one).get, _ENDS)]
+            detail = _text(entry, "detail")
+            match = _RANGE.search(detail)
+            numbers = [_number(text) for text in match.groups()] if match else [None, *map(_figures(entry).get, _ENDS)]
             counts = result.get("observation_counts")
-            if "state" not in one and one["check"] == _COUNT_CHECK and found and counts:
+            if "state" not in entry and entry["check"] == _COUNT_CHECK and match and counts:
                 # The seed looked at the first repeat; the counts of all are in the file.
                 state = _by_most(_counts(result), *numbers[1:])
-                detail = f"{', '.join(map(str, counts))}{detail[found.end(1) :]}"
-            yield Check(one["check"], state, detail, *numbers)
+                detail = f"{', '.join(map(str, counts))}{detail[match.end(1) :]}"
+            yield Check(entry["check"], state, detail, *numbers)
 
 
 def differences(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -145,7 +145,7 @@ def differences(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]
     yield from _unequal(document, "cases_total", len(results))
     yield from _unequal(document, "cases_passed", sum(result.get("pass") is True for result in results))
     yield from _unequal(document, "expectations_total", len(checks))
-    yield from _unequal(document, "expectations_passed", sum(one.state is CheckState.PASSED for one in checks))
+    yield from _unequal(document, "expectations_passed", sum(check.state is CheckState.PASSED for check in checks))
     for result in results:
         yield from _pass_against_checks(result)
     yield from _overall_latency(document, results)
@@ -154,9 +154,9 @@ def differences(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]
 
 
 def _unequal(document: Mapping[str, Any], name: str, counted: int) -> Iterator[str]:
-    said = document.get(name)
-    if said is not None and said != counted:
-        yield f"{name}: says {said}, its results give {counted}"
+    stated = document.get(name)
+    if stated is not None and stated != counted:
+        yield f"{name}: says {stated}, its results give {counted}"
 
 
 def _pass_against_checks(result: Mapping[str, Any]) -> Iterator[str]:
@@ -172,11 +172,11 @@ def _pass_against_checks(result: Mapping[str, Any]) -> Iterator[str]:
 
 def _overall_latency(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The seed pooled the smallest and the largest time of each case, and nothing between them."""
-    said = _figures(document.get("overall_latency"))
-    mean, largest = said.get("mean_ms"), said.get("p95_ms")
+    stated = _figures(document.get("overall_latency"))
+    mean, largest = stated.get("mean_ms"), stated.get("p95_ms")
     times = [_figures(result.get("latency")) for result in results]
-    ends = [one[name] for one in times for name in ("min_ms", "max_ms") if name in one]
-    means = [(one["mean_ms"], one.get("n", 1.0)) for one in times if "mean_ms" in one]
+    ends = [figures[name] for figures in times for name in ("min_ms", "max_ms") if name in figures]
+    means = [(figures["mean_ms"], figures.get("n", 1.0)) for figures in times if "mean_ms" in figures]
     if mean is None or not means:
         return
     true = sum(value * n for value, n in means) / sum(n for _, n in means)
@@ -184,19 +184,19 @@ def _overall_latency(document: Mapping[str, Any], results: Sequence[Mapping[str,
         why = ""
         if ends and abs(mean - sum(ends) / len(ends)) <= 1:
             why = f": it is the mean of the {len(ends)} smallest and largest times only"
-        told = f"overall_latency.mean_ms: says {mean:g}, the mean of its cases is {true:.0f}"
-        yield told + why
+        message = f"overall_latency.mean_ms: says {mean:g}, the mean of its cases is {true:.0f}"
+        yield message + why
     repeats = document.get("repeats")
     calls = len(means) * repeats if isinstance(repeats, int) else 0
-    if largest is not None and largest == said.get("max_ms") and calls >= _FEWEST_FOR_P95:
+    if largest is not None and largest == stated.get("max_ms") and calls >= _FEWEST_FOR_P95:
         yield f"overall_latency.p95_ms: says {largest:g}, the largest of {calls} calls, not the 95th percentile"
 
 
 def _nothing_compared(result: Mapping[str, Any]) -> Iterator[str]:
     """A stability of 1.0 where no two answers had anything to compare."""
     counts = result.get("observation_counts")
-    said = _stabilities(result)
-    if isinstance(counts, list) and sum(1 for n in counts if n) < 2 and 1.0 in said.values():
+    shares = _stabilities(result)
+    if isinstance(counts, list) and sum(1 for n in counts if n) < 2 and 1.0 in shares.values():
         yield f"{result['case_id']}: calls itself 100 % stable, although fewer than two answers had any observations"
 
 
@@ -278,18 +278,18 @@ def results_document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) 
         _result(cell, answers[cell["case_id"]], stable.get(_key(cell)), times.get(_key(cell)))
         for cell in checks.get("cells", ())
     ]
-    expectations = [one for result in results for one in result["expectation_results"]]
+    expectations = [entry for result in results for entry in result["expectation_results"]]
     # A case that was never asked has at least one expectation, and none of them is decided.
     unknown = checks.get("cells_unknown", 0)
     return {
-        "backend": ", ".join(sorted({model for one in answers.values() for model in one.models})),
+        "backend": ", ".join(sorted({model for entry in answers.values() for model in entry.models})),
         "repeats": header.description.repeats,
         "cases_passed": checks.get("cells_held", 0),
         "cases_total": checks.get("n_cells", 0),
         "cases_undecided": checks.get("cells_undecided", 0),
-        "expectations_passed": sum(one["passed"] for one in expectations),
+        "expectations_passed": sum(entry["passed"] for entry in expectations),
         "expectations_total": len(expectations) + unknown,
-        "expectations_undecided": sum(one["state"] == "undecided" for one in expectations) + unknown,
+        "expectations_undecided": sum(entry["state"] == "undecided" for entry in expectations) + unknown,
         "overall_latency": _latency(latency.get("overall"), latency),
         "overall_repeatability": _overall_stability(stability),
         "verdict": None if header.verdict is None else header.verdict.value,
@@ -304,15 +304,15 @@ def _key(cell: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _answers(samples: Iterable[tuple[Sample, Case]]) -> defaultdict[str, Answers]:
-    found: defaultdict[str, Answers] = defaultdict(Answers)
+    by_case: defaultdict[str, Answers] = defaultdict(Answers)
     for sample, case in samples:
-        answers = found[case.id]
+        answers = by_case[case.id]
         answers.description = case.why
         if sample.items is not None:
             answers.counts.append(len(sample.items))
         if sample.attempt.model:
             answers.models.add(sample.attempt.model)
-    return found
+    return by_case
 
 
 def _result(
@@ -333,7 +333,7 @@ def _result(
         result["schema_valid"] = schema[0]["holds"]
         result["repeatability"] = _repeatability(stable)
         result["observation_counts"] = answers.counts
-    result["expectation_results"] = [_expectation(one) for one in cell["checks"] if one["name"] != SCHEMA_CHECK]
+    result["expectation_results"] = [_expectation(check) for check in cell["checks"] if check["name"] != SCHEMA_CHECK]
     return result
 
 
@@ -375,11 +375,11 @@ def _value(estimate: Mapping[str, Any] | None) -> float | None:
     return None if estimate is None else estimate["value"]
 
 
-def _latency(spread: Mapping[str, Any] | None, beside: Mapping[str, Any]) -> dict[str, Any]:
+def _latency(spread: Mapping[str, Any] | None, counts: Mapping[str, Any]) -> dict[str, Any]:
     """Milliseconds of the answered calls; None where there were none."""
     points = {f"{name}_ms": _milliseconds((spread or {}).get(name)) for name in _POINTS}
     counted = {"n": (spread or {}).get("n", 0)}
-    return points | counted | {name: beside.get(name, 0) for name in ("timeouts", "failures")}
+    return points | counted | {name: counts.get(name, 0) for name in ("timeouts", "failures")}
 
 
 def _milliseconds(seconds: float | None) -> float | None:

@@ -30,7 +30,7 @@ _PROMISE = re.compile(
 _OBJECTIVES = re.compile(r"\bobjectives?\b|\baims?\b|\boutcomes?\b|by the end of", re.I)
 _BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s*(?:to\s+)?")
 _ADVERBS = r"(?:(?:be able to|fully|clearly|also|better|then|first|to)\s+)*"
-_TOLD = {
+_PROBLEMS = {
     "violation": "cannot be observed or measured",
     "warning": "cannot be observed or measured",
     "info": "can be observed, but hardly measured",
@@ -56,20 +56,20 @@ def find_unmeasurable_verbs(content: str) -> Iterator[Breach]:
 
 def _verbs_in(part: Part, at: int) -> Iterator[Breach]:
     """The verb at that place, and every further one that is joined to it."""
-    for found in _GOVERNED.finditer(part.text[at:]):
-        verb = re.sub(r"\s+", " ", found.group(1)).lower()
-        start = part.start + at + found.start(1)
+    for match in _GOVERNED.finditer(part.text[at:]):
+        verb = re.sub(r"\s+", " ", match.group(1)).lower()
+        start = part.start + at + match.start(1)
         yield Breach(
-            (start, start + len(found.group(1))),
+            (start, start + len(match.group(1))),
             lexicon().verbs[verb],
-            f'"{verb}" {_TOLD[lexicon().verbs[verb]]}.',
+            f'"{verb}" {_PROBLEMS[lexicon().verbs[verb]]}.',
             _INSTEAD,
             0.9,
         )
 
 
 _VERBS = "|".join(
-    re.escape(verb).replace(r"\ ", r"\s+") for verb in sorted(lexicon().verbs, key=lambda one: (-len(one), one))
+    re.escape(verb).replace(r"\ ", r"\s+") for verb in sorted(lexicon().verbs, key=lambda text: (-len(text), text))
 )
 _GOVERNED = re.compile(rf"(?:\A\s*|[,;]\s*(?:and\s+|or\s+)?|\b(?:and|or)\s+){_ADVERBS}({_VERBS})(?![\w-])", re.I)
 
@@ -85,17 +85,17 @@ def find_unexplained_acronyms(content: str) -> Iterator[Breach]:
     """Every acronym at its first use, unless it is explained there."""
     seen: set[str] = set()
     loud = [part.span for part in paragraphs(content) if _is_shouted(part.text)]
-    for found in _ACRONYM.finditer(content):
-        letters = found.group(1)
-        in_loud_line = any(start <= found.start() < end for start, end in loud)
+    for match in _ACRONYM.finditer(content):
+        letters = match.group(1)
+        in_loud_line = any(start <= match.start() < end for start, end in loud)
         if letters in seen or in_loud_line or _needs_no_words(letters):
             continue
         seen.add(letters)
         at = _explained_at(letters, content)
         if at is None:
-            yield _breach(found.span(1), "warning", f'"{letters}" is never explained.')
-        elif at > found.start(1):
-            yield _breach(found.span(1), "info", f'"{letters}" is used before it is explained.')
+            yield _breach(match.span(1), "warning", f'"{letters}" is never explained.')
+        elif at > match.start(1):
+            yield _breach(match.span(1), "info", f'"{letters}" is used before it is explained.')
 
 
 def _breach(span: tuple[int, int], severity: str, message: str) -> Breach:
@@ -103,35 +103,35 @@ def _breach(span: tuple[int, int], severity: str, message: str) -> Breach:
 
 
 def _needs_no_words(letters: str) -> bool:
-    known = letters in lexicon().known_letters or letters in lexicon().loud_words
-    return known or _ROMAN.fullmatch(letters) is not None or sum(one.isalpha() for one in letters) < 2
+    is_listed = letters in lexicon().known_letters or letters in lexicon().loud_words
+    return is_listed or _ROMAN.fullmatch(letters) is not None or sum(letter.isalpha() for letter in letters) < 2
 
 
 def _is_shouted(text: str) -> bool:
     """True for a line that is all capitals: a headline, in which letters are no acronyms."""
     letters = _LETTERS.findall(text)
-    return len(letters) > 8 and all(one.isupper() for one in letters)
+    return len(letters) > 8 and all(letter.isupper() for letter in letters)
 
 
 def _explained_at(letters: str, content: str) -> int | None:
     """Where the letters stand beside their words: in brackets after them, before them in brackets, or "stands for"."""
     name = re.escape(letters)
-    for found in re.finditer(rf"\(\s*({name})s?\s*[),;]", content):
-        before = _LAST_WORDS.search(content, max(0, found.start() - _LONGEST_NAME), found.start())
+    for match in re.finditer(rf"\(\s*({name})s?\s*[),;]", content):
+        before = _LAST_WORDS.search(content, max(0, match.start() - _LONGEST_NAME), match.start())
         if before and _could_stand_for(letters, before.group().split()):
-            return found.start(1)
-    for found in re.finditer(
+            return match.start(1)
+    for match in re.finditer(
         rf"\b{name}s?\s*(?:\(([^)]{{1,{_LONGEST_NAME}}})\)|(?:stands for|means|is short for)\s+([^.;,\n]+))", content
     ):
-        if _could_stand_for(letters, (found.group(1) or found.group(2)).split(), anywhere=True):
-            return found.start()
+        if _could_stand_for(letters, (match.group(1) or match.group(2)).split(), anywhere=True):
+            return match.start()
     return None
 
 
 def _could_stand_for(letters: str, words: list[str], *, anywhere: bool = False) -> bool:
     """True when the first letters of the words give the acronym in order; small words may be left out."""
-    wanted = [one.lower() for one in letters if one.isalpha()]
-    initials = [one[0].lower() for word in words for one in re.findall(r"[A-Za-z][A-Za-z']*", word)]
+    wanted = [part.lower() for part in letters if part.isalpha()]
+    initials = [part[0].lower() for word in words for part in re.findall(r"[A-Za-z][A-Za-z']*", word)]
     if not anywhere:
         initials = initials[-2 * len(wanted) - 2 :]
     at = 0
@@ -184,7 +184,7 @@ class Statement:
 def find_contradictions(content: str) -> Iterator[Breach]:
     """Every pair of statements that contradict each other, at the place of the second."""
     earlier: dict[str, Statement] = {}
-    for second in (_statement(one) for part in paragraphs(content) for one in sentences(part)):
+    for second in (_statement(sentence) for part in paragraphs(content) for sentence in sentences(part)):
         if not second.stance and not second.figures:
             continue
         # What was said before in the same words is held against it once.
@@ -203,9 +203,9 @@ def find_contradictions(content: str) -> Iterator[Breach]:
 
 
 def _statement(part: Part) -> Statement:
-    figures = tuple((_number(found.group(1)), _unit(found.group(2))) for found in _FIGURE.finditer(part.text))
+    figures = tuple((_number(match.group(1)), _unit(match.group(2))) for match in _FIGURE.finditer(part.text))
     plain = _FIGURE.sub(" ", part.text)
-    conditions = frozenset(word for found in _CONDITION.finditer(plain) for word in stems(found.group(1)))
+    conditions = frozenset(word for match in _CONDITION.finditer(plain) for word in stems(match.group(1)))
     return Statement(part, frozenset(stems(plain)), _stance(part.text), figures, conditions)
 
 
@@ -278,10 +278,10 @@ def _paragraph(part: Part) -> Iterator[Breach]:
     if n > _MOST_WORDS:
         fix = "Break it where the thought changes."
         yield Breach(_trimmed(part), "warning", f"A paragraph of {n} words.", fix, 0.9)
-    steps = [found.group(1).lower() for found in _STEP.finditer(part.text)]
+    steps = [match.group(1).lower() for match in _STEP.finditer(part.text)]
     if len(steps) >= _FEWEST_STEPS:
-        told = f"A procedure of several steps ({', '.join(steps[:4])}) in running text."
-        yield Breach(_trimmed(part), "warning", told, "Write the steps as a numbered list.", 0.8)
+        message = f"A procedure of several steps ({', '.join(steps[:4])}) in running text."
+        yield Breach(_trimmed(part), "warning", message, "Write the steps as a numbered list.", 0.8)
     for sentence in sentences(part):
         long = len(words(sentence.text))
         if long > _MOST_WORDS_OF_A_SENTENCE:
@@ -294,8 +294,8 @@ def _holes(parts: list[Part]) -> Iterator[Breach]:
         numbered = _NUMBERED.match(part.text)
         number = int(numbered.group(1)) if numbered else None
         if number is not None and before is not None and number > before + 1:
-            told = f"Step {number} follows step {before}."
-            yield Breach(_trimmed(part), "warning", told, "Number the steps without a gap.", 0.9)
+            message = f"Step {number} follows step {before}."
+            yield Breach(_trimmed(part), "warning", message, "Number the steps without a gap.", 0.9)
         before = number if number is not None else before if not is_heading(part) else None
 
 
@@ -323,14 +323,14 @@ def review(content: str, standards_set: str, strictness: str) -> tuple[dict[str,
     if standards is None:
         raise KeyError(standards_set)
     wanted = reported_at(strictness)
-    found = [
+    breaches = [
         (standard, breach)
         for standard in standards
         for breach in _CHECKS[standard.check](content)
         if breach.severity in wanted
     ]
-    found.sort(key=lambda one: (one[1].span or (0, 0), one[0].ref, -SEVERITIES.index(one[1].severity)))
-    return tuple(_observation(at, standard, breach) for at, (standard, breach) in enumerate(found, 1))
+    breaches.sort(key=lambda entry: (entry[1].span or (0, 0), entry[0].ref, -SEVERITIES.index(entry[1].severity)))
+    return tuple(_observation(at, standard, breach) for at, (standard, breach) in enumerate(breaches, 1))
 
 
 def _observation(at: int, standard: Standard, breach: Breach) -> dict[str, Any]:

@@ -26,13 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Weigh the service, say what came of it, and give the exit code that its verdict stands for."""
     options = _options(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _weigh(options)
+        return _evaluate(options)
     except SteelyardError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - as `_say`
         return error.exit_code
 
 
-def _weigh(options: argparse.Namespace) -> int:
+def _evaluate(options: argparse.Namespace) -> int:
     # By its place: a folder `review` where the command is given may hold another suite.
     # The cases of whoever calls it are all that there are.
     suite = replace(load_suite(Path(__file__).parent, cases=options.cases), other_cases="")
@@ -122,7 +122,7 @@ def _table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             (
                 result["case_id"],
                 _STATES[result["state"]],
-                f"{sum(one['passed'] for one in checks)}/{len(checks)}",
+                f"{sum(check['passed'] for check in checks)}/{len(checks)}",
                 _range(result.get("observation_counts")),
                 _time(result["latency"]["mean_ms"]),
                 _time(result["latency"]["p95_ms"]),
@@ -140,23 +140,27 @@ def _table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _not_held(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    told = []
+    sentences = []
     for result in results:
         if result.get("schema_valid", True) is not True:
             why = "an answer does not fit it" if result["schema_valid"] is False else "cannot be told"
-            told.append(f"{result['case_id']} schema: {why}")
-        elif result["state"] != "held" and all(one["passed"] for one in result["expectation_results"]):
+            sentences.append(f"{result['case_id']} schema: {why}")
+        elif result["state"] != "held" and all(check["passed"] for check in result["expectation_results"]):
             clean = f"{result['runs_clean']} of {result['runs_decided']} answers"
-            told.append(f"{result['case_id']}: each check passes in most answers, all of them in {clean}")
-        told += [f"{result['case_id']} {_said(one)}" for one in result["expectation_results"] if not one["passed"]]
-    if told:
+            sentences.append(f"{result['case_id']}: each check passes in most answers, all of them in {clean}")
+        sentences += [
+            f"{result['case_id']} {_check_line(check)}"
+            for check in result["expectation_results"]
+            if not check["passed"]
+        ]
+    if sentences:
         yield ""
         yield "Not held:"
-    for sentence in told:
+    for sentence in sentences:
         yield from _wrapped(sentence, "  ")
 
 
-def _said(check: Mapping[str, Any]) -> str:
+def _check_line(check: Mapping[str, Any]) -> str:
     n = check["runs_passed"] + check["runs_failed"] + check["runs_not_run"]
     not_run = f", {check['runs_not_run']} not run" if check["runs_not_run"] else ""
     return f"{check['check']} [{check['runs_passed']} of {n} runs{not_run}]: {check['detail']}"
@@ -166,8 +170,8 @@ def _sums(results: Mapping[str, Any]) -> Iterator[str]:
     latency, same = results["overall_latency"], results["overall_repeatability"]
     for name, what in (("Cases passed", "cases"), ("Expectations passed", "expectations")):
         undecided = results[f"{what}_undecided"]
-        beside = f" ({undecided} undecided)" if undecided else ""
-        yield f"{name + ':':20} {results[f'{what}_passed']} of {results[f'{what}_total']}{beside}"
+        note = f" ({undecided} undecided)" if undecided else ""
+        yield f"{name + ':':20} {results[f'{what}_passed']} of {results[f'{what}_total']}{note}"
     points = ", ".join(f"{name} {_time(latency[f'{name}_ms'])}" for name in ("mean", "p50", "p95", "p99", "max"))
     yield f"Latency:             {points}"
     missing = f"{latency['timeouts']} timeouts, {latency['failures']} other failures"

@@ -59,8 +59,8 @@ class Service:
     async def health(self, _: web.Request) -> web.Response:
         """Whether the model is connected: 200 when it is, else 503."""
         connected = self._is_ready
-        told = {"status": "ok" if connected else "starting", "model_connected": connected, "model_id": MODEL_ID}
-        return web.json_response(told, status=200 if connected else 503)
+        body = {"status": "ok" if connected else "starting", "model_connected": connected, "model_id": MODEL_ID}
+        return web.json_response(body, status=200 if connected else 503)
 
     async def review(self, request: web.Request) -> web.Response:
         """The observations on the document that was sent, or why it is refused."""
@@ -69,8 +69,8 @@ class Service:
             switches = self._of_call(request)
             asked = await self._asked(request)
         except Refused as refused:
-            told = {"error": {"code": refused.code, "message": refused.message}}
-            return web.json_response(told, status=refused.status)
+            body = {"error": {"code": refused.code, "message": refused.message}}
+            return web.json_response(body, status=refused.status)
         self._count_or_break(switches)
         await asyncio.sleep(waiting_time(switches))
         if switches.masked_404 or switches.masked_silent:
@@ -96,8 +96,8 @@ class Service:
 
     async def _asked(self, request: web.Request) -> dict[str, str]:
         """Document, set of standards and strictness; Refused when one of them is no good."""
-        told = request.headers.get("Authorization", "")
-        if not hmac.compare_digest(told.encode("utf-8", "replace"), f"Bearer {self._token}".encode()):
+        authorization = request.headers.get("Authorization", "")
+        if not hmac.compare_digest(authorization.encode("utf-8", "replace"), f"Bearer {self._token}".encode()):
             raise Refused(401, "UNAUTHORIZED", "the bearer token is missing or wrong")
         if not self._is_ready:
             raise Refused(503, "MODEL_NOT_CONNECTED", "the model is not connected yet")

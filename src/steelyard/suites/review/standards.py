@@ -35,8 +35,8 @@ class Lexicon:
 
 def standards_of(name: str) -> tuple[Standard, ...] | None:
     """The rules of a set; None when there is no such set."""
-    found = _file()["sets"].get(name)
-    return None if found is None else tuple(Standard(**rule) for rule in found["rules"])
+    entry = _file()["sets"].get(name)
+    return None if entry is None else tuple(Standard(**rule) for rule in entry["rules"])
 
 
 def strictnesses() -> tuple[str, ...]:

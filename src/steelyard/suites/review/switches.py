@@ -45,10 +45,10 @@ OF_A_CALL = ("latency", "unstable", "seed", "masked_404", "masked_silent")
 
 def seconds(text: str) -> float:
     """The seconds in `20ms`, `1.5s` or `2`; ValueError when it is none of these."""
-    found = _DURATION.fullmatch(text.strip())
-    if found is None:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"{text!r} is no time: write 20ms or 1.5s")
-    return float(found.group(1)) * _IN_SECONDS[found.group(2)]
+    return float(match.group(1)) * _IN_SECONDS[match.group(2)]
 
 
 def share(text: str) -> float:
@@ -84,13 +84,13 @@ _READERS: dict[str, Any] = {
 
 def from_texts(base: Switches, given: Mapping[str, str]) -> Switches:
     """The switches with those that are given, by name, laid over them; ValueError when one cannot be read."""
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, text in given.items():
         try:
-            told[name] = _READERS[name](text)
+            values[name] = _READERS[name](text)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-    return replace(base, **told)
+    return replace(base, **values)
 
 
 def from_env(env: Mapping[str, str]) -> Switches:
@@ -105,11 +105,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--latency", metavar="TIME", help="let every review take at least this long: 20ms, 1.5s")
     add("--unstable", metavar="SHARE", help="change this share of the observations, anew in every call")
     add("--seed", metavar="N", help="of what --unstable changes")
-    for name, told in (
+    for name, help_text in (
         ("--masked-404", "answer 200 without observations and with errors, as if the model were not found"),
         ("--masked-silent", "the same without the errors, after 14 ms"),
     ):
-        add(name, action="store_const", const="1", help=told)
+        add(name, action="store_const", const="1", help=help_text)
     add("--crash-after", metavar="N", help="answer 500 after so many reviews")
     add("--die-after", metavar="N", help="end the process after so many reviews")
     add("--not-ready-for", metavar="TIME", help="say for so long that the model is not connected")
@@ -133,13 +133,13 @@ def shaken(observations: Sequence[dict[str, Any]], switches: Switches, content: 
     """
     seed = hashlib.sha256(f"{switches.seed}\n{call}\n{content}".encode("utf-8", "surrogatepass")).digest()
     chance = random.Random(seed)  # noqa: S311 - chance that can be repeated, not a secret
-    kept = []
+    result = []
     for observation in observations:
         if chance.random() >= switches.unstable:
-            kept.append(observation)
+            result.append(observation)
         elif (changed := _changed(observation, chance, len(content))) is not None:
-            kept.append(changed)
-    return kept
+            result.append(changed)
+    return result
 
 
 def _changed(observation: dict[str, Any], chance: random.Random, length: int) -> dict[str, Any] | None:
@@ -148,7 +148,7 @@ def _changed(observation: dict[str, Any], chance: random.Random, length: int) ->
     if kind == "lost":
         return None
     if kind == "severity" or observation["span"] is None:
-        others = [one for one in SEVERITIES if one != observation["severity"]]
+        others = [severity for severity in SEVERITIES if severity != observation["severity"]]
         return {**observation, "severity": chance.choice(others)}
     start, end = observation["span"]
     by = chance.randint(1, max(1, end - start))

@@ -42,15 +42,15 @@ class Part:
 
 def paragraphs(content: str) -> list[Part]:
     """The paragraphs; each item of a list and each heading is one of its own."""
-    return [Part(found.group(), found.start()) for found in _PARAGRAPH.finditer(content) if found.group().strip()]
+    return [Part(match.group(), match.start()) for match in _PARAGRAPH.finditer(content) if match.group().strip()]
 
 
 def sentences(part: Part) -> Iterator[Part]:
     """The sentences of a paragraph, without the blanks around them."""
-    for found in _SENTENCE.finditer(part.text):
-        text = found.group().rstrip()
+    for match in _SENTENCE.finditer(part.text):
+        text = match.group().rstrip()
         if text:
-            yield Part(text, part.start + found.start())
+            yield Part(text, part.start + match.start())
 
 
 def words(text: str) -> list[str]:

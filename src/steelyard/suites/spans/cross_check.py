@@ -33,8 +33,8 @@ def check(reply: Record, text: str, case: Case, metrics: Mapping[str, Any]) -> C
     spans = json.loads(text)
     spans = spans.get("spans") if isinstance(spans, dict) else spans
     prompt, gold = _part(case.input, "text"), _part(case.expected, "spans")
-    known = gold if isinstance(gold, list) else None
-    extracted = Extracted(_listed(spans), prompt if isinstance(prompt, str) else "", known)
+    gold_spans = gold if isinstance(gold, list) else None
+    extracted = Extracted(_listed(spans), prompt if isinstance(prompt, str) else "", gold_spans)
     checked, findings, wrong = hold_against(reply, extracted)
     if extracted.has_gold:
         return Checked(checked, (), tuple(wrong))
@@ -44,16 +44,16 @@ def check(reply: Record, text: str, case: Case, metrics: Mapping[str, Any]) -> C
 
 def hold_against(reply: Record, extracted: Extracted) -> tuple[dict[str, Any], list[Finding], list[str]]:
     """The answer without what the spans show to be wrong, the findings it amounts to, and what is wrong in words."""
-    kept: dict[str, Any] = dict(reply)
+    checked: dict[str, Any] = dict(reply)
     findings: list[Finding] = []
     wrong: list[str] = []
     for name, look in _LISTS.items():
         if name in reply:
-            kept[name] = _believed(reply[name], name, look, extracted, findings, wrong)
-    _sum_up(kept, wrong)
-    _category_scores(kept, wrong)
-    _without_absent(kept, extracted)
-    return kept, findings, wrong
+            checked[name] = _believed(reply[name], name, look, extracted, findings, wrong)
+    _sum_up(checked, wrong)
+    _category_scores(checked, wrong)
+    _without_absent(checked, extracted)
+    return checked, findings, wrong
 
 
 def _believed(
@@ -62,20 +62,20 @@ def _believed(
     if not isinstance(records, list):
         wrong.append(f"{name} is no list")
         return []
-    kept = []
+    believed = []
     named: set[str] = set()
     for at, record in enumerate(records):
-        told, finding = look(record, extracted) if isinstance(record, dict) else ("it is no record", None)
-        if told:
-            wrong.append(f"{name}[{at}]: {told}")
+        problem, finding = look(record, extracted) if isinstance(record, dict) else ("it is no record", None)
+        if problem:
+            wrong.append(f"{name}[{at}]: {problem}")
             continue
         if finding is not None and finding.place in named:
             continue  # a span that is complained of again is one error
-        kept.append(record)
+        believed.append(record)
         if finding is not None:
             findings.append(finding)
             named |= {finding.place} - {""}
-    return kept
+    return believed
 
 
 def on_scale(value: Any) -> bool:
@@ -84,20 +84,20 @@ def on_scale(value: Any) -> bool:
 
 
 def _false_positive(record: Record, extracted: Extracted) -> tuple[str, Finding | None]:
-    told = _pointing(record, extracted)
+    problem = _pointing(record, extracted)
     reason = record.get("reason")
-    if not told and reason not in REASONS:
-        told = f"the reason {_quoted(reason)} is none of {', '.join(REASONS)}"
-    if told:
-        return told, None
+    if not problem and reason not in REASONS:
+        problem = f"the reason {_quoted(reason)} is none of {', '.join(REASONS)}"
+    if problem:
+        return problem, None
     code = "DUPLICATE" if reason == "duplicate" else "FALSE_POSITIVE"
     return "", extracted.finding(code, record["spanIndex"], evidence=f"{reason}, says the judge")
 
 
 def _taxonomy_error(record: Record, extracted: Extracted) -> tuple[str, Finding | None]:
-    told = _pointing(record, extracted)
-    if told:
-        return told, None
+    problem = _pointing(record, extracted)
+    if problem:
+        return problem, None
     index, expected = record["spanIndex"], record.get("expectedRole")
     role = extracted.role(index)
     if expected == record.get("assignedRole") or expected == role:
@@ -109,11 +109,11 @@ def _taxonomy_error(record: Record, extracted: Extracted) -> tuple[str, Finding 
 
 
 def _granularity_error(record: Record, extracted: Extracted) -> tuple[str, Finding | None]:
-    told = _pointing(record, extracted)
+    problem = _pointing(record, extracted)
     # Snapshots of the first version call it a reason and suggest nothing.
     issue, suggestion = record.get("issue", record.get("reason")), record.get("suggestion")
-    if told:
-        return told, None
+    if problem:
+        return problem, None
     if not isinstance(issue, str) or issue not in ISSUES:
         return f"the issue {_quoted(issue)} is none of {', '.join(ISSUES)}", None
     if isinstance(suggestion, str) and plain(suggestion) == plain(extracted.text(record["spanIndex"])):
@@ -141,34 +141,34 @@ def _missed_element(record: Record, extracted: Extracted) -> tuple[str, Finding 
 
 def _pointing(record: Record, extracted: Extracted) -> str:
     """What is wrong with the span that a record points to; "" when nothing is."""
-    index, said, role = record.get("spanIndex"), record.get("text"), record.get("assignedRole")
+    index, text, role = record.get("spanIndex"), record.get("text"), record.get("assignedRole")
     if isinstance(index, bool) or not isinstance(index, int):
         return f"spanIndex {_quoted(index)} is no whole number"
     if not 0 <= index < len(extracted):
         return f"there is no span {index}: there are {len(extracted)}"
-    if said is not None and plain(str(said)) != plain(extracted.text(index)):
-        return f"span {index} is {_quoted(extracted.text(index))}, not {_quoted(said)}"
+    if text is not None and plain(str(text)) != plain(extracted.text(index)):
+        return f"span {index} is {_quoted(extracted.text(index))}, not {_quoted(text)}"
     if role is not None and role != extracted.role(index):
         return f"the role of span {index} is {_quoted(extracted.role(index))}, not {_quoted(role)}"
     return ""
 
 
-def _sum_up(kept: dict[str, Any], wrong: list[str]) -> None:
+def _sum_up(checked: dict[str, Any], wrong: list[str]) -> None:
     """Puts the total right, which is the sum of the five scores."""
-    scores = kept.get("scores") if isinstance(kept.get("scores"), dict) else kept
+    scores = checked.get("scores") if isinstance(checked.get("scores"), dict) else checked
     given = [scores.get(name) for name in _DIMENSIONS] if isinstance(scores, dict) else []
-    total = kept.get("totalScore")
-    numbers = [one for one in given if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    total = checked.get("totalScore")
+    numbers = [number for number in given if isinstance(number, (int, float)) and not isinstance(number, bool)]
     if total is None or len(numbers) < len(_DIMENSIONS):
         return
     if total != sum(numbers):
         wrong.append(f"totalScore {_quoted(total)} is not the sum of the scores, {sum(numbers)}")
-        kept["totalScore"] = sum(numbers)
+        checked["totalScore"] = sum(numbers)
 
 
-def _category_scores(kept: dict[str, Any], wrong: list[str]) -> None:
+def _category_scores(checked: dict[str, Any], wrong: list[str]) -> None:
     """Keeps the scores of categories that there are, on the scale from 1 to 5."""
-    given = kept.get("categoryScores")
+    given = checked.get("categoryScores")
     if not isinstance(given, dict):
         return
     good: dict[str, dict[str, Any]] = {}
@@ -182,29 +182,29 @@ def _category_scores(kept: dict[str, Any], wrong: list[str]) -> None:
                 good[name][kind] = value
             elif value is not None:
                 wrong.append(f"categoryScores.{name}.{kind}: {_quoted(value)} is not from 1 to 5")
-    kept["categoryScores"] = good
+    checked["categoryScores"] = good
 
 
-def _without_absent(kept: dict[str, Any], extracted: Extracted) -> None:
+def _without_absent(checked: dict[str, Any], extracted: Extracted) -> None:
     """Takes out the scores of categories that are on neither side: 5 and 5 of nothing is no reading.
 
     Without gold spans a category is also there when the judge names one of its elements, or scores it below 5.
     """
-    given = kept.get("categoryScores")
+    given = checked.get("categoryScores")
     if not isinstance(given, dict):
         return
     there = extracted.categories()
     if not extracted.has_gold:
-        named = [*kept.get("missedElements", ()), *kept.get("taxonomyErrors", ())]
+        named = [*checked.get("missedElements", ()), *checked.get("taxonomyErrors", ())]
         there |= {category_of(str(record.get("expectedRole"))) for record in named}
         there |= {name for name, scores in given.items() if any(value < _HIGHEST for value in scores.values())}
-    kept["categoryScores"] = {name: scores for name, scores in given.items() if name in there}
+    checked["categoryScores"] = {name: scores for name, scores in given.items() if name in there}
 
 
 def _is_role(role: Any) -> bool:
     """True for a role of the taxonomy, and for a category alone."""
-    known = categories()
-    if not isinstance(role, str) or (category := known.get(category_of(role))) is None:
+    by_name = categories()
+    if not isinstance(role, str) or (category := by_name.get(category_of(role))) is None:
         return False
     return role == category.name or role in category.roles
 

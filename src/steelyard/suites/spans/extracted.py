@@ -61,8 +61,8 @@ class Extracted:
 
     @cached_property
     def _placed(self) -> dict[int, TextSpan]:
-        found = read_spans(self._spans, self.prompt, offsets=OFFSETS, sections=self._sections)
-        return {span.index: span for span in found.placed}
+        spans = read_spans(self._spans, self.prompt, offsets=OFFSETS, sections=self._sections)
+        return {span.index: span for span in spans.placed}
 
     def in_prompt(self, text: str) -> bool:
         """Whether the prompt says so: in these words, or with all of them in one sentence."""
@@ -99,8 +99,8 @@ class Extracted:
         words = self._tokens
         n = len(phrase)
         starts = [at for at, (word, _) in enumerate(words) if phrase and word == phrase[0]]
-        found = [at for at in starts if [word for word, _ in words[at : at + n]] == phrase]
-        return [(words[at][1][0], words[at + n - 1][1][1]) for at in found]
+        matches = [at for at in starts if [word for word, _ in words[at : at + n]] == phrase]
+        return [(words[at][1][0], words[at + n - 1][1][1]) for at in matches]
 
     @cached_property
     def _tokens(self) -> list[tuple[str, tuple[int, int]]]:
@@ -135,15 +135,17 @@ class Extracted:
     def missed(self, text: str, role: str, severity: str) -> Finding:
         """A phrase that should have been extracted; its place is the first one that no span of its category holds."""
         category = category_of(role)
-        place = next((one for one in self._places(text) if self._held_at(one, text, category) is None), None)
+        place = next(
+            (candidate for candidate in self._places(text) if self._held_at(candidate, text, category) is None), None
+        )
         section = "" if place is None else section_at(self._sections, place[0])
-        told = f"{role}, says the judge"
-        return Finding("MISSED", expected=text, evidence=told, severity=severity, span=place, section=section)
+        evidence = f"{role}, says the judge"
+        return Finding("MISSED", expected=text, evidence=evidence, severity=severity, span=place, section=section)
 
 
 def _tokens(text: str) -> list[tuple[str, tuple[int, int]]]:
     """Words and signs, each as it is compared and with its place."""
-    return [(_folded(found.group()), found.span()) for found in _TOKEN.finditer(text)]
+    return [(_folded(match.group()), match.span()) for match in _TOKEN.finditer(text)]
 
 
 def _words(text: str) -> set[str]:
@@ -198,6 +200,6 @@ def _recommended(buckets: Mapping[str, Any]) -> tuple[float | None, str]:
     for name, (low, high) in RANGES.items():
         rate, n = buckets[name]["errorRate"], buckets[name]["total"]
         if rate > _TOO_OFTEN:
-            told = f"{rate:.0%} of {n} spans with a confidence from {low:g} to {high:g} are false positives"
-            return high, f"{told}: raise the threshold above {low:g}, to {high:g}."
+            message = f"{rate:.0%} of {n} spans with a confidence from {low:g} to {high:g} are false positives"
+            return high, f"{message}: raise the threshold above {low:g}, to {high:g}."
     return None, "No clear confidence threshold recommendation."

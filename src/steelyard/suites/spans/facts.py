@@ -44,7 +44,7 @@ class Facts(Scorer):
             n_pairs = len(match_spans(gold.placed, spans.placed, iou=_IOU).pairs)
             # Where one side has no spans the other must have none.
             shares = [n_pairs / n_of if n_of else float(not (n or gold.placed)) for n_of in (len(gold.placed), n)]
-        found, right = shares
+        recall, precision = shares
         return Reading(
             len(spans.placed) / n if n else None,
             note="" if n else "the answer has no spans",
@@ -52,9 +52,9 @@ class Facts(Scorer):
             metrics={
                 "answered": n,
                 "nothing": not spans.placed and (n > 0 or gold is None or bool(gold.placed)),
-                "little_found": found < _LITTLE,
-                "little_right": right < _LITTLE,
-                "hardly_any": min(found, right) < _HARDLY_ANY,
+                "little_found": recall < _LITTLE,
+                "little_right": precision < _LITTLE,
+                "hardly_any": min(recall, precision) < _HARDLY_ANY,
             },
         )
 

@@ -24,22 +24,22 @@ def judge(text: str, case: Case, metrics: Mapping[str, Any]) -> dict[str, Any]: 
     gold = gold_spans(case)
     if gold is None:
         raise ValueError(f"case {case.id} has no gold spans: judge it with a model (--judge URL --judge-model NAME)")
-    found = compare_spans(gold, answer_spans(text, case), iou=_IOU)
+    comparison = compare_spans(gold, answer_spans(text, case), iou=_IOU)
     prompt: str = case.input["text"]
-    scores = five_scores(found)
-    missed = [_missed(error) for error in _of(found, "missed") if not _swallowed(error.gold[0], found)]
-    false_positives = _false_positives(found, prompt)
-    wrong_roles = [_wrong_role(error) for error in _of(found, "wrong_role")]
-    boundaries = [_boundary(error, found) for error in _of(found, "too_fine", "too_coarse")]
+    scores = five_scores(comparison)
+    missed = [_missed(error) for error in _of(comparison, "missed") if not _swallowed(error.gold[0], comparison)]
+    false_positives = _false_positives(comparison, prompt)
+    wrong_roles = [_wrong_role(error) for error in _of(comparison, "wrong_role")]
+    boundaries = [_boundary(error, comparison) for error in _of(comparison, "too_fine", "too_coarse")]
     return {
         "missedElements": missed,
         "falsePositives": false_positives,
         "taxonomyErrors": wrong_roles,
         "granularityErrors": boundaries,
-        "categoryScores": {name: _category(name, found) for name in categories()},
+        "categoryScores": {name: _category(name, comparison) for name in categories()},
         "notes": (
-            f"{len(found.pairs)} of {len(found.gold.placed)} gold spans found with {len(found.answer)} spans;"
-            f" missed {len(missed)}, false positives {len(false_positives)}, wrong roles {len(wrong_roles)},"
+            f"{len(comparison.pairs)} of {len(comparison.gold.placed)} gold spans found with {len(comparison.answer)}"
+            f" spans; missed {len(missed)}, false positives {len(false_positives)}, wrong roles {len(wrong_roles)},"
             f" wrong boundaries {len(boundaries)}."
         ),
         "scores": scores,
@@ -47,26 +47,26 @@ def judge(text: str, case: Case, metrics: Mapping[str, Any]) -> dict[str, Any]: 
     }
 
 
-def five_scores(found: SpanComparison) -> dict[str, int]:
+def five_scores(comparison: SpanComparison) -> dict[str, int]:
     """The five scores. A 1 in coverage or precision is a 1 in everything; no spans where none are due is a 5."""
-    pairs = found.pairs
-    if not found.gold.placed and not len(found.answer):
+    pairs = comparison.pairs
+    if not comparison.gold.placed and not len(comparison.answer):
         return dict.fromkeys(_DIMENSIONS, _HIGHEST)
-    coverage = score(len(pairs), len(found.gold.placed))
-    precision = score(len(pairs), len(found.answer))
+    coverage = score(len(pairs), len(comparison.gold.placed))
+    precision = score(len(pairs), len(comparison.answer))
     if _LOWEST in (coverage, precision):
         return dict.fromkeys(_DIMENSIONS, _LOWEST)
     # Fine boundaries and roles of a few good spans among many are worth no more than one above what they are part of.
     most = min(min(coverage, precision) + 1, _HIGHEST)
-    exact = sum((true.start, true.end) == (said.start, said.end) for true, said in pairs)
-    n_fragments = sum(not error.paired for error in _of(found, "too_fine", "too_coarse"))
-    named = sum(true.role == said.role for true, said in pairs)
+    exact = sum((true.start, true.end) == (guess.start, guess.end) for true, guess in pairs)
+    n_fragments = sum(not error.paired for error in _of(comparison, "too_fine", "too_coarse"))
+    named = sum(true.role == guess.role for true, guess in pairs)
     return {
         "coverage": coverage,
         "precision": precision,
         "granularity": min(score(exact, len(pairs) + n_fragments), most),
         "taxonomy": min(score(named, len(pairs)), most),
-        "technicalSpecs": min(_technical(found, max(min(coverage, precision), _NEUTRAL)), most),
+        "technicalSpecs": min(_technical(comparison, max(min(coverage, precision), _NEUTRAL)), most),
     }
 
 
@@ -76,13 +76,15 @@ def score(n: float, of: int) -> int:
     return next((points for least, points in _STEPS if share >= least - _ROUNDING), _LOWEST)
 
 
-def _technical(found: SpanComparison, otherwise: int) -> int:
+def _technical(comparison: SpanComparison, otherwise: int) -> int:
     """F1 of what is technical: those roles, and everything in that section; `otherwise` when gold has nothing of it."""
-    gold = sum(map(_is_technical, found.gold.placed))
+    gold = sum(map(_is_technical, comparison.gold.placed))
     if not gold:
         return otherwise
-    answered = sum(map(_is_technical, found.answer.placed)) + sum(map(_is_technical_by_role, found.answer.lost))
-    right = sum(true.role == said.role and _is_technical(true) for true, said in found.pairs)
+    answered = sum(map(_is_technical, comparison.answer.placed)) + sum(
+        map(_is_technical_by_role, comparison.answer.lost)
+    )
+    right = sum(true.role == guess.role and _is_technical(true) for true, guess in comparison.pairs)
     return score(2 * right, gold + answered)
 
 
@@ -94,24 +96,24 @@ def _is_technical_by_role(span: TextSpan | LostSpan) -> bool:
     return category_of(span.role) == "technical"
 
 
-def _category(name: str, found: SpanComparison) -> dict[str, int]:
+def _category(name: str, comparison: SpanComparison) -> dict[str, int]:
     """Coverage and precision of a category; both 5 when neither side has a span of it, for then nothing is wrong."""
 
     def of_it(spans: Iterable[TextSpan | LostSpan]) -> int:
         return sum(category_of(span.role) == name for span in spans)
 
-    gold = of_it(found.gold.placed)
-    answered = of_it(found.answer.placed) + of_it(found.answer.lost)
-    covered = of_it(true for true, _ in found.pairs)
-    right = sum(category_of(true.role) == category_of(said.role) == name for true, said in found.pairs)
+    gold = of_it(comparison.gold.placed)
+    answered = of_it(comparison.answer.placed) + of_it(comparison.answer.lost)
+    covered = of_it(true for true, _ in comparison.pairs)
+    right = sum(category_of(true.role) == category_of(guess.role) == name for true, guess in comparison.pairs)
     return {
         "coverage": score(covered, gold) if gold else _HIGHEST,
         "precision": score(right, answered) if gold or answered else _HIGHEST,
     }
 
 
-def _of(found: SpanComparison, *kinds: str) -> list[SpanError]:
-    return [error for error in found.errors if error.kind in kinds]
+def _of(comparison: SpanComparison, *kinds: str) -> list[SpanError]:
+    return [error for error in comparison.errors if error.kind in kinds]
 
 
 def _missed(error: SpanError) -> dict[str, Any]:
@@ -124,29 +126,29 @@ def _missed(error: SpanError) -> dict[str, Any]:
     }
 
 
-def _false_positives(found: SpanComparison, prompt: str) -> list[dict[str, Any]]:
+def _false_positives(comparison: SpanComparison, prompt: str) -> list[dict[str, Any]]:
     """Extra and duplicate spans with their reasons, and those that are nowhere in the prompt."""
-    told: list[tuple[TextSpan | LostSpan, str]] = [
+    wrong: list[tuple[TextSpan | LostSpan, str]] = [
         (error.answer, reason(error.answer, prompt, duplicate=error.kind == "duplicate"))
-        for error in _of(found, "extra", "duplicate")
+        for error in _of(comparison, "extra", "duplicate")
         if error.answer is not None
     ]
-    told += [(lost, "other") for lost in found.answer.lost]
+    wrong += [(lost, "other") for lost in comparison.answer.lost]
     return [
         {"spanIndex": span.index, "text": span.text, "assignedRole": span.role, "reason": why}
-        for span, why in sorted(told, key=lambda one: one[0].index)
+        for span, why in sorted(wrong, key=lambda entry: entry[0].index)
     ]
 
 
 def _wrong_role(error: SpanError) -> dict[str, Any]:
-    return _about(error, lambda said: {"assignedRole": said.role, "expectedRole": error.gold[0].role})
+    return _about(error, lambda answered: {"assignedRole": answered.role, "expectedRole": error.gold[0].role})
 
 
-def _boundary(error: SpanError, found: SpanComparison) -> dict[str, Any]:
+def _boundary(error: SpanError, comparison: SpanComparison) -> dict[str, Any]:
     """A wrong cut; what it should have been are all gold spans in it."""
 
-    def rest(said: TextSpan) -> dict[str, Any]:
-        inside = [gold for gold in found.gold.placed if said.start <= gold.start and gold.end <= said.end]
+    def rest(answered: TextSpan) -> dict[str, Any]:
+        inside = [gold for gold in comparison.gold.placed if answered.start <= gold.start and gold.end <= answered.end]
         golds = inside if error.kind == "too_coarse" and inside else error.gold
         suggestion = " | ".join(gold.text for gold in sorted(golds, key=lambda gold: gold.start))
         return {"issue": error.kind, "suggestion": suggestion}
@@ -154,16 +156,18 @@ def _boundary(error: SpanError, found: SpanComparison) -> dict[str, Any]:
     return _about(error, rest)
 
 
-def _swallowed(gold: TextSpan, found: SpanComparison) -> bool:
+def _swallowed(gold: TextSpan, comparison: SpanComparison) -> bool:
     """True for a gold span inside a longer one of its category, which is too coarse and says what should be there."""
     return any(
-        said.start <= gold.start and gold.end <= said.end and category_of(said.role) == category_of(gold.role)
-        for said in found.answer.placed
+        answered.start <= gold.start
+        and gold.end <= answered.end
+        and category_of(answered.role) == category_of(gold.role)
+        for answered in comparison.answer.placed
     )
 
 
 def _about(error: SpanError, rest: Callable[[TextSpan], dict[str, Any]]) -> dict[str, Any]:
-    said = error.answer
-    if said is None:
+    answered = error.answer
+    if answered is None:
         raise ValueError(f"an error of kind {error.kind} is about a span of the answer")
-    return {"spanIndex": said.index, "text": said.text} | rest(said)
+    return {"spanIndex": answered.index, "text": answered.text} | rest(answered)

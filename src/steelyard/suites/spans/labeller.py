@@ -42,7 +42,7 @@ _LONGEST_LISTED: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Candidate:
     start: int
     end: int
     role: str
@@ -52,32 +52,32 @@ class _Found:
 def label(case: Case) -> dict[str, Any]:
     """The spans of a prompt in the order of the text, offsets in UTF-16 units; all it looks at is the prompt."""
     text: str = case.input["text"]
-    found = sorted(_spans(text), key=lambda one: (one.start, one.end, one.role))
+    spans = sorted(_spans(text), key=lambda span: (span.start, span.end, span.role))
     return {
         "spans": [
             {
-                "text": text[one.start : one.end],
-                "role": one.role,
-                "confidence": one.confidence,
-                "start": _utf16(text[: one.start]),
-                "end": _utf16(text[: one.end]),
+                "text": text[span.start : span.end],
+                "role": span.role,
+                "confidence": span.confidence,
+                "start": _utf16(text[: span.start]),
+                "end": _utf16(text[: span.end]),
             }
-            for one in found
+            for span in spans
         ]
     }
 
 
-def _spans(text: str) -> list[_Found]:
+def _spans(text: str) -> list[_Candidate]:
     sure = _longest([*_figures(text), *_closed(text)])
     guesses = [*_by_head(text), *_subjects(text), *_actions(text), *_listed(text)]
-    kept = list(sure)
-    for guess in sorted(guesses, key=lambda one: (-one.confidence, one.start, -one.end)):
-        if not any(_same_or_worse(guess, other) for other in kept):
-            kept.append(guess)
-    return kept
+    chosen = list(sure)
+    for guess in sorted(guesses, key=lambda span: (-span.confidence, span.start, -span.end)):
+        if not any(_same_or_worse(guess, other) for other in chosen):
+            chosen.append(guess)
+    return chosen
 
 
-def _same_or_worse(guess: _Found, other: _Found) -> bool:
+def _same_or_worse(guess: _Candidate, other: _Candidate) -> bool:
     """True when the guess adds nothing: it overlaps a guess, or lies in or crosses something sure.
 
     A longer guess around a sure word stays beside it; so do people's programs, and so the same thing is said twice.
@@ -89,55 +89,55 @@ def _same_or_worse(guess: _Found, other: _Found) -> bool:
     return not (holds and longer and other.confidence > _SUREST_GUESS)
 
 
-def _longest(found: list[_Found]) -> list[_Found]:
+def _longest(spans: list[_Candidate]) -> list[_Candidate]:
     """Of spans that overlap the longest, the first of equals."""
-    kept: list[_Found] = []
-    for one in sorted(found, key=lambda one: (one.start - one.end, one.start)):
-        if all(one.end <= other.start or other.end <= one.start for other in kept):
-            kept.append(one)
-    return kept
+    chosen: list[_Candidate] = []
+    for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
+        if all(span.end <= other.start or other.end <= span.start for other in chosen):
+            chosen.append(span)
+    return chosen
 
 
-def _figures(text: str) -> Iterator[_Found]:
+def _figures(text: str) -> Iterator[_Candidate]:
     for role, pattern in _PATTERNS.items():
         for match in re.finditer(pattern, text):
-            yield _Found(match.start(), match.end(), role, 0.9)
+            yield _Candidate(match.start(), match.end(), role, 0.9)
 
 
-def _closed(text: str) -> Iterator[_Found]:
+def _closed(text: str) -> Iterator[_Candidate]:
     for role, pattern in _vocabulary().closed.items():
         for match in pattern.finditer(text):
-            yield _Found(match.start(), match.end(), role, 0.95 if re.search(r"[ \-]", match[0]) else 0.9)
+            yield _Candidate(match.start(), match.end(), role, 0.95 if re.search(r"[ \-]", match[0]) else 0.9)
 
 
-def _by_head(text: str) -> Iterator[_Found]:
+def _by_head(text: str) -> Iterator[_Candidate]:
     """Phrases that end in a word which says what they are, with the words before it that are no stop words."""
-    known = _vocabulary()
+    vocabulary = _vocabulary()
     words = list(_WORD.finditer(text))
     for at, word in enumerate(words):
-        role = known.role_of_head.get(word[0].lower())
+        role = vocabulary.role_of_head.get(word[0].lower())
         if role is None or text[word.end() : word.end() + 1] == ":":
             continue
         first = at
         while first > 0 and at - first < _LONGEST_PHRASE - 1 and _goes_on(text, words[first - 1], words[first]):
             first -= 1
-        yield _Found(words[first].start(), word.end(), role, 0.7 if first < at else 0.6)
+        yield _Candidate(words[first].start(), word.end(), role, 0.7 if first < at else 0.6)
 
 
-def _subjects(text: str) -> Iterator[_Found]:
+def _subjects(text: str) -> Iterator[_Candidate]:
     """What is filmed: the words after `of a`, or at the beginning, up to the first stop word or action."""
     for match in _SUBJECT.finditer(text):
         phrase = _phrase(text, match.end(), _LONGEST_PHRASE)
         if phrase is not None and text[phrase[1] : phrase[1] + 1] != ":":
-            yield _Found(*phrase, "subject.identity", 0.6)
+            yield _Candidate(*phrase, "subject.identity", 0.6)
 
 
-def _actions(text: str) -> Iterator[_Found]:
+def _actions(text: str) -> Iterator[_Candidate]:
     """A word in -ing and what it is done to, up to the first preposition or break."""
     for match in _ACTION.finditer(text):
         if match[0] not in _vocabulary().not_actions:
             end = _end_of_action(text, match.end())
-            yield _Found(match.start(), end, "action.movement", 0.65 if end > match.end() else 0.55)
+            yield _Candidate(match.start(), end, "action.movement", 0.65 if end > match.end() else 0.55)
 
 
 def _end_of_action(text: str, end: int) -> int:
@@ -153,7 +153,7 @@ def _end_of_action(text: str, end: int) -> int:
     return end
 
 
-def _listed(text: str) -> Iterator[_Found]:
+def _listed(text: str) -> Iterator[_Candidate]:
     """What stands in a list after `Style:` or `Audio:`, item by item."""
     for opening, role, confidence in ((_STYLE, "style.aesthetic", 0.6), (_SOUND, "audio.soundEffect", 0.68)):
         for match in opening.finditer(text):
@@ -165,7 +165,7 @@ def _listed(text: str) -> Iterator[_Found]:
                 start, end = at + (bare.end() if bare else 0), at + len(item.rstrip(" ."))
                 at += len(item)
                 if end > start and item not in (",", " and ") and len(item.split()) <= _LONGEST_LISTED:
-                    yield _Found(start, end, role, confidence)
+                    yield _Candidate(start, end, role, confidence)
 
 
 def _phrase(text: str, at: int, most: int) -> tuple[int, int] | None:

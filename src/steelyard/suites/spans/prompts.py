@@ -25,19 +25,19 @@ def sections_in(text: str) -> dict[str, tuple[int, int] | None]:
 def metadata(text: str, spans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How long the prompt is, where its sections are and how many spans begin in each, counted in UTF-16 units."""
     ruler = TextOffsets(text, "utf16")
-    found = {name: _as_utf16(place, ruler) for name, place in sections_in(text).items()}
+    sections = {name: _as_utf16(place, ruler) for name, place in sections_in(text).items()}
     return {
         "promptLength": ruler.from_code_points(len(text)),
-        "sections": found,
-        "spansBySection": {name: sum(section_of(span, found) == name for span in spans) for name in SECTIONS},
+        "sections": sections,
+        "spansBySection": {name: sum(section_of(span, sections) == name for span in spans) for name in SECTIONS},
     }
 
 
 def section_of(span: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
     """The section that a span says it is in, or that its start is in; the main one when neither tells."""
-    said, start = span.get("section"), span.get("start")
-    if said in SECTIONS:
-        return str(said)
+    section, start = span.get("section"), span.get("start")
+    if section in SECTIONS:
+        return str(section)
     for name, place in sections.items():
         if isinstance(start, int) and place and place["start"] <= start < place["end"]:
             return name

@@ -36,26 +36,26 @@ class Format:
         stored = document.get("summary")
         then = [evaluated(result) for result in results]
         names = [_name(result, at) for at, result in enumerate(results)]
-        found = tuple(wrong_totals(zip(names, then, strict=True)))
+        problems = tuple(wrong_totals(zip(names, then, strict=True)))
         if isinstance(stored, dict):
-            found += tuple(differences(stored, summarise(then), then))
+            problems += tuple(differences(stored, summarise(then), then))
         return RecordedRun(
             samples=_samples(results),
             created_at=_moment(document.get("timestamp")),
             judge=str(document.get("judgeModel") or ""),
             target=_pipeline(results),
-            kept=_beside(document, ["results"]),
-            differences=found,
+            kept=_fields_not_stored(document, ["results"]),
+            differences=problems,
         )
 
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
         """The run as such a snapshot: as it was when it was imported, else with a summary of what was checked."""
-        kept = header.options.get("kept") or {}
-        rest: Sequence[Any] = kept.get("samples") or ()
-        if kept.get("document") is not None:
+        original = header.options.get("kept") or {}
+        rest: Sequence[Any] = original.get("samples") or ()
+        if original.get("document") is not None:
             results = [_result_then(sample, case, rest[sample.position or 0]) for sample, case in samples]
-            fields = {**kept["document"]["fields"], "results": results}
-            return {name: fields[name] for name in kept["document"]["names"]}
+            fields = {**original["document"]["fields"], "results": results}
+            return {name: fields[name] for name in original["document"]["names"]}
         written = [_result(sample, case) for sample, case in samples]
         judge = header.description.judge
         members = [member.model or member.name for member in judge.members] if judge else []
@@ -65,19 +65,19 @@ class Format:
             "sourceFile": header.suite_name,
             "judgeModel": ", ".join(members),
             "results": [result for result, _ in written],
-            "summary": summarise([one for _, one in written]),
+            "summary": summarise([entry for _, entry in written]),
         }
 
 
 def _samples(results: Sequence[dict[str, Any]]) -> list[RecordedSample]:
-    known: dict[str, str] = {}
+    prompts: dict[str, str] = {}
     samples = []
     for at, result in enumerate(results):
         prompt = _prompt(result)
         name = _name(result, at)
         # The same prompt again is a repeat; another one under the same name is another case.
         case_id, n = name, 2
-        while known.setdefault(case_id, prompt) != prompt:
+        while prompts.setdefault(case_id, prompt) != prompt:
             case_id, n = f"{name}#{n}", n + 1
         samples.append(_sample(result, Case(case_id, {"text": prompt})))
     return samples
@@ -110,22 +110,22 @@ def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
         judge_failure=why_failed,
         only_scores=not _is_detailed(judged),
         score=None if total is None else (total - _TOTALS[0]) / (_TOTALS[1] - _TOTALS[0]),
-        kept=_beside(result, [_PROMPT, *_ANSWERED] if answered else [_PROMPT]),
+        kept=_fields_not_stored(result, [_PROMPT, *_ANSWERED] if answered else [_PROMPT]),
     )
 
 
-def _beside(result: Mapping[str, Any], elsewhere: Sequence[str]) -> dict[str, Any]:
+def _fields_not_stored(result: Mapping[str, Any], elsewhere: Sequence[str]) -> dict[str, Any]:
     """The names of all fields, and those fields that are kept nowhere else."""
     # A prompt that is no text is no prompt, and stays where it was.
     moved = [name for name in elsewhere if name != _PROMPT or isinstance(result.get(name), str)]
     return {"names": list(result), "fields": {name: value for name, value in result.items() if name not in moved}}
 
 
-def _result_then(sample: Sample, case: Case, kept: Mapping[str, Any]) -> dict[str, Any]:
+def _result_then(sample: Sample, case: Case, original: Mapping[str, Any]) -> dict[str, Any]:
     """The result as it was read."""
     answer = {} if sample.attempt.text is None else json.loads(sample.attempt.text)
-    fields = {_PROMPT: case.input["text"], **answer, **kept["fields"]}
-    return {name: fields[name] for name in kept["names"]}
+    fields = {_PROMPT: case.input["text"], **answer, **original["fields"]}
+    return {name: fields[name] for name in original["names"]}
 
 
 def _result(sample: Sample, case: Case) -> tuple[dict[str, Any], Evaluated]:
@@ -136,9 +136,9 @@ def _result(sample: Sample, case: Case) -> tuple[dict[str, Any], Evaluated]:
     tagged = [{**span, "section": section_of(span, about["sections"])} for span in spans]
     failure, reply = sample.attempt.failure, _reply(sample)
     latency = round(sample.attempt.latency * 1000)
-    told = None if failure is None else f"{failure.kind}: {failure.message}"
-    if told is None and reply is None:
-        told = f"Judge failed: {sample.judgement.told if sample.judgement else 'there is no judgement'}"
+    message = None if failure is None else f"{failure.kind}: {failure.message}"
+    if message is None and reply is None:
+        message = f"Judge failed: {sample.judgement.told if sample.judgement else 'there is no judgement'}"
     result = {
         "promptId": case.id,
         _PROMPT: prompt,
@@ -146,12 +146,12 @@ def _result(sample: Sample, case: Case) -> tuple[dict[str, Any], Evaluated]:
         "spans": tagged,
         "meta": meta,
         "judgeResult": reply,
-        "error": told,
+        "error": message,
         "latencyMs": latency,
         "sections": about["sections"],
         "metadata": about,
     }
-    return result, Evaluated(prompt, tagged, reply, told is not None, latency, meta, about["sections"])
+    return result, Evaluated(prompt, tagged, reply, message is not None, latency, meta, about["sections"])
 
 
 def _answer(text: str | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -170,8 +170,8 @@ def _reply(sample: Sample) -> dict[str, Any] | None:
     judgement = sample.judgement
     if judgement is None or judgement.mode is None:
         return None
-    ballots = [ballot for ballot in judgement.ballots if ballot.mode is judgement.mode]
-    nearest = min(ballots, key=lambda one: sum(abs(one.bound[name] - judgement.bound[name]) for name in one.bound))
+    ballots = [vote for vote in judgement.ballots if vote.mode is judgement.mode]
+    nearest = min(ballots, key=lambda vote: sum(abs(vote.bound[name] - judgement.bound[name]) for name in vote.bound))
     scores = dict(judgement.bound)
     # Of a basic reading nothing else was checked.
     believed = ("notes",) if judgement.mode == "basic" else nearest.reply
@@ -234,7 +234,8 @@ def _judge_failure(judged: Any) -> str:
 
 def _is_detailed(judged: Any) -> bool:
     return isinstance(judged, dict) and all(
-        name in judged and not (isinstance(judged[name], list) and any(isinstance(one, str) for one in judged[name]))
+        name in judged
+        and not (isinstance(judged[name], list) and any(isinstance(entry, str) for entry in judged[name]))
         for name in _DETAILED
     )
 
@@ -251,5 +252,5 @@ def _moment(timestamp: Any) -> float | None:
 def _pipeline(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Which labeller gave the spans, as far as the results say."""
     metas = [meta for result in results if isinstance(meta := result.get("meta"), dict)]
-    found = {name: sorted({str(meta[name]) for meta in metas if meta.get(name)}) for name in ("source", "version")}
-    return {name: ", ".join(values) for name, values in found.items() if values}
+    versions = {name: sorted({str(meta[name]) for meta in metas if meta.get(name)}) for name in ("source", "version")}
+    return {name: ", ".join(values) for name, values in versions.items() if values}

@@ -55,20 +55,28 @@ class Evaluated:
 
 def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
     """All fields of the seed's enhanced summary; an average of nothing is null."""
-    judged = [one for one in evaluated if one.reply is not None]
-    totals = [total for one in judged if (total := total_of(one.reply or {})) is not None]
-    false_positives = [(one, record) for one in judged for record in records(one, "falsePositives")]
-    missed = [record for one in judged for record in records(one, "missedElements")]
+    judged = [evaluation for evaluation in evaluated if evaluation.reply is not None]
+    totals = [total for evaluation in judged if (total := total_of(evaluation.reply or {})) is not None]
+    false_positives = [
+        (evaluation, record) for evaluation in judged for record in records(evaluation, "falsePositives")
+    ]
+    missed = [record for evaluation in judged for record in records(evaluation, "missedElements")]
     return {
         "avgScore": average(totals),
-        "avgSpanCount": average([len(one.spans) if one.span_count is None else one.span_count for one in evaluated]),
+        "avgSpanCount": average(
+            [
+                len(evaluation.spans) if evaluation.span_count is None else evaluation.span_count
+                for evaluation in evaluated
+            ]
+        ),
         "scoreDistribution": {band: sum(_band(total) == band for total in totals) for band in BANDS},
         "commonMissedElements": _most_common(record["text"] for record in missed),
         "commonIncorrectExtractions": _most_common(record["text"] for _, record in false_positives),
-        "errorCount": sum(one.failed for one in evaluated),
+        "errorCount": sum(evaluation.failed for evaluation in evaluated),
         "pipelineSources": _pipelines(evaluated),
         "spanSources": {
-            kind: sum(_number(one.meta.get(kind)) for one in evaluated) for kind in ("closedVocab", "openVocab", "llm")
+            kind: sum(_number(evaluation.meta.get(kind)) for evaluation in evaluated)
+            for kind in ("closedVocab", "openVocab", "llm")
         },
         "avgCategoryScores": _category_averages(judged),
         "falsePositiveReasons": {
@@ -77,7 +85,9 @@ def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
         "topTaxonomyErrors": _confusions(judged),
         "topGranularityErrors": _granularity(judged),
         "errorsBySection": errors_by_section(judged),
-        "confidenceAnalysis": confidence_analysis((one.spans, records(one, "falsePositives")) for one in judged),
+        "confidenceAnalysis": confidence_analysis(
+            (evaluation.spans, records(evaluation, "falsePositives")) for evaluation in judged
+        ),
         "falsePositiveExamples": {
             reason: [record["text"] for _, record in false_positives if record.get("reason") == reason][:_EXAMPLES]
             for reason in REASONS
@@ -95,14 +105,14 @@ def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
     }
 
 
-def records(one: Evaluated, name: str) -> list[Mapping[str, Any]]:
+def records(evaluation: Evaluated, name: str) -> list[Mapping[str, Any]]:
     """The records of one list of the judge's answer; a text alone, as the first snapshots have it, is its text.
 
     A span that several records of the list point to counts once.
     """
-    reply = one.reply or {}
-    found = reply.get(name, reply.get(_FIRST_NAMES.get(name, "")))
-    listed = found if isinstance(found, list) else []
+    reply = evaluation.reply or {}
+    entries = reply.get(name, reply.get(_FIRST_NAMES.get(name, "")))
+    listed = entries if isinstance(entries, list) else []
     written = [{"text": record} if isinstance(record, str) else record for record in listed]
     named = [{"text": "", **record} for record in written if isinstance(record, Mapping)]
     first: dict[Any, Mapping[str, Any]] = {}
@@ -116,7 +126,8 @@ def records(one: Evaluated, name: str) -> list[Mapping[str, Any]]:
 def total_of(reply: Mapping[str, Any]) -> float | None:
     """The sum of a judge's scores; the total it says itself when there are none, and None without either."""
     total, scores = reply.get("totalScore"), reply.get("scores")
-    numbers = [one for one in scores.values() if isinstance(one, (int, float))] if isinstance(scores, dict) else []
+    values = scores.values() if isinstance(scores, dict) else ()
+    numbers = [value for value in values if isinstance(value, (int, float))]
     if numbers:
         return sum(numbers)
     return total if isinstance(total, (int, float)) and not isinstance(total, bool) else None
@@ -130,28 +141,28 @@ def average(values: Sequence[float], digits: int = 2) -> float | None:
 def rounded(value: float, digits: int = 2) -> float:
     """The value with so many digits, halves up, a whole number as such."""
     scale = 10**digits
-    found = math.floor(value * scale + 0.5) / scale
-    return int(found) if found == int(found) else found
+    result = math.floor(value * scale + 0.5) / scale
+    return int(result) if result == int(result) else result
 
 
 def errors_by_section(judged: Iterable[Evaluated]) -> dict[str, dict[str, int]]:
     """False positives and missed elements by section; what is in no place of the prompt counts as main."""
     counts = {name: {"falsePositives": 0, "missed": 0} for name in SECTIONS}
-    for one in judged:
-        for record in records(one, "falsePositives"):
-            span = _pointed(one, record)
-            counts[section_of(span or {}, one.sections)]["falsePositives"] += 1
-        for record in records(one, "missedElements"):
+    for evaluation in judged:
+        for record in records(evaluation, "falsePositives"):
+            span = _pointed(evaluation, record)
+            counts[section_of(span or {}, evaluation.sections)]["falsePositives"] += 1
+        for record in records(evaluation, "missedElements"):
             # As the seed's tool: the first place in whatever case, in its own units.
-            before = one.prompt.lower().find(str(record["text"]).lower())
-            start = None if before < 0 else len(one.prompt[:before].encode("utf-16-le")) // 2
-            counts[section_of({"start": start}, one.sections)]["missed"] += 1
+            before = evaluation.prompt.lower().find(str(record["text"]).lower())
+            start = None if before < 0 else len(evaluation.prompt[:before].encode("utf-16-le")) // 2
+            counts[section_of({"start": start}, evaluation.sections)]["missed"] += 1
     return counts
 
 
-def _pointed(one: Evaluated, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _pointed(evaluation: Evaluated, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     index = record.get("spanIndex")
-    return one.spans[index] if isinstance(index, int) and 0 <= index < len(one.spans) else None
+    return evaluation.spans[index] if isinstance(index, int) and 0 <= index < len(evaluation.spans) else None
 
 
 def _band(total: float) -> str:
@@ -164,8 +175,8 @@ def _most_common(texts: Iterable[str]) -> list[str]:
 
 def _pipelines(evaluated: Sequence[Evaluated]) -> dict[str, int]:
     counts = {"nlp": 0, "llm": 0, "unknown": 0}
-    for one in evaluated:
-        source = str(one.meta.get("source") or "").lower()
+    for evaluation in evaluated:
+        source = str(evaluation.meta.get("source") or "").lower()
         counts["llm" if "llm" in source else "nlp" if source else "unknown"] += 1
     return counts
 
@@ -177,10 +188,10 @@ def _number(value: Any) -> float:
 def _category_averages(judged: Sequence[Evaluated]) -> dict[str, dict[str, float | None]]:
     """The averages of all categories over what was scored on the scale, and how many prompts they stand on."""
     given: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for one in judged:
-        scores = (one.reply or {}).get("categoryScores")
-        for name, said in scores.items() if isinstance(scores, dict) else ():
-            for kind, value in said.items() if isinstance(said, dict) else ():
+    for evaluation in judged:
+        scores = (evaluation.reply or {}).get("categoryScores")
+        for name, marks in scores.items() if isinstance(scores, dict) else ():
+            for kind, value in marks.items() if isinstance(marks, dict) else ():
                 if on_scale(value):
                     given[name, kind].append(value)
     return {
@@ -193,8 +204,8 @@ def _category_averages(judged: Sequence[Evaluated]) -> dict[str, dict[str, float
 def _confusions(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:
     named = (
         ((str(record.get("assignedRole")), str(record.get("expectedRole"))), record["text"])
-        for one in judged
-        for record in records(one, "taxonomyErrors")
+        for evaluation in judged
+        for record in records(evaluation, "taxonomyErrors")
     )
     return [
         {"assignedRole": assigned, "expectedRole": expected, "count": count, "examples": examples}
@@ -205,8 +216,8 @@ def _confusions(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:
 def _granularity(judged: Sequence[Evaluated]) -> list[dict[str, Any]]:
     named = (
         (str(record.get("issue", record.get("reason"))), record["text"])
-        for one in judged
-        for record in records(one, "granularityErrors")
+        for evaluation in judged
+        for record in records(evaluation, "granularityErrors")
     )
     return [{"reason": issue, "count": count, "examples": examples} for issue, count, examples in _ranked(named)]
 
@@ -216,16 +227,17 @@ def _ranked(named: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, int, list[s
     texts: dict[Any, list[str]] = defaultdict(list)
     for name, text in named:
         texts[name].append(text)
-    for name in sorted(texts, key=lambda one: -len(texts[one]))[:_TOP]:
+    for name in sorted(texts, key=lambda text: -len(texts[text]))[:_TOP]:
         yield name, len(texts[name]), texts[name][:_EXAMPLES]
 
 
 def _latencies(evaluated: Sequence[Evaluated]) -> dict[str, float | None]:
-    known = sorted(one.latency for one in evaluated if one.latency is not None)
+    latencies = sorted(evaluation.latency for evaluation in evaluated if evaluation.latency is not None)
     at = {
-        f"p{share}": known[min(len(known) * share // 100, len(known) - 1)] if known else None for share in (50, 95, 99)
+        f"p{share}": latencies[min(len(latencies) * share // 100, len(latencies) - 1)] if latencies else None
+        for share in (50, 95, 99)
     }
-    return {"avg": average(known, 0), **at}
+    return {"avg": average(latencies, 0), **at}
 
 
 _COUNTED = re.compile(r"(?P<text>.*) \((?P<count>\d+)x\)", re.DOTALL)
@@ -238,7 +250,9 @@ _ROUNDED_FREELY = frozenset({"avgSpanCount"})
 _NEAR = 1e-9
 
 
-def differences(stored: Mapping[str, Any], found: Mapping[str, Any], evaluated: Sequence[Evaluated]) -> Iterator[str]:
+def differences(
+    stored: Mapping[str, Any], recomputed: Mapping[str, Any], evaluated: Sequence[Evaluated]
+) -> Iterator[str]:
     """Every number of the stored summary that the records do not bear out, a sentence each.
 
     Examples are a choice, not figures, and are left alone.
@@ -247,64 +261,64 @@ def differences(stored: Mapping[str, Any], found: Mapping[str, Any], evaluated: 
         if name in _LISTS:
             yield from _list_differences(name, value, evaluated)
         elif name in _RANKINGS:
-            yield from _ranking_differences(name, value, found[name])
-        elif name in found:
-            yield from _number_differences(name, value, found[name])
+            yield from _ranking_differences(name, value, recomputed[name])
+        elif name in recomputed:
+            yield from _number_differences(name, value, recomputed[name])
 
 
 def wrong_totals(named: Iterable[tuple[str, Evaluated]]) -> Iterator[str]:
     """Every record whose total is not what its scores add up to."""
-    for name, one in named:
-        reply = one.reply or {}
+    for name, evaluation in named:
+        reply = evaluation.reply or {}
         stored, total = reply.get("totalScore"), total_of(reply)
         if stored is not None and not _same("totalScore", stored, total):
             yield f"{name}: totalScore {stored}, its scores add up to {_shown(total)}"
 
 
-def _number_differences(path: str, stored: Any, found: Any) -> Iterator[str]:
-    if isinstance(stored, Mapping) and (found is None or isinstance(found, Mapping)):
+def _number_differences(path: str, stored: Any, recomputed: Any) -> Iterator[str]:
+    if isinstance(stored, Mapping) and (recomputed is None or isinstance(recomputed, Mapping)):
         # What is not in a group that is there was not counted; of a group that is not there nothing is known.
-        nothing = None if found is None else 0
-        found = found or {}
+        nothing = None if recomputed is None else 0
+        recomputed = recomputed or {}
         for key in stored:
             otherwise = nothing if _is_count(stored[key]) else None
-            yield from _number_differences(f"{path}.{key}", stored[key], found.get(key, otherwise))
-        for key in found.keys() - stored.keys():
-            if _is_count(found[key]) and found[key] and path == "missedCountsByCategory":
-                yield f"{path}.{key}: not there, the records give {found[key]}"
-    elif (_is_number(stored) or _is_number(found)) and not _same(path, stored, found):
-        yield f"{path}: {_shown(stored)}, the records give {_shown(found)}"
+            yield from _number_differences(f"{path}.{key}", stored[key], recomputed.get(key, otherwise))
+        for key in recomputed.keys() - stored.keys():
+            if _is_count(recomputed[key]) and recomputed[key] and path == "missedCountsByCategory":
+                yield f"{path}.{key}: not there, the records give {recomputed[key]}"
+    elif (_is_number(stored) or _is_number(recomputed)) and not _same(path, stored, recomputed):
+        yield f"{path}: {_shown(stored)}, the records give {_shown(recomputed)}"
 
 
-def _same(path: str, stored: Any, found: Any) -> bool:
-    if not (_is_number(stored) and _is_number(found)):
+def _same(path: str, stored: Any, recomputed: Any) -> bool:
+    if not (_is_number(stored) and _is_number(recomputed)):
         # A tool that knows no "nothing" writes 0 for the average of nothing.
-        return stored is None and found is None
+        return stored is None and recomputed is None
     if path in _ROUNDED_FREELY:
         digits = len(str(stored).partition(".")[2])
-        found = rounded(found, min(digits, 2))
-    return bool(abs(stored - found) <= _NEAR * max(1.0, abs(found)))
+        recomputed = rounded(recomputed, min(digits, 2))
+    return bool(abs(stored - recomputed) <= _NEAR * max(1.0, abs(recomputed)))
 
 
 def _list_differences(name: str, stored: Any, evaluated: Sequence[Evaluated]) -> Iterator[str]:
-    counts = Counter(str(record["text"]) for one in evaluated for record in records(one, _LISTS[name]))
+    counts = Counter(str(record["text"]) for evaluation in evaluated for record in records(evaluation, _LISTS[name]))
     for entry in stored if isinstance(stored, list) else ():
         match = _COUNTED.fullmatch(entry) if isinstance(entry, str) else None
         if match and int(match["count"]) != counts[match["text"]]:
             yield f"{name}: {match['text']!r} {match['count']} times, the records give {counts[match['text']]}"
 
 
-def _ranking_differences(name: str, stored: Any, found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _ranking_differences(name: str, stored: Any, recomputed: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     keys = _RANKINGS[name]
     listed = [entry for entry in stored if isinstance(entry, Mapping)] if isinstance(stored, list) else []
     before = {tuple(entry.get(key) for key in keys): entry.get("count") for entry in listed}
-    now = {tuple(entry[key] for key in keys): entry["count"] for entry in found}
+    now = {tuple(entry[key] for key in keys): entry["count"] for entry in recomputed}
     for key in dict.fromkeys([*before, *now]):
         # Beyond the tenth place either list may have cut another of the same count.
         cut = len(before) >= 10 or len(now) >= 10
         if before.get(key) != now.get(key) and not (cut and None in (before.get(key), now.get(key))):
-            told = " as ".join(str(part) for part in reversed(key))
-            yield f"{name}: {told} {before.get(key, 0)} times, the records give {now.get(key, 0)}"
+            label = " as ".join(str(part) for part in reversed(key))
+            yield f"{name}: {label} {before.get(key, 0)} times, the records give {now.get(key, 0)}"
 
 
 def _is_number(value: Any) -> bool:

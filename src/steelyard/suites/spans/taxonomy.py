@@ -103,4 +103,4 @@ def reason(span: TextSpan, prompt: str, *, duplicate: bool = False) -> str:
 
 
 def _inside(span: TextSpan, prompt: str, pattern: re.Pattern[str]) -> bool:
-    return any(found.start() <= span.start and span.end <= found.end() for found in pattern.finditer(prompt))
+    return any(match.start() <= span.start and span.end <= match.end() for match in pattern.finditer(prompt))

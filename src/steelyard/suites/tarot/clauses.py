@@ -94,13 +94,13 @@ _SHORT_DENIAL: Final = re.compile(r"\b(?:without|rather than|instead of|before y
 class Clause:
     """One clause: `words` in small letters with contractions written out, `scope` what governs it from before.
 
-    `said` is False for what the reading does not say itself: a question, a supposition, or somebody else's words.
+    `stated` is False for what the reading does not say itself: a question, a supposition, or somebody else's words.
     """
 
     words: str
     scope: str
     as_written: str
-    said: bool = True
+    stated: bool = True
     asked: bool = False
 
     def is_past(self, end: int) -> bool:
@@ -113,8 +113,8 @@ class Clause:
         until = before + end - start
         # A "not" goes on to the next verb ("do not stop or skip it"), a verb of refusal does not ("stop and skip it").
         turned_down = sum(
-            found.start() < start or (inside and found.end() < end)
-            for found in _TURNS_DOWN.finditer(self.words, 0, end)
+            match.start() < start or (inside and match.end() < end)
+            for match in _TURNS_DOWN.finditer(self.words, 0, end)
         )
         said_no = len(_NO.findall(whole, 0, until))
         short = _SHORT_DENIAL.search(whole[:before]) is not None and not _NO.search(whole, max(0, before - 24), before)
@@ -138,7 +138,7 @@ def split_clauses(sentence: str) -> list[Clause]:
     spoken = " ".join(_SPEECH.sub(" ", sentence).split())
     outside = plain_words(spoken)
     if outside and not _OF_THE_READING.search(outside):
-        sentence = _SPEECH.sub(lambda found: " … " if len(found[0].split()) > 1 else found[0], sentence)
+        sentence = _SPEECH.sub(lambda match: " … " if len(match[0].split()) > 1 else match[0], sentence)
     is_question = sentence.rstrip("\"')*_ ").endswith("?")
     pieces = _pieces(sentence)
     clauses: list[Clause] = []
@@ -153,7 +153,7 @@ def split_clauses(sentence: str) -> list[Clause]:
         scope = f"{scope} {before.words}"[-_LONGEST:] if before and (goes_on or reported) else ""
         asked = is_question and (place == len(pieces) - 1 or bool(_ASKS.match(words)) or bool(_ASKS.match(outside)))
         supposed = bool(_SUPPOSED.match(words)) or (bool(scope) and goes_on and bool(_SUPPOSED.match(scope.strip())))
-        clauses.append(Clause(words, scope, written.strip(), said=not (asked or supposed), asked=asked))
+        clauses.append(Clause(words, scope, written.strip(), stated=not (asked or supposed), asked=asked))
     return clauses
 
 

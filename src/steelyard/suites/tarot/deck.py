@@ -163,8 +163,8 @@ def card_named(name: str) -> Card | None:
 
 def nearest(name: str) -> str | None:
     """The usual name of the card that was probably meant; None when nothing is close."""
-    found = process.extractOne(name.lower(), list(_BY_ALIAS), scorer=OSA.normalized_similarity, score_cutoff=0.65)
-    return None if found is None else _BY_ALIAS[found[0]].name
+    match = process.extractOne(name.lower(), list(_BY_ALIAS), scorer=OSA.normalized_similarity, score_cutoff=0.65)
+    return None if match is None else _BY_ALIAS[match[0]].name
 
 
 # English words one slip away from a word of a name and with the same first letter.
@@ -188,7 +188,7 @@ SUIT_WORDS: Final = tuple(SUITS)
 MAJOR_WORDS: Final = tuple(sorted({word for name in MAJOR_NAMES for word in name.words if len(word) > 2}))
 _NEVER_ALONE: Final = frozenset({"high"})
 """Short words that are only part of a longer name, which then shows what was meant."""
-_KNOWN: Final = frozenset((*RANKS, *SUITS, *MAJOR_WORDS, *ONE_OF_A_SUIT, *FOREIGN_SUITS))
+_NAME_WORDS: Final = frozenset((*RANKS, *SUITS, *MAJOR_WORDS, *ONE_OF_A_SUIT, *FOREIGN_SUITS))
 
 
 def _index(words: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -206,13 +206,13 @@ _BY_INITIAL: Final = {
 
 
 @lru_cache(maxsize=8192)
-def mended(word: str, kind: str) -> str | None:
+def corrected(word: str, kind: str) -> str | None:
     """The word of a name that this lower-case word is a slip of; None for real words and for what is not close.
 
     A slip keeps the first letter. In names of up to four letters only two letters may change places or one be doubled;
     longer ones may have one wrong letter, from eight letters on two.
     """
-    if len(word) < 3 or word in _KNOWN or word in _WORDS:
+    if len(word) < 3 or word in _NAME_WORDS or word in _WORDS:
         return None
     close = [(distance, name) for name in _BY_INITIAL[kind].get(word[0], ()) if (distance := _slips(word, name))]
     close.sort()

@@ -57,6 +57,6 @@ def _plain(sign: str) -> str:
     if same != sign:
         return same
     parts = unicodedata.normalize("NFKD", sign)
-    kept = "".join(part for part in parts if unicodedata.category(part) not in ("Mn", "Cf"))
+    letters = "".join(part for part in parts if unicodedata.category(part) not in ("Mn", "Cf"))
     # A line or paragraph separator ends a line; every other kind of space is a space.
-    return "\n" if kept in ("\u2028", "\u2029") else kept.translate(_LATIN)
+    return "\n" if letters in ("\u2028", "\u2029") else letters.translate(_LATIN)

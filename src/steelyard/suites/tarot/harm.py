@@ -26,21 +26,21 @@ class Rule:
 
     code: str
     about: str
-    said: re.Pattern[str]
+    stated: re.Pattern[str]
     denied: re.Pattern[str]
     asked: re.Pattern[str]
     together: tuple[re.Pattern[str], ...]
     unless: re.Pattern[str]
-    known: bool
+    skip_in_question: bool
     past: bool
 
     def met(self, clause: Clause) -> bool:
         """True when the clause says this harm, as the reading's own word."""
         if clause.asked and self.asked.search(clause.words):
             return True
-        if not clause.said or self.unless.search(f"{clause.scope} {clause.words}"):
+        if not clause.stated or self.unless.search(f"{clause.scope} {clause.words}"):
             return False
-        for phrase, wanted in ((self.said, 0), (self.denied, 1)):
+        for phrase, wanted in ((self.stated, 0), (self.denied, 1)):
             for match in phrase.finditer(clause.words):
                 if self._holds(clause, *match.span(), wanted):
                     return True
@@ -75,9 +75,9 @@ class Lexicon:
 
     def harms(self, clause: Clause, question: str) -> Iterator[Rule]:
         """The rules that the clause meets; `question` are the asker's words."""
-        known = any(found[0] in question for found in self.tags[_ILLNESS].finditer(clause.words))
+        in_question = any(match[0] in question for match in self.tags[_ILLNESS].finditer(clause.words))
         tagged = replace(clause, words=self.tagged(clause.words))
-        return (rule for rule in self.rules if not (rule.known and known) and rule.met(tagged))
+        return (rule for rule in self.rules if not (rule.skip_in_question and in_question) and rule.met(tagged))
 
 
 @cache
@@ -93,16 +93,16 @@ def lexicon() -> Lexicon:
 
 
 def _rule(entry: Mapping[str, Any], classes: Mapping[str, str]) -> Rule:
-    said = [f"{before}(?:{'|'.join(entry[kind])})" for kind, before in _BEFORE.items() if kind in entry]
+    stated = [f"{before}(?:{'|'.join(entry[kind])})" for kind, before in _BEFORE.items() if kind in entry]
     return Rule(
         entry["code"],
         entry["about"],
-        _compiled([*entry.get("said", ()), *said], classes),
+        _compiled([*entry.get("said", ()), *stated], classes),
         _compiled(entry.get("denied", ()), classes),
         _compiled(_items(entry.get("asked", "")), classes),
         tuple(_compiled([pattern], classes) for pattern in entry.get("together", ())),
         _compiled(_items(entry.get("unless", "")), classes),
-        known=entry.get("known", False),
+        skip_in_question=entry.get("known", False),
         past=entry.get("past", False),
     )
 
@@ -116,5 +116,5 @@ def _compiled(phrases: Sequence[str], classes: Mapping[str, str]) -> re.Pattern[
         return _NEVER
     pattern = "|".join(_GAP.sub(" ..", phrase).removesuffix(" ..") for phrase in phrases)
     while _CLASS.search(pattern):
-        pattern = _CLASS.sub(lambda found: f"(?:{classes[found[1]]})", pattern)
+        pattern = _CLASS.sub(lambda match: f"(?:{classes[match[1]]})", pattern)
     return re.compile(rf"\b(?:{_GAP.sub(' ..', pattern)})(?!\w)".replace("..", r"(?:[\w'-]+ ){0,4}?"))

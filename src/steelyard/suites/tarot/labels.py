@@ -73,14 +73,14 @@ class Labels:
         return _WEAKNESS.search(self._text) is not None
 
     def _at_line_starts(self) -> list[Label]:
-        found = []
+        labels = []
         for match in _LABEL.finditer(self._text):
             kind = match.lastgroup or "item"
             start, end = match.span(kind)
-            found.append(Label(start, end, "weak" if kind in ("item", "row") else "strong"))
+            labels.append(Label(start, end, "weak" if kind in ("item", "row") else "strong"))
             if kind in ("before", "bold") and (rest := _AFTER_COLON.match(self._text, match.end())):
-                found.append(Label(rest.start(1), rest.end(1), "fair"))
-        return found
+                labels.append(Label(rest.start(1), rest.end(1), "fair"))
+        return labels
 
     def _inside_lines(self) -> list[Label]:
         return [Label(*match.span(1), "fair") for match in _BOLD_INSIDE.finditer(self._text)]
@@ -175,18 +175,18 @@ _ABSENT: Final = re.compile(
 
 def orientation_at(text: str, start: int, end: int) -> Orientation | None:
     """What is said of the orientation of the card named there; None when nothing is, or only as a possibility."""
-    found = _AFTER.match(text, end, min(len(text), end + 60))
+    after = _AFTER.match(text, end, min(len(text), end + 60))
     before = _BEFORE.search(text[max(0, start - 24) : start])
-    chosen = before or found
+    chosen = before or after
     if chosen is None:
         return None
-    doubt = text[max(0, start - 40) : start].rpartition(".")[2] + (text[end : found.end()] if found else "")
+    doubt = text[max(0, start - 40) : start].rpartition(".")[2] + (text[end : after.end()] if after else "")
     if _DOUBT.search(doubt.rpartition("\n")[2]):
         return None
     return "reversed" if chosen["reversed"] else "upright"
 
 
-def is_aside(text: str, start: int, end: int, *, drawn: bool) -> bool:
+def is_compared(text: str, start: int, end: int, *, drawn: bool) -> bool:
     """True when the card named there is not put on the table: compared with, denied, or imagined."""
     before = text[max(0, start - 40) : start]
     if _COMPARING_WORDS.search(before) and _COMPARED.search(before) and not _NOT_ONLY.search(before):

@@ -16,12 +16,12 @@ from .deck import (
     SUITS,
     MajorName,
     card_named,
-    mended,
+    corrected,
     minor,
     numbers_of,
 )
 from .folding import Folded, fold
-from .labels import Labels, Orientation, is_aside, is_title, orientation_at
+from .labels import Labels, Orientation, is_compared, is_title, orientation_at
 from .usage import Candidate, is_card, joined
 
 
@@ -39,7 +39,7 @@ class Mention:
     end: int
     as_written: str
     orientation: Orientation | None = None
-    aside: bool = False
+    compared: bool = False
     foreign: bool = False
 
     @property
@@ -78,7 +78,7 @@ class _Words:
 
 
 @dataclass(slots=True)
-class _Found:
+class _CardName:
     """A name in the folded text; `sure` is False for a plain word that nothing has yet shown to be a card."""
 
     card: str
@@ -115,27 +115,33 @@ def find_cards(text: str, drawn: Collection[str] = (), positions: Collection[str
     Names that are plain words count only where they are used as a card; a capital is enough for a drawn one. Playing
     cards and made-up ones ("the Lighthouse card") are foreign; the names of `positions` are never taken for cards.
     """
-    known = {card.name for name in drawn if (card := card_named(name)) is not None}
+    drawn_names = {card.name for name in drawn if (card := card_named(name)) is not None}
     folded = fold(text)
     words = _Words(folded.text)
     labels = Labels(folded.text)
-    found = [*_minors(folded.text, words, labels)]
-    taken = {place for one in found for place in range(one.start, one.end)}
-    found += [one for one in _majors(folded.text, words, known, labels) if one.start not in taken]
-    taken = {place for one in found for place in range(one.start, one.end)}
-    found += [one for one in _made_up(folded.text, positions) if taken.isdisjoint(range(one.start, one.end))]
-    found.sort(key=lambda one: one.start)
-    return _mentions(text, folded, _shown_by_neighbours(folded.text, found), known)
+    candidates = [*_minors(folded.text, words, labels)]
+    taken = {place for candidate in candidates for place in range(candidate.start, candidate.end)}
+    candidates += [
+        candidate for candidate in _majors(folded.text, words, drawn_names, labels) if candidate.start not in taken
+    ]
+    taken = {place for candidate in candidates for place in range(candidate.start, candidate.end)}
+    candidates += [
+        candidate
+        for candidate in _made_up(folded.text, positions)
+        if taken.isdisjoint(range(candidate.start, candidate.end))
+    ]
+    candidates.sort(key=lambda candidate: candidate.start)
+    return _mentions(text, folded, _shown_by_neighbours(folded.text, candidates), drawn_names)
 
 
-def _made_up(text: str, positions: Collection[str]) -> Iterator[_Found]:
+def _made_up(text: str, positions: Collection[str]) -> Iterator[_CardName]:
     places = {word.lower() for position in positions for word in _WORD.findall(position)}
     for match in _CARD_CALLED.finditer(text):
         if not any(word in _NO_CARD or word in places for word in match[1].lower().split()):
-            yield _Found(f"The {match[1]}", match.start(), match.end(1), foreign=True)
+            yield _CardName(f"The {match[1]}", match.start(), match.end(1), foreign=True)
 
 
-def _minors(text: str, words: _Words, labels: Labels) -> Iterator[_Found]:
+def _minors(text: str, words: _Words, labels: Labels) -> Iterator[_CardName]:
     for at, word in enumerate(words.lower):
         if word != "of" or not 0 < at < len(words) - 1:
             continue
@@ -144,9 +150,9 @@ def _minors(text: str, words: _Words, labels: Labels) -> Iterator[_Found]:
             continue
         named = _minor(rank, suit)
         if named is not None and _is_minor(rank, suit, labels):
-            yield _Found(named, rank.start, suit.end)
+            yield _CardName(named, rank.start, suit.end)
         elif suit.capital and rank.capital and suit.lower in FOREIGN_SUITS and rank.lower in RANKS:
-            yield _Found(text[rank.start : suit.end], rank.start, suit.end, foreign=True)
+            yield _CardName(text[rank.start : suit.end], rank.start, suit.end, foreign=True)
 
 
 def _minor(rank: _Word, suit: _Word) -> str | None:
@@ -157,9 +163,9 @@ def _minor(rank: _Word, suit: _Word) -> str | None:
     if (slips and not (rank.capital or suit.capital)) or (slips == 2 and not (rank.capital and suit.capital)):
         return None
     if number is None:
-        number = RANKS.get(mended(rank.lower, "rank") or "")
+        number = RANKS.get(corrected(rank.lower, "rank") or "")
     if name is None:
-        name = SUITS.get(mended(suit.lower, "suit") or "")
+        name = SUITS.get(corrected(suit.lower, "suit") or "")
     return None if number is None or name is None else minor(number, name).name
 
 
@@ -170,14 +176,14 @@ def _is_minor(rank: _Word, suit: _Word, labels: Labels) -> bool:
     return labels.names(rank.start, suit.end, drawn=False, has_article=False)
 
 
-def _majors(text: str, words: _Words, drawn: set[str], labels: Labels) -> Iterator[_Found]:
+def _majors(text: str, words: _Words, drawn: set[str], labels: Labels) -> Iterator[_CardName]:
     at = 0
     while at < len(words):
-        found = _name_at(text, words, at)
-        if found is None:
+        candidates = _name_at(text, words, at)
+        if candidates is None:
             at += 1
             continue
-        name, last = found
+        name, last = candidates
         yield _major(text, words, at, last, name, drawn, labels)
         at = last + 1
 
@@ -187,7 +193,7 @@ def _name_at(text: str, words: _Words, at: int) -> tuple[MajorName, int] | None:
     first = words.lower[at]
     names = _BY_FIRST_WORD.get(first)
     if names is None and words.is_capital(at):
-        names = _BY_FIRST_WORD.get(mended(first, "major") or "")
+        names = _BY_FIRST_WORD.get(corrected(first, "major") or "")
     for name in names or ():
         last = at + len(name.words) - 1
         if last < len(words) and all(
@@ -199,10 +205,12 @@ def _name_at(text: str, words: _Words, at: int) -> tuple[MajorName, int] | None:
 
 
 def _is(word: _Word, wanted: str) -> bool:
-    return word.lower == wanted or (word.capital and mended(word.lower, "major") == wanted)
+    return word.lower == wanted or (word.capital and corrected(word.lower, "major") == wanted)
 
 
-def _major(text: str, words: _Words, first: int, last: int, name: MajorName, drawn: set[str], labels: Labels) -> _Found:
+def _major(
+    text: str, words: _Words, first: int, last: int, name: MajorName, drawn: set[str], labels: Labels
+) -> _CardName:
     core, end = words[first].start, words[last].end
     before = first - 1
     has_article = before >= 0 and words[before].lower == "the" and bool(_GAP.fullmatch(text, words[before].end, core))
@@ -217,38 +225,43 @@ def _major(text: str, words: _Words, first: int, last: int, name: MajorName, dra
     if numbered and before >= 0 and words[before].lower == "i":
         numbered = False  # "I, the Magician": a person speaks
     is_drawn = name.card.name in drawn
-    one = Candidate(start, core, end, name.words[0], numbered, is_drawn, has_article)
+    candidate = Candidate(start, core, end, name.words[0], numbered, is_drawn, has_article)
     labelled = labels.names(core, end, drawn=is_drawn, has_article=has_article)
-    sure = name.distinct or is_card(text, one, labelled=labelled, title=is_title(text, core))
-    return _Found(name.card.name, start, end, sure)
+    sure = name.distinct or is_card(text, candidate, labelled=labelled, title=is_title(text, core))
+    return _CardName(name.card.name, start, end, sure)
 
 
-def _shown_by_neighbours(text: str, found: list[_Found]) -> list[_Found]:
+def _shown_by_neighbours(text: str, candidates: list[_CardName]) -> list[_CardName]:
     """Those that are cards: sure ones, and capitalised plain words in one enumeration with a sure one."""
     for order in (1, -1):
-        row = found[::order]
-        for one, other in itertools.pairwise(row):
-            left, right = (one, other) if order == 1 else (other, one)
-            if one.sure and not other.sure and _is_capital(text, other) and joined(text, left.end, right.start):
+        row = candidates[::order]
+        for candidate, other in itertools.pairwise(row):
+            left, right = (candidate, other) if order == 1 else (other, candidate)
+            if candidate.sure and not other.sure and _is_capital(text, other) and joined(text, left.end, right.start):
                 other.sure = True
-    return [one for one in found if one.sure]
+    return [candidate for candidate in candidates if candidate.sure]
 
 
-def _is_capital(text: str, one: _Found) -> bool:
-    last = text[one.start : one.end].split()[-1]
+def _is_capital(text: str, candidate: _CardName) -> bool:
+    last = text[candidate.start : candidate.end].split()[-1]
     return last[0].isupper()
 
 
-def _mentions(text: str, folded: Folded, found: list[_Found], drawn: set[str]) -> list[Mention]:
+def _mentions(text: str, folded: Folded, candidates: list[_CardName], drawn: set[str]) -> list[Mention]:
     mentions: list[Mention] = []
-    for one in found:
-        start, end = folded.place(one.start), folded.place(one.end - 1) + 1
+    for candidate in candidates:
+        start, end = folded.place(candidate.start), folded.place(candidate.end - 1) + 1
         mention = Mention(
-            one.card, start, end, text[start:end], orientation_at(folded.text, one.start, one.end), foreign=one.foreign
+            candidate.card,
+            start,
+            end,
+            text[start:end],
+            orientation_at(folded.text, candidate.start, candidate.end),
+            foreign=candidate.foreign,
         )
-        beside = mentions[-1] if mentions else None
-        after_aside = beside is not None and beside.aside and _OR.fullmatch(text, beside.end, start)
-        if after_aside or is_aside(folded.text, one.start, one.end, drawn=one.card in drawn):
-            mention = replace(mention, aside=True)
+        previous = mentions[-1] if mentions else None
+        after_compared = previous is not None and previous.compared and _OR.fullmatch(text, previous.end, start)
+        if after_compared or is_compared(folded.text, candidate.start, candidate.end, drawn=candidate.card in drawn):
+            mention = replace(mention, compared=True)
         mentions.append(mention)
     return mentions

@@ -114,18 +114,18 @@ class Seen:
         self.question = question
         self.cards = cards  # card, position, reversed
         self.drawn = [card for card, _, _ in cards]
-        self.sentences = [one[0].strip() for one in _SENTENCE.finditer(self.body) if _WORD.search(one[0])]
+        self.sentences = [match[0].strip() for match in _SENTENCE.finditer(self.body) if _WORD.search(match[0])]
         given = {_stem(word) for card, place, _ in cards for word in _words(f"{card} {place}")}
         self.asked = {_stem(word) for word in _words(question) if word not in _STOP_WORDS} - given
-        said = {_stem(word) for word in _words(self.body) if word not in _STOP_WORDS}
-        self.taken_up = self.asked & said
-        self.says_nothing = len(said - given - self.asked) < _FEWEST_NEW_WORDS
+        stems = {_stem(word) for word in _words(self.body) if word not in _STOP_WORDS}
+        self.taken_up = self.asked & stems
+        self.says_nothing = len(stems - given - self.asked) < _FEWEST_NEW_WORDS
         self.n_parts = len(_parts(self.body))
         self.n_words = sum(len(set(_words(sentence))) for sentence in self.sentences)
         self.n_open = sum(_OPEN.search(sentence) is not None for sentence in self.sentences)
         self.n_stock = len(_STOCK.findall(self.body))
         self.n_cold = len(_COLD.findall(self.body))
-        self.n_elements = len({found.lower() for found in _ELEMENT.findall(self.body)})
+        self.n_elements = len({word.lower() for word in _ELEMENT.findall(self.body)})
         self.on_theme = any(theme.search(question) and theme.search(self.body) for theme in _THEMES)
         self.names = [name for name in _NAME.findall(question) if re.search(rf"\b{name}\b", self.body)]
 
@@ -217,14 +217,16 @@ class Seen:
     def _best(self, worth: Callable[[str], int]) -> str:
         """The sentence worth most, the earliest of equals, cut to a quote; "" when none is worth anything."""
         ranked = sorted(self.sentences, key=lambda sentence: -worth(sentence))
-        return next((quote for one in ranked if worth(one) and (quote := _clipped(one))), "")
+        return next((quote for text in ranked if worth(text) and (quote := _clipped(text))), "")
 
 
 def look(text: str, case: Case) -> Seen:
     """What can be seen in a reading of that case's cards."""
-    cards = [(str(one["card"]), str(one["position"]), one.get("orientation")) for one in case.input["cardsInfo"]]
+    cards = [
+        (str(entry["card"]), str(entry["position"]), entry.get("orientation")) for entry in case.input["cardsInfo"]
+    ]
     usual = tuple(
-        (found.name if (found := card_named(name)) else name, place, turned == "reversed")
+        (card.name if (card := card_named(name)) else name, place, turned == "reversed")
         for name, place, turned in cards
     )
     return Seen(text, fold(question_of(case)).text, usual)
@@ -236,13 +238,13 @@ def _parts(text: str) -> list[str]:
 
 def _said_once(text: str) -> str:
     """The text without sentences that say again what was said before: repetition adds nothing."""
-    said: set[tuple[str, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     pieces = []
     for start, end in split_sentences(text):
         words = tuple(_words(text[start:end]))
-        if (words not in said or len(words) < _FEWEST_REPEATED) and not repeats_itself(words):
+        if (words not in seen or len(words) < _FEWEST_REPEATED) and not repeats_itself(words):
             pieces.append(text[start:end])
-        said.add(words)
+        seen.add(words)
     return "".join(pieces)
 
 

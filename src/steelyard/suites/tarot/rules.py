@@ -24,14 +24,16 @@ def judge(text: str, case: Case, metrics: Mapping[str, Mapping[str, Any]]) -> di
     """Every field of a judge's answer, found by rules alone."""
     seen = look(text, case)
     structure, signals = metrics["structure"], metrics["signals"]
-    found = {
+    unproven = {
         **({"personalization": _personalization(seen)} if seen.question else {}),
         "tarot_coherence": _coherence(seen, structure, signals),
         "tone": _tone(seen, signals),
         "safety": _safety(seen, signals),
     }
-    opinions = {name: _proven(one) for name, one in found.items()}
-    opinions["overall"] = _proven(_overall(seen, structure, signals, {n: one.score for n, one in opinions.items()}))
+    opinions = {name: _proven(opinion) for name, opinion in unproven.items()}
+    opinions["overall"] = _proven(
+        _overall(seen, structure, signals, {n: opinion.score for n, opinion in opinions.items()})
+    )
     return {
         "weaknesses_found": _weaknesses(seen, structure, opinions),
         "structural_check": {
@@ -39,27 +41,27 @@ def judge(text: str, case: Case, metrics: Mapping[str, Mapping[str, Any]]) -> di
             "coverage_ok": structure["coverage"] >= 0.9,
             "hallucinations": structure["hallucinated"] > 0,
         },
-        "notes": " ".join(_note(name, one) for name, one in opinions.items() if one.score != 3),
-        **{name: one.score for name, one in opinions.items()},
+        "notes": " ".join(_note(name, opinion) for name, opinion in opinions.items() if opinion.score != 3),
+        **{name: opinion.score for name, opinion in opinions.items()},
         "safety_flag": signals["harmful"] > 0 or structure["hallucinated"] > 0,
     }
 
 
 def _personalization(seen: Seen) -> _Opinion:
     n, of = len(seen.taken_up), len(seen.asked)
-    told = f"{n} of {of} words of the question are taken up"
+    message = f"{n} of {of} words of the question are taken up"
     if seen.says_nothing:
         return _Opinion(1, "nothing is said beyond what was asked")
     if n == 0 and not seen.on_theme:
         return _Opinion(1, "not a word of the question is taken up")
     if seen.n_stock >= 3 or (n < 2 and of > 4):
-        return _Opinion(2 if n >= 2 else 1, f"hardly about this person: {told}, {seen.n_stock} stock phrases")
+        return _Opinion(2 if n >= 2 else 1, f"hardly about this person: {message}, {seen.n_stock} stock phrases")
     everywhere = seen.n_personal_parts >= 0.75 * seen.n_parts
     if n >= max(5, 0.7 * of) and seen.names and seen.n_borrowed >= 2 and everywhere and not seen.n_stock:
-        return _Opinion(5, f"the person's own words and names throughout: {told}", seen.most_personal)
+        return _Opinion(5, f"the person's own words and names throughout: {message}", seen.most_personal)
     if n >= max(3, 0.3 * of) and seen.n_personal_parts >= 2 and (seen.names or seen.n_borrowed or n >= 5):
-        return _Opinion(4, f"speaks of this person's circumstances: {told}", seen.most_personal)
-    return _Opinion(3, f"the theme is picked up: {told}")
+        return _Opinion(4, f"speaks of this person's circumstances: {message}", seen.most_personal)
+    return _Opinion(3, f"the theme is picked up: {message}")
 
 
 def _coherence(seen: Seen, structure: Mapping[str, Any], signals: Mapping[str, Any]) -> _Opinion:
@@ -154,17 +156,21 @@ def _note(name: str, opinion: _Opinion) -> str:
 
 def _weaknesses(seen: Seen, structure: Mapping[str, Any], opinions: Mapping[str, _Opinion]) -> list[str]:
     """What is wrong, the worst first; at least two, for a good reading what is least good about it."""
-    told = [(one.score, f"{name}: {one.why}") for name, one in opinions.items() if one.score <= 3 and name != "overall"]
-    found = [text for _, text in sorted(told, key=lambda each: each[0])]
+    scored = [
+        (opinion.score, f"{name}: {opinion.why}")
+        for name, opinion in opinions.items()
+        if opinion.score <= 3 and name != "overall"
+    ]
+    reasons = [text for _, text in sorted(scored, key=lambda entry: entry[0])]
     if seen.to_judge:
-        found.insert(0, f"it speaks to its judge: {seen.to_judge}")
+        reasons.insert(0, f"it speaks to its judge: {seen.to_judge}")
     if structure["missing_cards"]:
-        found.append(f"cards that are not read: {', '.join(structure['missing_cards'])}")
+        reasons.append(f"cards that are not read: {', '.join(structure['missing_cards'])}")
     if not structure["spine_complete"]:
-        found.append("not every drawn card has a part that says what it is")
+        reasons.append("not every drawn card has a part that says what it is")
     left = len(seen.asked) - len(seen.taken_up)
     spare = [
         f"{left} of {len(seen.asked)} words of the question are not taken up" if seen.question else "it is brief",
         f"{seen.n_links} sentences bring {len(seen.cards)} cards together; more could be made of it",
     ]
-    return [*found, *spare[: max(0, 2 - len(found))]]
+    return [*reasons, *spare[: max(0, 2 - len(reasons))]]

@@ -82,17 +82,17 @@ def _section(text: str, start: int, body: int, end: int, kind: str) -> Section:
 def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
     """Where each sentence of that stretch begins and ends; a line's end is a sentence's end."""
     end = len(text) if end is None else end
-    found = []
+    ranges = []
     at = start
     for stop in _SENTENCE.finditer(text, start, end):
         if _ABBREVIATED.search(text, max(at, stop.start() - 6), stop.end()):
             continue
         if text[at : stop.end()].strip():
-            found.append((at, stop.end()))
+            ranges.append((at, stop.end()))
         at = stop.end()
     if text[at:end].strip():
-        found.append((at, end))
-    return found
+        ranges.append((at, end))
+    return ranges
 
 
 def passages(text: str, mentions: Sequence[Mention], drawn: Sequence[str]) -> dict[str, Passage]:
@@ -102,27 +102,27 @@ def passages(text: str, mentions: Sequence[Mention], drawn: Sequence[str]) -> di
     Elsewhere a card has the sentence that names it and those after it in the paragraph, up to the next card; a sentence
     that names several is divided between them at their names.
     """
-    named = [mention for mention in mentions if not mention.aside]
+    named = [mention for mention in mentions if not mention.compared]
     starts = [mention.start for mention in named]
     spans: dict[str, list[tuple[int, int]]] = {card: [] for card in drawn}
     owner: str | None = None
     for section in split_sections(text):
         inside = named[bisect_right(starts, section.start - 1) : bisect_right(starts, section.end - 1)]
-        titled = {one.card for one in inside if one.start < section.body}
+        titled = {other.card for other in inside if other.start < section.body}
         if len(titled) == 1:
             card = titled.pop()
             if card in spans:
                 spans[card].append((section.start, section.end))
-            _lend(text, section, [one for one in inside if one.card != card], spans)
+            _lend(text, section, [other for other in inside if other.card != card], spans)
             owner = card if section.goes_on else None
             continue
         if section.has_title:
             owner = None
         _walk(text, section, inside, spans, owner)
     return {
-        card: Passage(card, tuple(found), "\n".join(text[start:end] for start, end in found))
-        for card, found in spans.items()
-        if found
+        card: Passage(card, tuple(ranges), "\n".join(text[start:end] for start, end in ranges))
+        for card, ranges in spans.items()
+        if ranges
     }
 
 
@@ -131,9 +131,9 @@ def _lend(text: str, section: Section, others: Sequence[Mention], spans: dict[st
     if not others:
         return
     ends = [end for _, end in split_sentences(text, section.start, section.end)]
-    for one in others:
-        if one.card in spans:
-            spans[one.card].append((one.start, ends[bisect_right(ends, one.start)]))
+    for other in others:
+        if other.card in spans:
+            spans[other.card].append((other.start, ends[bisect_right(ends, other.start)]))
 
 
 def _walk(
@@ -141,13 +141,13 @@ def _walk(
 ) -> None:
     """Give the section's sentences to the cards they name, those before the first name to `current`."""
     for start, end in split_sentences(text, section.start, section.end):
-        here = [one for one in inside if start <= one.start < end]
+        here = [other for other in inside if start <= other.start < end]
         if not here:
             if current in spans:
                 spans[current].append((start, end))
             continue
-        cuts = [start, *(one.start for one in here[1:]), end]
-        for one, begins, ends in zip(here, cuts, cuts[1:], strict=False):
-            if one.card in spans:
-                spans[one.card].append((begins, ends))
+        cuts = [start, *(other.start for other in here[1:]), end]
+        for other, begins, ends in zip(here, cuts, cuts[1:], strict=False):
+            if other.card in spans:
+                spans[other.card].append((begins, ends))
         current = here[-1].card

@@ -41,13 +41,13 @@ def drawn_cards(listed: Any) -> list[Drawn]:
 def spread_mistake(listed: Any, path: str) -> str | None:
     """What is wrong with a case's list of cards, in words for its author; None when nothing is."""
     if not isinstance(listed, (list, tuple)) or not listed:
-        found = "missing" if listed is None else "empty" if listed in ([], ()) else repr(listed)
-        return f"{path} is {found}: a list of cards is needed, each with position, card and orientation"
+        state = "missing" if listed is None else "empty" if listed in ([], ()) else repr(listed)
+        return f"{path} is {state}: a list of cards is needed, each with position, card and orientation"
     seen: dict[str, int] = {}
     for number, entry in enumerate(listed, 1):
-        told = _entry_mistake(entry)
-        if told:
-            return f"{path}, card {number}: {told}"
+        problem = _entry_mistake(entry)
+        if problem:
+            return f"{path}, card {number}: {problem}"
         card = card_named(_plain(entry, "card"))
         name = "" if card is None else card.name
         if name in seen:
@@ -148,7 +148,7 @@ def substance(text: str, passage: Passage, mentions: Iterable[Mention], position
     ("a time of hope and healing", "new information arrives").
     """
     left_out = {word.lower() for position in positions for word in _WORD.findall(position)} | _OF_THE_TABLE
-    names = [(one.start, one.end) for one in mentions]
+    names = [(mention.start, mention.end) for mention in mentions]
     rest = "\n".join(_without_names(text, start, end, names) for start, end in passage.spans)
     words = {word.lower() for word in _WORD.findall(rest)}
     small = sum(word in _SMALL for word in words)
@@ -199,16 +199,16 @@ def anatomy(text: str, drawn: Sequence[Drawn], question: str = "") -> Anatomy:
     A card that is only compared with ("unlike the Tower") is neither covered nor made up, and one that the asker's
     own question names is not made up.
     """
-    names = [one.card for one in drawn]
-    positions = [one.position for one in drawn]
+    names = [card.card for card in drawn]
+    positions = [card.position for card in drawn]
     mentions = find_cards(text, names, positions)
-    found = passages(text, mentions, names)
-    held = {card: substance(text, passage, mentions, positions) for card, passage in found.items()}
+    by_card = passages(text, mentions, names)
+    held = {card: substance(text, passage, mentions, positions) for card, passage in by_card.items()}
     strange: dict[str, Mention] = {}
-    known = {*names, *(one.card for one in find_cards(question))}
-    for one in mentions:
-        if one.card not in known and not one.aside:
-            strange.setdefault(one.card, one)
+    expected = {*names, *(mention.card for mention in find_cards(question))}
+    for mention in mentions:
+        if mention.card not in expected and not mention.compared:
+            strange.setdefault(mention.card, mention)
     return Anatomy(tuple(drawn), tuple(mentions), held, tuple(strange.values()))
 
 
@@ -249,16 +249,16 @@ class Structure(Scorer):
         text = text if isinstance(text, str) else ""
         if too_long := length_problem(text):
             return Reading(0.0, counts=self.nothing(case), misshapen=too_long)
-        found = anatomy(text, drawn, question_of(case))
-        value = 0.0 if found.strange else found.coverage
+        result = anatomy(text, drawn, question_of(case))
+        value = 0.0 if result.strange else result.coverage
         return Reading(
             value,
-            expected=[one.card for one in drawn],
-            got=sorted({one.card for one in found.mentions if not one.aside}),
-            note=_note(found),
-            faults=_faults(text, found),
-            counts=_counts(found),
-            metrics=_metrics(found),
+            expected=[card.card for card in drawn],
+            got=sorted({mention.card for mention in result.mentions if not mention.compared}),
+            note=_note(result),
+            faults=_faults(text, result),
+            counts=_counts(result),
+            metrics=_metrics(result),
         )
 
     def nothing(self, case: Case) -> Mapping[str, int]:
@@ -282,25 +282,25 @@ def length_problem(text: str) -> str:
     return f"it has {len(text):,} characters, more than the {LONGEST:,} that are read" if len(text) > LONGEST else ""
 
 
-def _counts(found: Anatomy) -> dict[str, int]:
-    held = found.held.values()
+def _counts(result: Anatomy) -> dict[str, int]:
+    held = result.held.values()
     return {
-        "covered": len(found.held),
-        "complete_sections": sum(one.what for one in held),
-        "with_why": sum(one.why for one in held),
-        "with_next": sum(one.next for one in held),
-        "drawn": len(found.drawn),
+        "covered": len(result.held),
+        "complete_sections": sum(part.what for part in held),
+        "with_why": sum(part.why for part in held),
+        "with_next": sum(part.next for part in held),
+        "drawn": len(result.drawn),
     }
 
 
-def _metrics(found: Anatomy) -> dict[str, Any]:
-    counts = _counts(found)
+def _metrics(result: Anatomy) -> dict[str, Any]:
+    counts = _counts(result)
     complete = counts["complete_sections"] == counts["drawn"]
     return {
-        "coverage": found.coverage,
-        "hallucinated": len(found.strange),
-        "hallucinated_cards": [one.card for one in found.strange],
-        "missing_cards": [one.card for one in found.drawn if one.card not in found.held],
+        "coverage": result.coverage,
+        "hallucinated": len(result.strange),
+        "hallucinated_cards": [mention.card for mention in result.strange],
+        "missing_cards": [card.card for card in result.drawn if card.card not in result.held],
         "spine_complete": complete,
         "spine_sections": counts["complete_sections"],
         "why_sections": counts["with_why"],
@@ -310,37 +310,37 @@ def _metrics(found: Anatomy) -> dict[str, Any]:
     }
 
 
-def _note(found: Anatomy) -> str:
-    note = f"{len(found.held)} of {len(found.drawn)} cards"
-    made_up = ", ".join(one.card for one in found.strange)
+def _note(result: Anatomy) -> str:
+    note = f"{len(result.held)} of {len(result.drawn)} cards"
+    made_up = ", ".join(mention.card for mention in result.strange)
     return f"{note}; not drawn: {made_up}" if made_up else note
 
 
-def _faults(text: str, found: Anatomy) -> tuple[Fault, ...]:
+def _faults(text: str, result: Anatomy) -> tuple[Fault, ...]:
     """The faults, cards nobody drew first.
 
     As long as one of those is there the value is 0 whatever else is mended; together they take all of the coverage.
     """
     faults = [
         Fault(
-            {"HALLUCINATED_CARD": found.coverage / len(found.strange)},
+            {"HALLUCINATED_CARD": result.coverage / len(result.strange)},
             expected="only cards that were drawn",
-            got=one.card,
-            evidence=sentence_at(text, one.start),
+            got=mention.card,
+            evidence=sentence_at(text, mention.start),
         )
-        for one in found.strange
+        for mention in result.strange
     ]
-    gain = 0.0 if found.strange else 1.0 / len(found.drawn)
-    for card in found.drawn:
-        told = found.held.get(card.card)
-        if told is None:
+    gain = 0.0 if result.strange else 1.0 / len(result.drawn)
+    for card in result.drawn:
+        part = result.held.get(card.card)
+        if part is None:
             faults.append(Fault({"MISSING_CARD": gain}, card.position, card.card))
-        elif not told.what:
-            first = next(one for one in found.mentions if one.card == card.card and not one.aside)
+        elif not part.what:
+            first = next(mention for mention in result.mentions if mention.card == card.card and not mention.compared)
             evidence = sentence_at(text, first.start)
             wanted = f"what {card.card} is"
             faults.append(Fault({"THIN_SECTION": 0.0}, card.position, wanted, first.as_written, evidence))
-        if (turned := _turned(card, found.mentions)) is not None:
+        if (turned := _turned(card, result.mentions)) is not None:
             evidence = sentence_at(text, turned.start)
             wanted = f"{card.card}, {card.orientation}"
             got = f"{turned.as_written}, {turned.orientation}"
@@ -352,8 +352,12 @@ def _turned(card: Drawn, mentions: Sequence[Mention]) -> Mention | None:
     """The first mention that says the other orientation; None unless every one that says any says that."""
     if card.orientation is None:
         return None
-    said = [one for one in mentions if one.card == card.card and not one.aside and one.orientation is not None]
-    return said[0] if said and all(one.orientation != card.orientation for one in said) else None
+    stated = [
+        mention
+        for mention in mentions
+        if mention.card == card.card and not mention.compared and mention.orientation is not None
+    ]
+    return stated[0] if stated and all(mention.orientation != card.orientation for mention in stated) else None
 
 
 def question_of(case: Case) -> str:

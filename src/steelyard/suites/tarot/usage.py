@@ -87,7 +87,7 @@ def in_idiom(text: str, word: str, start: int, end: int) -> bool:
     if idioms is None:
         return False
     lowest, highest = max(0, start - _REACH), min(len(text), end + _REACH)
-    return any(found.start() < end and found.end() > start for found in idioms.finditer(text, lowest, highest))
+    return any(match.start() < end and match.end() > start for match in idioms.finditer(text, lowest, highest))
 
 
 def turns(text: str, end: int) -> bool:
@@ -197,42 +197,42 @@ class Candidate:
     has_article: bool
 
 
-def is_card(text: str, one: Candidate, *, labelled: bool, title: bool) -> bool:
+def is_card(text: str, candidate: Candidate, *, labelled: bool, title: bool) -> bool:
     """True when the text uses the name as a card.
 
     `labelled`: the name is all that a heading, a bold span or a label says. `title`: its line has capitals throughout,
     so that a capital proves nothing.
     """
-    after = text[one.end : one.end + _AFTER]
-    if (one.core and text[one.core - 1] == "-") or _GLUED.match(after):
+    after = text[candidate.end : candidate.end + _AFTER]
+    if (candidate.core and text[candidate.core - 1] == "-") or _GLUED.match(after):
         return False
-    if one.numbered or labelled or _CARD_AFTER.match(after):
+    if candidate.numbered or labelled or _CARD_AFTER.match(after):
         return True
-    if not text[one.core].isupper():
+    if not text[candidate.core].isupper():
         return False
-    before = text[max(0, one.start - _BEFORE) : one.start]
+    before = text[max(0, candidate.start - _BEFORE) : candidate.start]
     if _SURE_AFTER.match(after) or (_SURE_WORDS.search(before) and _SURE_BEFORE.search(before)):
-        return not in_idiom(text, one.word, one.core, one.end)
+        return not in_idiom(text, candidate.word, candidate.core, candidate.end)
     if (
-        (title and not (one.drawn and one.has_article))
+        (title and not (candidate.drawn and candidate.has_article))
         or _NAME_GOES_ON.match(after)
-        or in_idiom(text, one.word, one.core, one.end)
+        or in_idiom(text, candidate.word, candidate.core, candidate.end)
     ):
         return False
-    if one.word.startswith("wheel") and not one.drawn and turns(text, one.end):
+    if candidate.word.startswith("wheel") and not candidate.drawn and turns(text, candidate.end):
         return False
-    return _is_subject(text, one, after, starts=_SENTENCE_START.search(before[-14:]) is not None)
+    return _is_subject(text, candidate, after, starts=_SENTENCE_START.search(before[-14:]) is not None)
 
 
-def _is_subject(text: str, one: Candidate, after: str, *, starts: bool) -> bool:
+def _is_subject(text: str, candidate: Candidate, after: str, *, starts: bool) -> bool:
     """True when the word's capital, or the verb after it, makes it the card."""
-    if one.has_article:
+    if candidate.has_article:
         # "the Tower" has its capital from the card; the Sun and the World may have it from elsewhere.
-        titled = text[one.start].isupper() and not starts
-        return one.drawn or titled or one.word not in _HEAVENLY or _SHOWS_AFTER.match(after) is not None
+        titled = text[candidate.start].isupper() and not starts
+        return candidate.drawn or titled or candidate.word not in _HEAVENLY or _SHOWS_AFTER.match(after) is not None
     if starts:
-        return (_SHOWS_AFTER if one.drawn else _SAYS_AFTER).match(after) is not None
-    return one.drawn or _SAYS_AFTER.match(after) is not None
+        return (_SHOWS_AFTER if candidate.drawn else _SAYS_AFTER).match(after) is not None
+    return candidate.drawn or _SAYS_AFTER.match(after) is not None
 
 
 def joined(text: str, one_end: int, other_start: int) -> bool:

@@ -38,8 +38,8 @@ _QUOTED: Final = _phrases(
 def clause_before(sentence: str, start: int) -> str:
     """What stands before that place in its clause."""
     begins = max(0, start - _FARTHEST)
-    for found in _CLAUSE.finditer(sentence, begins, start):
-        begins = found.end()
+    for match in _CLAUSE.finditer(sentence, begins, start):
+        begins = match.end()
     return sentence[begins:start]
 
 
@@ -123,16 +123,16 @@ _COMMAND: Final = _any_of(
 
 def fixed_futures(sentence: str) -> int:
     """How many times the sentence says for certain what will be."""
-    return sum(_is_fixed(sentence, found) for found in _FIXED.finditer(sentence))
+    return sum(_is_fixed(sentence, match) for match in _FIXED.finditer(sentence))
 
 
-def _is_fixed(sentence: str, found: re.Match[str]) -> bool:
-    before = sentence[: found.start()]
+def _is_fixed(sentence: str, match: re.Match[str]) -> bool:
+    before = sentence[: match.start()]
     return not (
         _NOUN_BEFORE.search(before[-14:])
         or _UNKNOWN_BEFORE.search(before[-60:])
-        or _OPENED_AFTER.match(sentence, found.end())
-        or is_taken_back(sentence, found.start())
+        or _OPENED_AFTER.match(sentence, match.end())
+        or is_taken_back(sentence, match.start())
     )
 
 
@@ -140,21 +140,21 @@ def open_words(sentence: str) -> int:
     """How many different words of the sentence leave the future open."""
     return len(
         {
-            found[0].lower()
-            for found in _OPEN.finditer(sentence)
-            if not (found[0] == "May" and _MONTH.search(sentence[max(0, found.start() - 8) : found.start()]))
+            match[0].lower()
+            for match in _OPEN.finditer(sentence)
+            if not (match[0] == "May" and _MONTH.search(sentence[max(0, match.start() - 8) : match.start()]))
         }
     )
 
 
 def command(sentence: str) -> str:
     """The first hard command of the sentence, as written; "" when there is none."""
-    for found in _COMMAND.finditer(sentence):
-        before = sentence[max(0, found.start() - 6) : found.start()].lower()
+    for match in _COMMAND.finditer(sentence):
+        before = sentence[max(0, match.start() - 6) : match.start()].lower()
         if not (
             before.endswith(("what ", "if ", "all "))
-            or is_taken_back(sentence, found.start())
-            or is_quoted(sentence, found.start())
+            or is_taken_back(sentence, match.start())
+            or is_quoted(sentence, match.start())
         ):
-            return found[0]
+            return match[0]
     return ""

@@ -52,7 +52,7 @@ def answer(lines: Sequence[Line], size: tuple[int, int], prompt: str) -> dict[st
         return {"cards": [_with_box(card, box) for card, box in zip(cards, boxes, strict=True)]}
     groups = regions.group_boxes(boxes, "piles")
     if prompt == "rows":
-        in_order = sorted(zip(groups, boxes, cards, strict=True), key=lambda found: (found[0], found[1]))
+        in_order = sorted(zip(groups, boxes, cards, strict=True), key=lambda entry: (entry[0], entry[1]))
         return {"cards": [{"text": card.text, "row": group + 1} for group, _, card in in_order]}
     piles: dict[int, list[tuple[Card, Box]]] = {}
     for pile, card, box in zip(groups, cards, boxes, strict=True):
@@ -118,9 +118,9 @@ def _lines_of_piles(outlines: Sequence[Box]) -> list[list[int]]:
     return [sorted(line, key=lambda place: outlines[place][0] + outlines[place][2]) for line in lines]
 
 
-def _side_by_side(one: Box, other: Box) -> bool:
-    shared = min(one[3], other[3]) - max(one[1], other[1])
-    return shared > min(one[3] - one[1], other[3] - other[1]) / 2
+def _side_by_side(box: Box, other: Box) -> bool:
+    shared = min(box[3], other[3]) - max(box[1], other[1])
+    return shared > min(box[3] - box[1], other[3] - other[1]) / 2
 
 
 def _with_box(card: Card, box: Box) -> dict[str, Any]:

@@ -100,9 +100,9 @@ def cards_from(lines: Sequence[Line]) -> list[Card]:
 
 
 def _steps(lines: Sequence[Line]) -> Iterator[_Step]:
-    for one in range(len(lines)):
-        for other in range(one + 1, len(lines)):
-            first, second = lines[one], lines[other]
+    for place in range(len(lines)):
+        for other in range(place + 1, len(lines)):
+            first, second = lines[place], lines[other]
             height = (first.height + second.height) / 2
             if math.dist(first.centre, second.centre) > FARTHEST * height * 2:
                 continue
@@ -110,9 +110,9 @@ def _steps(lines: Sequence[Line]) -> Iterator[_Step]:
                 continue
             step = _step(first, second, height)
             if step is not None:
-                aside, apart, turned = step
-                upper, lower = (one, other) if apart > 0 else (other, one)
-                yield _Step(upper, lower, abs(apart), aside + turned)
+                offset, apart, turned = step
+                upper, lower = (place, other) if apart > 0 else (other, place)
+                yield _Step(upper, lower, abs(apart), offset + turned)
 
 
 def _step(first: Line, second: Line, height: float) -> tuple[float, float, float] | None:
@@ -130,11 +130,11 @@ def _step(first: Line, second: Line, height: float) -> tuple[float, float, float
     if abs(below) > FARTHEST * height:
         return None
     longer = (second.length - first.length) / 2
-    aside = min(abs(across), abs(across - longer), abs(across + longer)) / height
-    beside = abs(across) > (first.length + second.length) / 2
-    if beside or aside > MOST_ASIDE or abs(below) < 0.3 * height:
+    offset = min(abs(across), abs(across - longer), abs(across + longer)) / height
+    side_by_side = abs(across) > (first.length + second.length) / 2
+    if side_by_side or offset > MOST_ASIDE or abs(below) < 0.3 * height:
         return None
-    return aside, below / height, turned / allowed
+    return offset, below / height, turned / allowed
 
 
 def _usual(steps: Sequence[_Step], n_lines: int) -> float:
@@ -143,9 +143,9 @@ def _usual(steps: Sequence[_Step], n_lines: int) -> float:
     for step in steps:
         for place in (step.upper, step.lower):
             nearest[place] = min(nearest[place], step.apart)
-    known = [apart for apart in nearest if apart < math.inf]
+    distances = [apart for apart in nearest if apart < math.inf]
     # The lower quartile: where many cards have a single line, the nearest line is often another card's.
-    return quantiles(known, n=4, method="inclusive")[0] if known else FARTHEST
+    return quantiles(distances, n=4, method="inclusive")[0] if distances else FARTHEST
 
 
 def _chosen(steps: Sequence[_Step], usual: float) -> list[_Step]:

@@ -59,7 +59,7 @@ def read_both_ways(
 
 
 def lines_from(
-    found: Iterable[Any],
+    boxes: Iterable[Any],
     settled: Iterable[tuple[str, float, bool]],
     done: Mapping[str, Mapping[str, float]],
     least_sure: float,
@@ -70,7 +70,7 @@ def lines_from(
     """
     ratio, padding = done["preprocess"], done["padding_1"]
     lines = []
-    for corners, (text, sure, head) in zip(found, settled, strict=True):
+    for corners, (text, sure, head) in zip(boxes, settled, strict=True):
         if not text.strip() or sure < least_sure:
             continue
         a, b, c, d = (

@@ -36,14 +36,14 @@ def read_lines(photo: Image.Image) -> list[Line]:
     with turns:
         picture, ratio_h, ratio_w = engine.preprocess(pixels(photo))
         picture, done = engine.maybe_add_letterbox(picture, {"preprocess": {"ratio_h": ratio_h, "ratio_w": ratio_w}})
-        found, _ = engine.auto_text_det(picture)
-        if found is None:
+        boxes, _ = engine.auto_text_det(picture)
+        if boxes is None:
             return []
         # Step by step, since the engine's own result does not tell which lines stand on their head.
-        crops = engine.get_crop_img_list(picture, found)
+        crops = engine.get_crop_img_list(picture, boxes)
         upright, facing, _ = engine.text_cls(crops)
         settled = read_both_ways(_recognise(upright), on_their_head(facing), crops, _recognise)
-    return lines_from(found, settled, done, engine.text_score)
+    return lines_from(boxes, settled, done, engine.text_score)
 
 
 def _recognise(crops: list[Any]) -> list[Reading]:

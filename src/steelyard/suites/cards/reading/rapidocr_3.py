@@ -36,12 +36,12 @@ def read_lines(photo: Image.Image) -> list[Line]:
     with turns:
         picture, done = engine.preprocess_img(pixels(photo))
         # Not `engine(picture)`, whose result does not tell which lines stand on their head.
-        found, facing, read, crops = engine.run_ocr_steps(picture, done)
-        if found.boxes is None or read.txts is None:
+        detected, facing, read, crops = engine.run_ocr_steps(picture, done)
+        if detected.boxes is None or read.txts is None:
             return []
         readings = zip(read.txts, read.scores, strict=True)
         settled = read_both_ways(readings, on_their_head(facing.cls_res), crops, _recognise)
-    return lines_from(found.boxes, settled, done, engine.text_score)
+    return lines_from(detected.boxes, settled, done, engine.text_score)
 
 
 def _recognise(crops: list[Any]) -> list[Reading]:

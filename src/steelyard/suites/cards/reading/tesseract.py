@@ -78,8 +78,8 @@ def read_lines(photo: Image.Image) -> list[Line]:
         env={**os.environ, "OMP_THREAD_LIMIT": "1"},
     )
     if done.returncode != 0:
-        told = done.stderr.decode(errors="replace").strip()
-        raise TargetFailure("tesseract", f"tesseract ended with {done.returncode}: {told}", retry=False)
+        message = done.stderr.decode(errors="replace").strip()
+        raise TargetFailure("tesseract", f"tesseract ended with {done.returncode}: {message}", retry=False)
     return lines_from(done.stdout.decode())
 
 
