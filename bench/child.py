@@ -7,9 +7,9 @@ import resource
 import sys
 import time
 
-from steelyard import weighing
-from steelyard.engine.options import RunOptions
-from steelyard.store.open import open_store
+from steelyard.engine.plan import RunOptions
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 
@@ -22,7 +22,7 @@ def main(suite_path: str, concurrency: int, store_url: str) -> None:
     suite = load_suite(suite_path)
     store = open_store(store_url)
     wall, cpu = time.perf_counter(), _cpu()
-    header, ending = weighing.run(suite, store, RunOptions(concurrency=concurrency))
+    header, ending = run.run(suite, store, RunOptions(concurrency=concurrency))
     wall, cpu = time.perf_counter() - wall, _cpu() - cpu
     store.close()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

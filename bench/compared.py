@@ -74,8 +74,8 @@ def snapshots(folder: Path) -> dict[str, float]:
     folder.mkdir(parents=True, exist_ok=True)
     for seed in (1, 2):
         write_snapshot(folder / f"{seed}.json", seed)
-    from steelyard.foreign import import_foreign
-    from steelyard.store.open import open_store
+    from steelyard.runner.imports import import_foreign
+    from steelyard.store.sql import open_store
     from steelyard.suite.load import load_suite
 
     wall, cpu = time.perf_counter(), time.process_time()
@@ -93,9 +93,9 @@ def _compared(store: Any, a: str, b: str) -> int:
     """How many pairs there are; the whole comparison was made and printed."""
     from rich.console import Console
 
-    from steelyard.analysis.compare import compare
-    from steelyard.analysis.compared_run import read_run
-    from steelyard.report.compare import document
+    from steelyard.analysis.compare.compare import compare
+    from steelyard.analysis.compare.pairing import read_run
+    from steelyard.report.compare.blocks import document
     from steelyard.report.render.terminal import print_document
 
     comparison = compare(read_run(store, a), read_run(store, b))
@@ -144,7 +144,7 @@ def runs(n: int, folder: Path) -> dict[str, float]:
     from itertools import islice
 
     from steelyard.records import RunHeader, RunState
-    from steelyard.store.open import open_store
+    from steelyard.store.sql import open_store
 
     folder.mkdir(parents=True, exist_ok=True)
     store = open_store(str(folder / "runs.db"))

@@ -24,7 +24,7 @@ _BATCH = 5_000
 def make(n: int, folder: Path) -> dict[str, float]:
     """Two ended runs of so many samples each, of the same cases, in the store at `folder`."""
     from steelyard.records import RunHeader, RunState
-    from steelyard.store.open import open_store
+    from steelyard.store.sql import open_store
 
     folder.mkdir(parents=True, exist_ok=True)
     store = open_store(str(folder / "runs.db"))
@@ -69,12 +69,12 @@ def decide(folder: Path) -> dict[str, Any]:
 
     from rich.console import Console
 
-    from steelyard.analysis.stored import summarise_stored
-    from steelyard.cli.attribution_options import AttributionOptions
+    from steelyard.analysis.summary import summarise_stored
+    from steelyard.cli.options import AttributionOptions
     from steelyard.decide.verdict import decide as decided
-    from steelyard.report.compare import document
+    from steelyard.report.compare.blocks import document
     from steelyard.report.render.terminal import print_document
-    from steelyard.store.open import open_store
+    from steelyard.store.sql import open_store
 
     began, clock = time.perf_counter(), _Clock()
     store = open_store(str(folder / "runs.db"))

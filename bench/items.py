@@ -17,10 +17,10 @@ from rapidfuzz import fuzz
 from rapidfuzz.process import cdist
 from scipy.optimize import linear_sum_assignment
 
-from steelyard import weighing
-from steelyard.engine.options import RunOptions
-from steelyard.scoring.weigh import Weigher
-from steelyard.store.open import open_store
+from steelyard.engine.plan import RunOptions
+from steelyard.runner import run
+from steelyard.scoring.evaluate import Weigher
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from tools.draw_cards.plan import DECK
@@ -78,7 +78,7 @@ def main(photos: int, items: int, rounds: int, folder: Path) -> None:
     parsed = [json.loads(text) for text in texts]
     bare_sides = [(_flat(case.expected), _flat(answer)) for case, answer in zip(cases, parsed, strict=True)]
     store = open_store(str(folder / "items.db"))
-    header, _ = weighing.run(suite, store, RunOptions())
+    header, _ = run.run(suite, store, RunOptions())
 
     def bare() -> None:
         for true, read in bare_sides:
@@ -95,7 +95,7 @@ def main(photos: int, items: int, rounds: int, folder: Path) -> None:
             weigher.weigh(text, case)
 
     def rescored() -> None:
-        weighing.rescore(suite, store, header)
+        run.rescore(suite, store, header)
 
     kinds = {"bare": bare, "scored": scored, "weighed": weighed, "rescored": rescored}
     spent: dict[str, list[float]] = {name: [] for name in kinds}

@@ -13,9 +13,9 @@ from collections import Counter
 from pathlib import Path
 
 from bench.server import endpoint
-from steelyard import weighing
-from steelyard.engine.options import RunOptions
-from steelyard.store.open import open_store
+from steelyard.engine.plan import RunOptions
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 _CHARACTERS = 3_000
@@ -59,10 +59,10 @@ def main(n: int, folder: Path) -> None:
     with endpoint(0.0) as url:
         suite = load_suite(write(folder, n, url))
         store = open_store(str(folder / "judged.db"))
-        header, _ = weighing.run(suite, store, RunOptions())
+        header, _ = run.run(suite, store, RunOptions())
     # The judge is gone from here on: a rescore that asked it would fail.
     wall, cpu = time.perf_counter(), time.process_time()
-    again = weighing.rescore(suite, store, header)
+    again = run.rescore(suite, store, header)
     spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
     scored = Counter(sample.outcome for sample, _ in store.samples(again.id))["scored"]
     store.close()

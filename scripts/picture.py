@@ -19,13 +19,14 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from steelyard import load_suite, weighing
+from steelyard import load_suite
 from steelyard.report.build import build_report
 from steelyard.report.model import Report
 from steelyard.report.render.html import to_html
 from steelyard.report.render.terminal import print_fitting
 from steelyard.report.run import LINES, brief, document
-from steelyard.store.open import open_store
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 
 SUITE = "antiques"
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -53,7 +54,7 @@ def weighed() -> Report:
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(str(Path(folder) / "picture.db"))
         try:
-            header, _ = weighing.run(load_suite(SUITE), store)
+            header, _ = run.run(load_suite(SUITE), store)
             return build_report(store, header)
         finally:
             store.close()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from steelyard.assignment import best_assignment
+from steelyard.stats.assignment import best_assignment
 
 CHANCE = np.random.default_rng(15)
 

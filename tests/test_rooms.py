@@ -9,60 +9,40 @@ import steelyard
 from parts.looped import for_every
 
 SOURCE = Path(steelyard.__file__).parent
-# Modules outside the rooms that everybody may know.
-COMMON = {"assignment", "redact", "errors", "importing", "records", "registry", "user_code", "__version__"}
+# Modules of the root that everybody may know.
+COMMON = {"redact", "errors", "plugins", "records", "__version__"}
 # Modules that suites may import besides `steelyard` itself.
-PUBLIC = {"steelyard.regions", "steelyard.spans"}
+PUBLIC = {"steelyard.spans"}
+_DATA = {"suite", "store", "metrics", "stats"}
+_CALLS = {"targets", "scoring", "judging", "engine"}
 MAY_KNOW = {
-    "answer": set(),
-    # What a suite file may say of metrics and alerts is read in their rooms, which know its places and messages.
     "stats": set(),
-    "metrics": {"suite", "store", "stats"},
+    # What a suite file may say of metrics and alerts is read in their rooms, which know its places and messages.
     "suite": {"metrics", "alerts"},
     "targets": {"suite"},
-    "scoring": {"suite", "answer"},
-    "judging": {"suite", "targets", "answer"},
+    "scoring": {"suite", "stats"},
+    "judging": {"suite", "targets", "scoring"},
     "store": {"suite", "metrics"},
-    "engine": {"suite", "targets", "scoring", "judging", "answer", "store"},
-    "analysis": {"suite", "answer", "store", "stats", "metrics"},
-    "decide": {"suite", "metrics", "stats", "store", "analysis"},
-    "report": {"suite", "metrics", "stats", "answer", "store", "analysis", "decide"},
-    "alerts": {"suite", "metrics", "stats", "store", "analysis", "decide", "report"},
-    "audit": {
-        "suite",
-        "metrics",
-        "stats",
-        "scoring",
-        "judging",
-        "targets",
-        "answer",
-        "engine",
-        "store",
-        "analysis",
-        "decide",
-    },
+    "metrics": {"suite", "store", "stats"},
+    "engine": {"suite", "targets", "scoring", "judging", "store"},
+    "analysis": _DATA | {"scoring"},
+    "decide": _DATA | {"analysis"},
+    "report": _DATA | {"scoring", "analysis", "decide"},
+    "alerts": _DATA | {"analysis", "decide", "report"},
+    "runner": _DATA | _CALLS | {"analysis", "decide", "report"},
+    "audit": _DATA | _CALLS | {"analysis", "decide"},
+    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner"},
 }
-
-
-# What the modules of the root may import besides COMMON; they are the way through the rooms, and no room knows them.
-_RUNNING = {"suite", "store", "engine", "analysis"}
+# What the modules of the root may import besides COMMON.
 ROOT = {
-    "__init__": {"judging", "metrics", "python_suite", "scorers", "scoring", "store", "suite", "targets"},
+    "__init__": {"api", "decide", "judging", "metrics", "scoring", "store", "suite", "targets"},
     "__main__": {"cli"},
-    "ab": {"decide"},
-    "attributing": _RUNNING | {"instrument_at_hand", "judging", "same_instrument", "stats"},
-    "foreign": {"engine", "judging", "report", "scoring", "store", "suite", "weighing"},
-    "instrument_at_hand": {"suite"},
-    "interleaving": {"decide", "engine", "scoring", "stats", "store", "suite", "weighing"},
-    "judge_checks": _RUNNING | {"attributing", "decide", "judging"},
-    "python_suite": _RUNNING | {"foreign", "report", "scoring", "weighing"},
+    "api": {"analysis", "engine", "report", "runner", "scoring", "store", "suite"},
+    "errors": set(),
+    "plugins": set(),
     "records": {"suite"},
-    "regions": {"scoring"},
-    "same_instrument": {"analysis", "engine", "instrument_at_hand", "suite"},
-    "scorers": set(),
+    "redact": set(),
     "spans": {"scoring"},
-    "truth_changes": {"analysis", "store", "suite"},
-    "weighing": _RUNNING | {"decide", "judge_checks", "report", "same_instrument", "scoring", "targets"},
 }
 
 

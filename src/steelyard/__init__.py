@@ -6,14 +6,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard import scorers
+    from steelyard.api import Run, Suite, import_run, run_suite, scorers
+    from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
-    from steelyard.judging.complaints import Checked
+    from steelyard.judging.evidence import Checked
     from steelyard.metrics.own import Samples, metric
-    from steelyard.python_suite import Run, Suite, import_run, run_suite
     from steelyard.records import Certainty, Check, CheckState, Finding, Mark, RunHeader, Sample
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
-    from steelyard.store.imports import RecordedRun, RecordedSample
+    from steelyard.scoring.items.boxes import read_box
+    from steelyard.scoring.items.groups import group_boxes
+    from steelyard.store.base import RecordedRun, RecordedSample
     from steelyard.suite.case import Attachment, Case
     from steelyard.suite.json_schema import suite_schema
     from steelyard.suite.load import load_suite, with_target
@@ -29,6 +31,7 @@ __all__ = [
     "Check",
     "CheckState",
     "Checked",
+    "Experiment",
     "Fault",
     "Finding",
     "Mark",
@@ -53,9 +56,14 @@ __all__ = [
     "TargetFailure",
     "UserMistake",
     "__version__",
+    "arm_of",
+    "assign",
+    "group_boxes",
     "import_run",
+    "is_exposed",
     "load_suite",
     "metric",
+    "read_box",
     "run_suite",
     "scorers",
     "suite_schema",
@@ -69,7 +77,8 @@ _HOMES = {
     "Certainty": "steelyard.records",
     "Check": "steelyard.records",
     "CheckState": "steelyard.records",
-    "Checked": "steelyard.judging.complaints",
+    "Checked": "steelyard.judging.evidence",
+    "Experiment": "steelyard.decide.assignment",
     "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
     "Mark": "steelyard.records",
@@ -78,25 +87,31 @@ _HOMES = {
     "MissingExtra": "steelyard.errors",
     "Mistake": "steelyard.errors",
     "Reading": "steelyard.scoring.base",
-    "RecordedRun": "steelyard.store.imports",
-    "RecordedSample": "steelyard.store.imports",
+    "RecordedRun": "steelyard.store.base",
+    "RecordedSample": "steelyard.store.base",
     "Reply": "steelyard.targets.base",
-    "Run": "steelyard.python_suite",
+    "Run": "steelyard.api",
     "RunHeader": "steelyard.records",
     "Sample": "steelyard.records",
     "Samples": "steelyard.metrics.own",
     "Scorer": "steelyard.scoring.base",
     "SteelyardError": "steelyard.errors",
-    "Suite": "steelyard.python_suite",
+    "Suite": "steelyard.api",
     "SuiteError": "steelyard.errors",
     "Surroundings": "steelyard.targets.base",
     "Target": "steelyard.targets.base",
     "TargetFailure": "steelyard.errors",
     "UserMistake": "steelyard.errors",
-    "import_run": "steelyard.python_suite",
+    "arm_of": "steelyard.decide.assignment",
+    "assign": "steelyard.decide.assignment",
+    "group_boxes": "steelyard.scoring.items.groups",
+    "import_run": "steelyard.api",
+    "is_exposed": "steelyard.decide.assignment",
     "load_suite": "steelyard.suite.load",
     "metric": "steelyard.metrics.own",
-    "run_suite": "steelyard.python_suite",
+    "read_box": "steelyard.scoring.items.boxes",
+    "run_suite": "steelyard.api",
+    "scorers": "steelyard.api",
     "suite_schema": "steelyard.suite.json_schema",
     "with_target": "steelyard.suite.load",
 }
@@ -104,12 +119,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     # Importing steelyard must cost nothing: each name is fetched when it is first used.
-    if name == "scorers":
-        value: Any = importlib.import_module("steelyard.scorers")
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    else:
+    if name not in _HOMES:
         raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -48,9 +48,9 @@ class SuiteError(UserMistake):
     """All mistakes found in a suite and its files, reported together."""
 
     def __init__(self, mistakes: Sequence[Mistake] | str) -> None:
-        found = [Mistake(mistakes)] if isinstance(mistakes, str) else list(mistakes)
-        self.mistakes: tuple[Mistake, ...] = tuple(found)
-        super().__init__("\n".join(str(mistake) for mistake in found))
+        result = [Mistake(mistakes)] if isinstance(mistakes, str) else list(mistakes)
+        self.mistakes: tuple[Mistake, ...] = tuple(result)
+        super().__init__("\n".join(str(mistake) for mistake in result))
 
 
 class RunNotFound(UserMistake):

@@ -270,7 +270,7 @@ class Ballot:
 
 def nearest(ballots: Sequence[Ballot], bound: Mapping[str, float | bool]) -> Ballot:
     """The ballot that stands for the others: the first of those whose bound scores are nearest to these."""
-    return min(ballots, key=lambda ballot: sum(abs(ballot.bound[name] - bound[name]) for name in bound))
+    return min(ballots, key=lambda vote: sum(abs(vote.bound[name] - bound[name]) for name in bound))
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ class Judgement:
     @property
     def stands(self) -> Ballot | None:
         """The ballot that stands for the others; None when they come to nothing."""
-        of_mode = [ballot for ballot in self.ballots if ballot.mode is self.mode]
+        of_mode = [vote for vote in self.ballots if vote.mode is self.mode]
         return nearest(of_mode, self.bound) if self.mode is not None and of_mode else None
 
 

@@ -92,7 +92,7 @@ def _folded(text: str) -> str:
 
 def _spellings(secret: str) -> Iterator[tuple[str, Callable[[], str]]]:
     """All ways in which the secret may stand in a text, each with what makes its pattern."""
-    yield secret, lambda: "".join(_letter(one, any_case=len(secret) >= SHORTEST) for one in secret)
+    yield secret, lambda: "".join(_letter(item, any_case=len(secret) >= SHORTEST) for item in secret)
     raw = secret.encode("utf-8", "surrogatepass")
     if len(raw) < _TOO_SHORT_TO_ENCODE:
         return
@@ -103,7 +103,7 @@ def _spellings(secret: str) -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def _in_base64(part: str) -> str:
-    return "".join(_letter(one) for one in part) + r"[\w+/-]{0,2}={0,2}"
+    return "".join(_letter(item) for item in part) + r"[\w+/-]{0,2}={0,2}"
 
 
 def _encoded(raw: bytes, encode: Callable[[bytes], bytes]) -> list[str]:
@@ -119,7 +119,7 @@ def _encoded(raw: bytes, encode: Callable[[bytes], bytes]) -> list[str]:
 def _letter(letter: str, *, any_case: bool = False) -> str:
     """A pattern for one letter: as it is, or escaped once or more. Every repetition is bounded, so that it is fast."""
     letters = {letter, letter.lower(), letter.upper()} if any_case else {letter}
-    return f"(?:{'|'.join(sorted({form for one in letters for form in _forms(one)}))})"
+    return f"(?:{'|'.join(sorted({form for letter in letters for form in _forms(letter)}))})"
 
 
 def _forms(letter: str) -> Iterable[str]:

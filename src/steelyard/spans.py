@@ -4,20 +4,33 @@
 gold ones, `sections_of` finds named regions, `convert_offset` counts a place in another unit.
 """
 
-from steelyard.scoring.match_spans import MatchSpans
-from steelyard.scoring.offsets import OffsetError, OffsetUnit, TextOffsets, convert_offset
-from steelyard.scoring.sections import MAIN, section_at, sections_of
-from steelyard.scoring.span_errors import SpanError
-from steelyard.scoring.span_matching import SpanMatching, match_spans, overlap
-from steelyard.scoring.span_reading import LostSpan, Spans, SpansLayout, TextSpan, read_spans
-from steelyard.scoring.span_schemes import (
+from steelyard.scoring.spans.compare import (
     Figures,
     Mean,
     SchemeCounts,
     SpanComparison,
+    SpanError,
+    SpanMatching,
     compare_spans,
     macro,
+    match_spans,
     micro,
+    overlap,
+)
+from steelyard.scoring.spans.match import MatchSpans
+from steelyard.scoring.spans.read import (
+    MAIN,
+    LostSpan,
+    OffsetError,
+    OffsetUnit,
+    Spans,
+    SpansLayout,
+    TextOffsets,
+    TextSpan,
+    convert_offset,
+    read_spans,
+    section_at,
+    sections_of,
 )
 
 __all__ = [

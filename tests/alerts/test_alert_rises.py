@@ -8,7 +8,8 @@ from parts.histories import made_run
 from parts.nightly import settings
 from steelyard.alerts.evaluate import readings_of
 from steelyard.alerts.evidence import Evidence, State
-from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.model import Slice, Summary
+from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import AlertRecord
 
 LOAD = {"concurrency": 8}

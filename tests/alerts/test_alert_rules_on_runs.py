@@ -7,13 +7,13 @@ import pytest
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, chat_answer
 from parts.nightly import Nightly, settings, wrong
-from steelyard import weighing
 from steelyard.alerts.evaluate import changes_of, readings_of
 from steelyard.alerts.evidence import Evidence, State
 from steelyard.decide.baselines import set_baseline
-from steelyard.engine.options import RunOptions, Selection
+from steelyard.engine.plan import RunOptions, Selection
 from steelyard.records import Verdict
-from steelyard.store.open import open_store
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 PASS_RATE = "regression of the headline against earlier runs: pass_rate"
@@ -158,7 +158,7 @@ def test_another_instrument_is_in_no_window(nightly):
 
 def test_answers_weighed_again_count_once(nightly):
     first, _ = nightly.nights(2)
-    weighing.rescore(load_suite(nightly.path), nightly.store, first)
+    run.rescore(load_suite(nightly.path), nightly.store, first)
     found = nightly.readings(nightly.run(wrong(12)), "regression")[PASS_RATE]
     assert "than in 2 earlier runs" in found.what
     assert "40 before" in found.how_much
@@ -269,7 +269,7 @@ def test_a_confusion_that_no_earlier_run_has_is_new(tmp_path):
 
 
 def judged_readings(store, path, *rules):
-    header = weighing.run(load_suite(path), store, RunOptions())[0]
+    header = run.run(load_suite(path), store, RunOptions())[0]
     evidence = Evidence(store, header, settings(*rules), store.alerts(header.suite_name))
     return {each.cause: each for each in readings_of(evidence)}
 

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from parts.columns import Made
 from parts.compared import compared
 from parts.lengths import examples
-from steelyard.analysis.attribution import attribute
-from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion, Reweighed
-from steelyard.analysis.attribution_terms import explain_portion
-from steelyard.analysis.attribution_wording import sentence
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compared_cases import common_cases
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.compare.attribution import attribute, explain_portion
+from steelyard.analysis.compare.attribution_model import Attribution, Cause, How, Portion, Reweighed, sentence
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.pairing import common_cases
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.case import Case
 
 BY_SCORE = {"passing": None}

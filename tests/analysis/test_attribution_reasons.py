@@ -5,10 +5,18 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from parts.looped import for_every
-from steelyard.analysis.attribution_model import Attribution, Cause, How, Portion, Reason, TruthEdits, WeighingEdit
-from steelyard.analysis.attribution_reasons import Reasons, reasons_told
-from steelyard.analysis.compared_run import Rescored
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.compare.attribution_model import (
+    Attribution,
+    Cause,
+    How,
+    Portion,
+    Reason,
+    TruthEdits,
+    WeighingEdit,
+)
+from steelyard.analysis.compare.attribution_steps import Reasons, reasons_told
+from steelyard.analysis.compare.pairing import Rescored
+from steelyard.stats.intervals import Estimate
 
 KEPT = {
     "at": "2026-01-31T12:00:00Z",

@@ -9,8 +9,8 @@ from scipy import stats
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.lengths import simulations, slack
-from steelyard.analysis.best import find_best
 from steelyard.analysis.model import BestVariant, Difference
+from steelyard.analysis.variants import find_best
 
 NAN = float("nan")
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from parts.looped import for_every
-from steelyard.stats.bounded_mean import bounded_mean, bounded_ratios
+from steelyard.stats.sequential import bounded_mean, bounded_ratios
 
 SHARES, DIFFERENCES = (0.0, 1.0), (-1.0, 1.0)
 

@@ -11,18 +11,19 @@ from scipy import stats
 from parts.columns import Made
 from parts.compared import ONE_AB, compared
 from parts.lengths import simulations
-from steelyard.analysis.against import Against
-from steelyard.analysis.by_run import difference_of_runs
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compare_model import Moved
-from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.compare.against import Against
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.model import Moved
+from steelyard.analysis.compare.unpaired import difference_of_runs
+from steelyard.analysis.model import Slice, Summary
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
 from steelyard.records import RunState, Verdict
-from steelyard.report.compare import spending
-from steelyard.report.compare_sentences import what_moved
+from steelyard.report.compare.blocks import spending
+from steelyard.report.compare.sentences import what_moved
+from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import SIGNIFICANT
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 CALLS = 60
 FIGURES = ("latency.p50", "latency.p95", "latency.mean", "cost")

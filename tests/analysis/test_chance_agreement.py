@@ -11,8 +11,8 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from parts.looped import for_every
-from steelyard.analysis.model import Estimate
 from steelyard.stats.agreement import LEVELS, krippendorff_alpha, weighted_kappa
+from steelyard.stats.intervals import Estimate
 
 NAN = math.nan
 # Krippendorff (2011), Computing Krippendorff's alpha-reliability, example C: 4 observers, 12 units, with gaps.

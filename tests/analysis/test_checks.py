@@ -16,10 +16,10 @@ from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.looped import for_every
 from parts.repeats import cell, checks, expecting, summed_up
-from steelyard.analysis.checks_model import CheckFigure
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.repeats import CheckFigure
 from steelyard.metrics.cells import all_of
 from steelyard.records import Check, CheckState
+from steelyard.stats.intervals import Estimate
 
 
 def held(row: str, hold: str, repeats: int = 0) -> bool | None:
@@ -276,7 +276,7 @@ class TestCells:
         assert (check.values, check.low, check.high) == ((5.0,), None, 9.0)
 
     def test_only_the_first_cells_are_kept_and_all_are_counted(self, monkeypatch):
-        monkeypatch.setattr("steelyard.analysis.check_cells.MOST_CELLS", 2)
+        monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
         found = summed_up(*(cell(f"c{i}", x="p") for i in range(5))).checks
         assert ([each.case_id for each in found.cells], found.n_cells, found.cells_held) == (["c0", "c1"], 5, 5)
 

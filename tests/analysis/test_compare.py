@@ -9,11 +9,11 @@ import pytest
 
 from parts.columns import Made, suite
 from parts.compared import ONE_AB, compared
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compare_model import MetricChange, Moved, Part, Standing, Why
-from steelyard.analysis.compared_figures import verdict_of
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.metrics import verdict_of
+from steelyard.analysis.compare.model import MetricChange, Moved, Part, Standing, Why
 from steelyard.records import Verdict
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.case import Case
 
 

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parts.lengths import examples
-from steelyard import weighing
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compare_model import Moved, Standing
-from steelyard.analysis.compared_run import read_run
-from steelyard.engine.options import RunOptions
-from steelyard.store.open import open_store
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.model import Moved, Standing
+from steelyard.analysis.compare.pairing import read_run
+from steelyard.engine.plan import RunOptions
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 FEW = settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
@@ -103,7 +103,7 @@ def _compared(folder, found):
     names = []
     for side in (0, 1):
         (folder / "answers.jsonl").write_text("".join(json.dumps(told[side]) + "\n" for _, told in found))
-        header, _ = weighing.run(load_suite(folder), store, RunOptions())
+        header, _ = run.run(load_suite(folder), store, RunOptions())
         names.append(header.id)
     a, b = (read_run(store, name) for name in names)
     result = {"ab": compare(a, b), "ba": compare(b, a), "aa": compare(a, a)}

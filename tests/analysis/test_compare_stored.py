@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from parts.stored import case, header, sample
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compare_model import Moved, Standing, Why
-from steelyard.analysis.compared_run import read_run
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.model import Moved, Standing, Why
+from steelyard.analysis.compare.pairing import read_run
 from steelyard.records import Attempt, Finding, Outcome, RunState
 from steelyard.store.contents import confusion_digest, confusion_label
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from parts.claims import alone, analysed
-from steelyard.analysis.confidence_model import Split
+from steelyard.analysis.calibration import Split
 
 
 def raised(*groups):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from parts.described import described_rubric, judge_health
 from parts.judged import ballot, judged, judged_suite
-from steelyard.analysis.complaints import complaints_about
-from steelyard.analysis.health_checks import health_value
-from steelyard.analysis.judge_figures import judge_figures
+from steelyard.analysis.judge.figures import judge_figures
+from steelyard.analysis.judge.health import complaints_about, health_value
 from steelyard.records import Mode
 
 SAID = {"tone": 3, "overall": 3, "harm": False}

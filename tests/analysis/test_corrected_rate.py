@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.analysis.correction import Trials, corrected_pass_rate, lang_reiczigel, rogan_gladen
+from steelyard.analysis.judge.model import Trials, corrected_pass_rate, lang_reiczigel, rogan_gladen
 
 NAN = math.nan
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from parts.columns import Made, columns, suite
 from parts.described import summarise
-from steelyard.analysis.failure_words import failure_words
 from steelyard.analysis.model import FailingCodes, Summary
+from steelyard.analysis.wording import failure_words
 
 SEVERITIES = {"NAME": "major", "DEATH": "critical", "THIN": "minor", "LOST": "major"}
 

@@ -11,12 +11,12 @@ import pytest
 from parts.described import judge_health
 from parts.judged import ballot, judged, judged_suite, scored
 from parts.looped import for_every
-from steelyard.analysis.health_checks import check_health, health_value
-from steelyard.analysis.judge_model import HealthResult, JudgeHealth
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.judge.health import check_health, health_value
+from steelyard.analysis.judge.model import HealthResult, JudgeHealth
 from steelyard.metrics.expressions import JUDGE_METRICS, parse_judge_threshold
 from steelyard.records import Mode, Verdict
 from steelyard.stats.agreement import weighted_kappa
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.judge import Dimension, Flag, Rubric
 from steelyard.suite.labels import Label
 

@@ -11,7 +11,6 @@ from scipy import stats
 from sklearn.metrics import confusion_matrix, precision_score, recall_score
 
 from parts.score_ends import score_ends
-from steelyard.analysis.model import Estimate
 from steelyard.stats.agreement import (
     agreement,
     allowed_agreement,
@@ -20,6 +19,7 @@ from steelyard.stats.agreement import (
     score_correlation,
     spearman,
 )
+from steelyard.stats.intervals import Estimate
 
 NAN = math.nan
 SCALE = (1.0, 5.0)

@@ -9,12 +9,11 @@ import pytest
 
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.attribution import attribute
-from steelyard.analysis.attribution_model import Cause, Reweighed
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compared_cases import common_cases
-from steelyard.analysis.judge_drift import ANCHORS, band_of, drawn_anchors, drift_between
-from steelyard.analysis.pairing import pair
+from steelyard.analysis.compare.attribution import attribute
+from steelyard.analysis.compare.attribution_model import Cause, Reweighed
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.judge_drift import ANCHORS, band_of, drawn_anchors, drift_between
+from steelyard.analysis.compare.pairing import common_cases, pair
 
 JUDGE = {"mode": "model", "members": [{"name": "one", "model": "m"}]}
 

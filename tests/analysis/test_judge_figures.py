@@ -10,10 +10,11 @@ from parts.columns import Made, columns
 from parts.described import described_rubric, summarise
 from parts.judged import ballot, judged, judged_suite, scored
 from parts.score_ends import score_ends
-from steelyard.analysis.judge_figures import judge_figures
-from steelyard.analysis.model import Estimate, JudgeFigures
+from steelyard.analysis.judge.figures import judge_figures
+from steelyard.analysis.model import JudgeFigures
 from steelyard.records import Mode
 from steelyard.stats.groups import Running, mean, share
+from steelyard.stats.intervals import Estimate
 
 
 def figures_of(*samples: object) -> JudgeFigures:

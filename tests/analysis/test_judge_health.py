@@ -11,9 +11,9 @@ from scipy import stats
 
 from parts.described import described_rubric, judge_health
 from parts.judged import RULE, ballot, judged, judged_suite, scored
-from steelyard.analysis.judge_model import JudgeHealth
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.judge.model import JudgeHealth
 from steelyard.records import Mode
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.labels import Label
 
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
 from parts.described import summarise
-from steelyard.analysis import checks_model, latency
-from steelyard.analysis.histogram import MOST_BARS, histogram
-from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis import latency, repeats
+from steelyard.analysis.latency import MOST_BARS, Bar, CellLatency, LatencyFigures, Spread, histogram
 from steelyard.decide.gates import evaluate
 
 RULES = {"below": 0.1, "above": 10.0}
@@ -100,7 +99,7 @@ class TestSpread:
         ]
 
     def test_more_cells_than_are_kept_are_counted(self, monkeypatch) -> None:
-        assert latency.MOST_CELLS == checks_model.MOST_CELLS
+        assert latency.MOST_CELLS == repeats.MOST_CELLS
         monkeypatch.setattr(latency, "MOST_CELLS", 2)
         found = figures_of(*(Made(f"c{i}", 1.0, latency=float(i + 1)) for i in range(5)))
         assert found is not None

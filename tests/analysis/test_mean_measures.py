@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
 from parts.described import summarise
-from steelyard.analysis.model import Estimate, Proportion, Summary
+from steelyard.analysis.model import Summary
 from steelyard.decide.gates import evaluate
-from steelyard.spans import Figures, macro, micro
+from steelyard.metrics.aggregate import Proportion
+from steelyard.scoring.spans.compare import Figures, macro, micro
+from steelyard.stats.intervals import Estimate
 
 NAMES = ("a", "b", "c")
 

@@ -9,9 +9,10 @@ from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.lengths import simulations, slack
 from parts.score_ends import score_ends
-from steelyard.analysis.model import Estimate, Proportion, Summary
-from steelyard.metrics.aggregate import proportions
+from steelyard.analysis.model import Summary
+from steelyard.metrics.aggregate import Proportion, proportions
 from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import Estimate
 
 
 def summary_of(*made: Made, **changes: object) -> Summary:

@@ -8,7 +8,8 @@ from scipy import stats
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.score_ends import score_ends
-from steelyard.analysis.model import CodeFigure, Estimate, Summary
+from steelyard.analysis.model import CodeFigure, Summary
+from steelyard.stats.intervals import Estimate
 
 
 def summary_of(*made: Made, **changes: object) -> Summary:

@@ -11,7 +11,8 @@ from parts.columns import Made, columns
 from parts.described import summarise
 from parts.judged import judged_suite
 from parts.score_ends import score_ends
-from steelyard.analysis.model import Estimate, Summary
+from steelyard.analysis.model import Summary
+from steelyard.stats.intervals import Estimate
 
 
 def summary_of(made: list[Made], modes: list[str | None], **changes: object) -> Summary:

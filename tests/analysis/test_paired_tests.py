@@ -10,7 +10,7 @@ from scipy import stats
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.analysis.model import Estimate
+from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import (
     at_level,
     holm,

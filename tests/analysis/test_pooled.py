@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parts.columns import Made, columns, suite
 from parts.described import Table
-from steelyard.analysis.pooled import Pool
+from steelyard.analysis.compare.compare import Pool
 
 
 def table(*made):

@@ -11,13 +11,12 @@ from scipy.optimize import brentq
 
 from parts.lengths import simulations, slack
 from parts.noisy_runs import SIGNATURE, add_run
-from steelyard.analysis.recorded_power import recorded_power
-from steelyard.analysis.variance import RunSpread, Spread, spread_of
+from steelyard.analysis.power import RunSpread, recorded_power, spread_of
 from steelyard.errors import UserMistake
 from steelyard.records import Verdict
 from steelyard.stats.paired import paired_rate, sign_flip_test, sign_test
-from steelyard.stats.power import Design, cases_needed, designs, power, repeats_needed, smallest
-from steelyard.store.open import open_store
+from steelyard.stats.power import Design, Spread, cases_needed, designs, power, repeats_needed, smallest
+from steelyard.store.sql import open_store
 
 SPREAD = Spread(
     n_runs=3,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from parts.histories import made_run
 from parts.looped import for_every
-from steelyard.analysis.sound_runs import is_partial, is_reading, origin
+from steelyard.analysis.summary import is_partial, is_reading, origin
 from steelyard.records import RunState, Verdict
 
 

@@ -7,8 +7,7 @@ import pytest
 from scipy import special, stats
 
 from parts.looped import for_every
-from steelyard.stats.intervals import t_quantile, t_two_sided
-from steelyard.stats.special import (
+from steelyard.stats.arrays import (
     binomial_below,
     binomial_below_each,
     binomial_chances,
@@ -16,6 +15,7 @@ from steelyard.stats.special import (
     incomplete_beta,
     noncentral_t_above,
 )
+from steelyard.stats.intervals import t_quantile, t_two_sided
 
 close = {"rel": 1e-9, "abs": 1e-300}
 

@@ -15,10 +15,10 @@ from parts.lengths import examples
 from parts.looped import for_every
 from parts.repeats import compared, comparing
 from parts.score_ends import score_ends
-from steelyard.analysis.model import Estimate
 from steelyard.analysis.stability import band_of
 from steelyard.metrics.stability import alikeness, common, overlap_of_all_pairs, stretch_of
 from steelyard.records import Item
+from steelyard.stats.intervals import Estimate
 
 BOTH = {"span": "overlap", "level": "equal"}
 

@@ -12,7 +12,8 @@ from scipy import stats
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.score_ends import score_ends
-from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.model import Slice, Summary
+from steelyard.stats.intervals import Estimate
 
 pytestmark = pytest.mark.boundary("numpy")
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.lengths import examples
-from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.model import Slice, Summary
+from steelyard.stats.intervals import Estimate
 
 SHARE = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 0.3, 0.75, 1.0])
 FINDING = st.tuples(st.sampled_from(["MISS", "EXTRA"]), st.just("name"), SHARE) | st.tuples(

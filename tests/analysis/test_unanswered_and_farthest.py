@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from parts.described import described_rubric, judge_health
 from parts.judged import ballot, judged, judged_suite, scored, unanswered
-from steelyard.analysis.judge_figures import judge_figures
-from steelyard.analysis.judge_model import Disagreement, JudgeHealth
+from steelyard.analysis.judge.figures import judge_figures
+from steelyard.analysis.judge.model import Disagreement, JudgeHealth
 from steelyard.analysis.model import JudgeFigures
 from steelyard.suite.labels import Label
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.answer import climb, compile_schema
+from steelyard.scoring.extract import climb, compile_schema
 
 pytestmark = pytest.mark.boundary("json-repair", "jsonschema-rs")
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from parts.command import steelyard
-from steelyard.audit.balance import AS_WRITTEN, STRICT, audit
+from steelyard.audit.audit import AS_WRITTEN, STRICT, audit
 from steelyard.audit.filling import filled, schema_of
 from steelyard.audit.probes import NULL, WRONG
 from steelyard.records import Verdict

@@ -6,11 +6,11 @@ import pytest
 
 from parts.command import steelyard
 from parts.judged_suite import write_judged
-from steelyard.audit import judged
-from steelyard.audit.balance import audit
-from steelyard.audit.injections import INJECTIONS
-from steelyard.judging import reading
-from steelyard.judging.fence import Fence
+from steelyard.audit import judge as judged
+from steelyard.audit.audit import audit
+from steelyard.audit.judge import INJECTIONS
+from steelyard.judging import judgement
+from steelyard.judging.prompt import Fence
 from steelyard.suite.load import load_suite
 
 EVIDENCE = {"evidence": {"in": "evidence"}}
@@ -56,8 +56,8 @@ def test_a_judge_that_nothing_stands_beside_is_complained_of(tmp_path):
 
 def broken(monkeypatch, change):
     """The suite's reader, with every judgement changed."""
-    original = reading.JudgeReader.read
-    monkeypatch.setattr(reading.JudgeReader, "read", lambda self, *about: change(original(self, *about)))
+    original = judgement.JudgeReader.read
+    monkeypatch.setattr(judgement.JudgeReader, "read", lambda self, *about: change(original(self, *about)))
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from parts.command import invoke, start_steelyard
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good, serve, write_arms
+from steelyard.cli import steelyard as group
 from steelyard.cli.experiments import _without_resume
-from steelyard.cli.group import steelyard as group
 from steelyard.errors import SteelyardError
 from steelyard.records import RunState
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 N = 24
 

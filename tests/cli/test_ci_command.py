@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from parts.command import invoke, outputs
 from parts.github_runner import OUTPUT, obeyed
 from parts.small_suite import write_suite
-from steelyard.cli.ci_command import command as ci
-from steelyard.cli.group import steelyard
-from steelyard.cli.run_command import command as run
+from steelyard.cli import steelyard
+from steelyard.cli.ci import ci_command as ci
+from steelyard.cli.run import run_command as run
 
 SYSTEM = """
 import json, pathlib

@@ -13,7 +13,7 @@ from parts.command import invoke, steelyard
 from parts.github_runner import obeyed
 from parts.loopback import Loopback, chat_answer, error
 from parts.small_suite import write_suite
-from steelyard.cli.group import COMMANDS
+from steelyard.cli import COMMANDS
 
 pytestmark = pytest.mark.boundary("click", "rich")
 
@@ -284,7 +284,7 @@ def test_a_crash_is_never_taken_for_a_failed_gate(suite, tmp_path):
     assert "Traceback (most recent call last):" in shown.stderr
 
 
-@pytest.mark.parametrize("broken", ["steelyard.engine.health:Health.watch", "steelyard.weighing:summarise_stored"])
+@pytest.mark.parametrize("broken", ["steelyard.engine.health:Health.watch", "steelyard.runner.run:summarise_stored"])
 def test_a_crash_in_a_run_says_how_to_go_on_and_the_run_can_be_resumed(suite, tmp_path, broken):
     module, _, name = broken.partition(":")
     script = (

@@ -12,9 +12,9 @@ from parts.command import steelyard
 from parts.looped import for_every
 from parts.small_suite import write_suite
 from parts.stored import case, failed, header, sample
-from steelyard.cli.compare_command import exit_code
-from steelyard.store.open import open_store
+from steelyard.cli.compare import exit_code
 from steelyard.store.snapshot import ContentDigest, write_snapshot
+from steelyard.store.sql import open_store
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"
 WRONG = "def answer(case):\n    return {'word': 'nothing'}\n"

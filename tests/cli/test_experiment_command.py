@@ -197,7 +197,7 @@ def test_the_plan_is_stored_before_the_first_call(bench):
     seen_plans = []
 
     def looks(seen):
-        from steelyard.store.open import open_store
+        from steelyard.store.sql import open_store
 
         store = open_store(str(bench.folder / "store.db"), create=False)
         try:

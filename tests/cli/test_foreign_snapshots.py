@@ -9,8 +9,8 @@ import pytest
 from parts.command import invoke
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
-from steelyard import foreign
-from steelyard.store.open import open_store
+from steelyard.runner import imports
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 FORMS = '''
@@ -233,10 +233,10 @@ def test_a_suite_that_redacts_keeps_nothing_beside_what_it_redacted(run_in, tmp_
 
 def test_an_import_that_was_killed_is_gone_on_with(run_in, tmp_path, monkeypatch):
     path = diary(tmp_path / "d.json")
-    monkeypatch.setattr(foreign, "finish", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(imports, "finish", lambda *_, **__: 1 / 0)
     store, suite = open_store(None), load_suite("my")
     with pytest.raises(ZeroDivisionError):
-        foreign.import_foreign(suite, store, path)
+        imports.import_foreign(suite, store, path)
     store.close()
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)

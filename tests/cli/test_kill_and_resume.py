@@ -13,7 +13,7 @@ from parts.command import start_process, start_steelyard, steelyard
 from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.records import RunState
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 N = 60
 

@@ -21,7 +21,7 @@ from parts.judged_suite import TEXT, chat_judge, verdict, write_judged
 from parts.loopback import Loopback, chat_answer, json_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.records import RunState
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 CONCURRENCY = 100
 MOST_ASKED_AGAIN = 8

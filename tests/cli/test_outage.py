@@ -16,7 +16,7 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, free_port, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from steelyard.records import Outcome
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
 N = 60

@@ -9,7 +9,7 @@ import pytest
 
 from parts.command import invoke, steelyard
 from parts.noisy_runs import add_run
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 
 @pytest.fixture

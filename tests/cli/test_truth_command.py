@@ -10,7 +10,7 @@ import pytest
 from parts.command import invoke, outputs, steelyard
 from parts.judged_suite import write_judged
 from parts.small_suite import write_suite
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 REWRITTEN = {k: f"said {k}" for k in range(28)}
 """What the system says: 28 of 50 truths rewritten to it make 20 right answers 48."""

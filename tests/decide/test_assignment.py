@@ -6,8 +6,7 @@ from hashlib import sha256
 import pytest
 
 from parts.looped import for_every
-from steelyard.ab import Experiment, arm_of, assign, is_exposed
-from steelyard.decide.assignment import place
+from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed, place
 from steelyard.errors import UserMistake
 from steelyard.stats.sequential import independence_p, ratio_p
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from parts.small_suite import write_suite
-from steelyard import weighing
 from steelyard.decide.baselines import (
     baselines,
     find_baseline,
@@ -22,7 +21,8 @@ from steelyard.decide.baselines import (
 from steelyard.errors import UserMistake
 from steelyard.records import RunState, Verdict
 from steelyard.report.build import build_report
-from steelyard.store.open import open_store
+from steelyard.runner import run as weighing
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 RIGHT = "def answer(case):\n    return {'word': 'word %d' % case.input['number']}\n"

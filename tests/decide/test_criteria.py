@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from parts.looped import for_every
-from steelyard.analysis.model import Estimate, Proportion, Repeated, Slice, Summary
+from steelyard.analysis.model import Repeated, Slice, Summary
 from steelyard.decide.gates import Decision, GateResult, evaluate
 from steelyard.decide.verdict import decide
+from steelyard.metrics.aggregate import Proportion
 from steelyard.records import RunState, Verdict
 from steelyard.report.verdicts import exit_code
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import SuiteDescription
 
 PASS, FAIL, AMBIGUOUS, INVALID = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS, Verdict.INVALID

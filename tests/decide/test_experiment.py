@@ -12,9 +12,9 @@ from parts.columns import Made
 from parts.compared import compared
 from parts.described import summarise
 from parts.looped import for_every
-from steelyard.analysis.compare_model import Comparison
-from steelyard.analysis.compared_arms import compare_arms
-from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.compare.against import compare_arms
+from steelyard.analysis.compare.model import Comparison
+from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.decide.arms import Changed, FactorChange, changed_factors, held_against
 from steelyard.decide.experiment import Arm, Decided, Ruling, rule
 from steelyard.records import Verdict

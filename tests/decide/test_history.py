@@ -6,12 +6,12 @@ import pytest
 
 from parts.histories import DAY, JAN_1, made_run, summary
 from parts.small_suite import write_suite
-from steelyard import weighing
 from steelyard.decide.history import Wanted, asked_metric, read_history
 from steelyard.errors import UserMistake
 from steelyard.records import RunState, Verdict
+from steelyard.runner import run as weighing
 from steelyard.store.logs import BaselineEntry
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 JITTER = [0.0, 0.004, -0.003, 0.002, -0.004, 0.003, 0.001, -0.002]

@@ -10,14 +10,14 @@ import pytest
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
-from steelyard.analysis.arm_pairs import ArmPairs, quality_pairs
-from steelyard.analysis.compared_run import Rescored, read_run
+from steelyard.analysis.compare.against import ArmPairs, quality_pairs
+from steelyard.analysis.compare.pairing import Rescored, read_run
 from steelyard.decide.experiment import AbPlan, Decided, Effect, Reading, beside, decided_by, quality
-from steelyard.decide.offline import offline_report
-from steelyard.engine.options import RunOptions
-from steelyard.interleaving import run_ab
+from steelyard.decide.online import offline_report
+from steelyard.engine.plan import RunOptions
 from steelyard.records import RunState, Verdict
-from steelyard.store.open import open_store
+from steelyard.runner.ab import run_ab
+from steelyard.store.sql import open_store
 from steelyard.suite.cases import drawn_place
 from steelyard.suite.load import load_suite, with_target
 

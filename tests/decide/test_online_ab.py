@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parts.command import invoke
-from steelyard.ab import Experiment, assign
+from steelyard.decide.assignment import Experiment, assign
 from steelyard.decide.experiment import Decided
 from steelyard.decide.online import online_report
 from steelyard.decide.outcomes import Outcomes, Unit, read_online, read_outcomes

@@ -8,7 +8,7 @@ import pytest
 from parts.columns import Made, suite
 from parts.compared import ONE_AB, compared
 from parts.looped import for_every
-from steelyard.analysis.against import Against
+from steelyard.analysis.compare.against import Against
 from steelyard.decide.relative_gates import relative_results, results_data, results_from
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import parse_gate

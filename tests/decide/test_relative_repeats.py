@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from steelyard import weighing
 from steelyard.decide.baselines import Reference, kept_results
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
 from steelyard.records import Verdict
-from steelyard.store.open import open_store
+from steelyard.runner import run as weighing
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS

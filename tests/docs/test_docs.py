@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from parts.looped import for_every
-from steelyard import registry
-from steelyard.cli import INTERRUPTED
-from steelyard.cli.group import COMMANDS, LazyGroup
-from steelyard.cli.group import steelyard as group
+from steelyard import plugins
+from steelyard.cli import COMMANDS, INTERRUPTED, LazyGroup
+from steelyard.cli import steelyard as group
 from steelyard.errors import SteelyardError
 from steelyard.metrics.expressions import JUDGE_METRICS
 from steelyard.metrics.registry import metrics
@@ -34,7 +33,7 @@ from steelyard.suite.yaml import written_keys
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-BUILT_IN = {kind: sorted(registry._BUILT_IN[kind]) for kind in ("scorers", "targets")}
+BUILT_IN = {kind: sorted(plugins._BUILT_IN[kind]) for kind in ("scorers", "targets")}
 
 
 def page(name: str) -> str:
@@ -113,7 +112,7 @@ def scorers_not_documented(text: str) -> set[str]:
     missing = {"answer"} - in_code(text)
     for name in BUILT_IN["scorers"]:
         told = in_code(first_cells(section(text, name)))
-        fields = set(registry.find("scorers", name).model_fields) - {"answer"}
+        fields = set(plugins.find("scorers", name).model_fields) - {"answer"}
         missing |= {name} if not section(text, name) else {f"{name}.{field}" for field in fields - told}
     return missing
 
@@ -122,7 +121,7 @@ def targets_not_documented(text: str) -> set[str]:
     missing = set()
     for kind in BUILT_IN["targets"]:
         told = in_code(first_cells(section(text, kind)))
-        fields = registry.find("targets", kind).Settings.model_fields
+        fields = plugins.find("targets", kind).Settings.model_fields
         names = {field.alias or name for name, field in fields.items()}
         missing |= {kind} if not section(text, kind) else {f"{kind}.{name}" for name in names - told}
     return missing
@@ -162,8 +161,8 @@ def checks_not_documented(text: str) -> set[str]:
     rows = re.findall(r"^\|([^|]*)\|([^|]*)\|", section(text, "expect"), re.M)
     told = {name: in_code(keys) for first, keys in rows for name in in_code(first)}
     missing = set()
-    for kind in registry._BUILT_IN["checks"]:
-        fields = registry.find("checks", kind).model_fields
+    for kind in plugins._BUILT_IN["checks"]:
+        fields = plugins.find("checks", kind).model_fields
         keys = {field.alias or name for name, field in fields.items()} - {kind}
         own = {code.partition(":")[0] for code in told.get(kind, ())}
         missing |= {f"{kind}.{key}" for key in keys - own - set(told)} if kind in told else {kind}

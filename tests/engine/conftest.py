@@ -1,6 +1,6 @@
 import pytest
 
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

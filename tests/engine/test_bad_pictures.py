@@ -11,13 +11,13 @@ import pytest
 from parts.loopback import Loopback, chat_answer, json_answer
 from parts.photos import bad_photos, photo_bytes
 from parts.small_suite import http_target, write_suite
-from steelyard import weighing
-from steelyard.engine import caller as calling
-from steelyard.engine.caller import Caller
-from steelyard.engine.options import RunOptions
-from steelyard.engine.pace import Pace
+from steelyard.engine import call as calling
+from steelyard.engine.call import Caller
+from steelyard.engine.limits import Pace
+from steelyard.engine.plan import RunOptions
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.store.open import open_store
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Limits, Variant
@@ -79,7 +79,7 @@ TARGETS = {
 def test_five_bad_photos_fail_in_words_and_the_good_one_is_weighed(kind, server, kept, tmp_path):
     folder = tmp_path / "s"
     path, told = write_photo_suite(folder, target=TARGETS[kind](server))
-    header, ending = weighing.run(load_suite(path), kept)
+    header, ending = run.run(load_suite(path), kept)
     samples = {sample.case_id: sample for sample, _ in kept.samples(header.id)}
     assert (ending.stopped, header.state, len(samples)) == (None, RunState.ENDED, 6)
 
@@ -100,13 +100,13 @@ def test_five_bad_photos_fail_in_words_and_the_good_one_is_weighed(kind, server,
 
 def test_within_the_allowed_share_the_run_is_a_reading_and_one_of_six_does_not_pass_for_all(kept, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", limits={"max_inconclusive": "90 %"})
-    header, _ = weighing.run(load_suite(path), kept)
+    header, _ = run.run(load_suite(path), kept)
     assert header.verdict is Verdict.AMBIGUOUS
 
 
 def test_the_bytes_of_the_good_photo_arrive_unchanged(server, kept, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", target=chat(server))
-    weighing.run(load_suite(path), kept)
+    run.run(load_suite(path), kept)
     (seen,) = server.requests
     _, image = seen.json["messages"][-1]["content"]
     sent = image["image_url"]["url"].removeprefix("data:image/png;base64,")
@@ -115,7 +115,7 @@ def test_the_bytes_of_the_good_photo_arrive_unchanged(server, kept, tmp_path):
 
 def test_every_variant_and_repeat_of_a_bad_photo_fails_and_none_of_the_good_one(kept, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", variants={"tone": ["dry", "warm"]}, repeats=2)
-    header, ending = weighing.run(load_suite(path), kept)
+    header, ending = run.run(load_suite(path), kept)
     scored = [sample.case_id for sample, _ in kept.samples(header.id) if sample.outcome is Outcome.SCORED]
     assert (ending.counts.done, scored) == (24, ["c0"] * 4)
 
@@ -124,23 +124,23 @@ def test_recorded_answers_need_no_photo(kept, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", target={"recorded": "answers.jsonl"})
     records = [{"case": f"c{n}", "answer": {"word": f"word {n}"}} for n in range(6)]
     (tmp_path / "s/answers.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    header, _ = weighing.run(load_suite(path), kept)
+    header, _ = run.run(load_suite(path), kept)
     assert {sample.outcome for sample, _ in kept.samples(header.id)} == {Outcome.SCORED}
     assert header.verdict is Verdict.PASS
 
 
 def test_a_chat_target_that_sends_no_images_needs_none(server, kept, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", target=chat(server, images=False))
-    header, _ = weighing.run(load_suite(path), kept)
+    header, _ = run.run(load_suite(path), kept)
     assert len(server.requests) == 6
     assert {sample.outcome for sample, _ in kept.samples(header.id)} == {Outcome.SCORED}
 
 
 def test_an_answer_in_the_cache_does_not_hide_that_the_photo_is_gone(server, kept, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", target=chat(server))
-    weighing.run(load_suite(path), kept, RunOptions(cache=True))
+    run.run(load_suite(path), kept, RunOptions(cache=True))
     (tmp_path / "s/good.png").unlink()
-    header, _ = weighing.run(load_suite(path), kept, RunOptions(cache=True))
+    header, _ = run.run(load_suite(path), kept, RunOptions(cache=True))
     kinds = {sample.attempt.failure.kind for sample, _ in kept.samples(header.id)}
     assert (kinds, len(server.requests)) == ({"bad_attachment"}, 1)
 
@@ -155,7 +155,7 @@ def test_a_photo_that_goes_away_during_the_run_fails_its_case_only(kept, tmp_pat
     (folder / "last.png").write_bytes(photo_bytes())
     cases = [rows[0], rows[5] | {"attachments": "last.png"}]
     (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
-    header, _ = weighing.run(load_suite(path), kept)
+    header, _ = run.run(load_suite(path), kept)
     samples = {sample.case_id: sample for sample, _ in kept.samples(header.id)}
     assert (samples["c0"].outcome, samples["c5"].attempt.failure.kind) == (Outcome.SCORED, "bad_attachment")
 
@@ -163,7 +163,7 @@ def test_a_photo_that_goes_away_during_the_run_fails_its_case_only(kept, tmp_pat
 def test_the_limit_of_the_suite_is_the_one_that_holds(kept, tmp_path):
     # The good photo has 40 x 30 pixels.
     path, _ = write_photo_suite(tmp_path / "s", limits={"max_pixels": 1199})
-    header, _ = weighing.run(load_suite(path), kept)
+    header, _ = run.run(load_suite(path), kept)
     samples = {sample.case_id: sample for sample, _ in kept.samples(header.id)}
     assert "good.png has 40 x 30 pixels, more than the 1,199 allowed" in samples["c0"].attempt.failure.message
 

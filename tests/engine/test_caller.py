@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from steelyard.engine import caller as calling
-from steelyard.engine.caller import Caller, Patience
-from steelyard.engine.pace import Pace
+from steelyard.engine import call as calling
+from steelyard.engine.call import Caller, Patience
+from steelyard.engine.limits import Pace
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Limits, Variant

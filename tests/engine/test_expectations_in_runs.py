@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from parts.loopback import Loopback, error, json_answer, slow, text_answer
-from steelyard import weighing
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
 from steelyard.records import Outcome
+from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
 SCHEMA = {
@@ -82,7 +82,7 @@ def of(*found):
 
 
 def test_each_answer_comes_to_its_checks(store, suite):
-    header, ending = weighing.run(load_suite(suite), store)
+    header, ending = run.run(load_suite(suite), store)
     samples = samples_of(store, header)
     passed, failed, not_run = "passed", "failed", "not_run"
     assert {name: (sample.outcome, states(sample), sample.score) for name, sample in samples.items()} == {
@@ -105,21 +105,21 @@ def test_each_answer_comes_to_its_checks(store, suite):
 
 
 def test_every_planned_answer_keeps_all_its_checks(store, suite):
-    header, _ = weighing.run(load_suite(suite), store, RunOptions(repeats=2))
+    header, _ = run.run(load_suite(suite), store, RunOptions(repeats=2))
     counted = [len(sample.checks) for sample, _ in store.samples(header.id)]
     # Seven cases that expect an answer have three checks, four that expect an error have one; two repeats of each.
     assert sum(counted) == 2 * (7 * 3 + 4 * 1)
 
 
 def test_rescoring_computes_the_checks_anew_from_what_was_answered(store, suite, service):
-    begun, _ = weighing.run(load_suite(suite), store)
+    begun, _ = run.run(load_suite(suite), store)
     asked = len(service.requests)
     data = yaml.safe_load(suite.read_text())
     data["expect"]["kind"] = {"each": ["blue"], "in": "items[].kind"}
     data["expect"]["error_code"]["status"] = "4xx"
     data["expect"]["error_code"]["body_has"] = {"text": "NO_RULES"}
     suite.write_text(yaml.safe_dump(data, sort_keys=False))
-    header = weighing.rescore(load_suite(suite), store, begun)
+    header = run.rescore(load_suite(suite), store, begun)
     samples = samples_of(store, header)
     assert len(service.requests) == asked
     assert states(samples["wrong"])["kind:blue"] == "passed"
@@ -137,7 +137,7 @@ def test_a_target_that_tells_no_status_leaves_the_check_of_it_not_run(store, sui
     )
     data["target"] = {"recorded": "answers.jsonl"}
     suite.write_text(yaml.safe_dump(data, sort_keys=False))
-    header, _ = weighing.run(load_suite(suite), store)
+    header, _ = run.run(load_suite(suite), store)
     samples = samples_of(store, header)
     assert samples["right"].score == 1.0
     refused = samples["refused"]

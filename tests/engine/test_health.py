@@ -4,8 +4,7 @@ from uuid import uuid4
 import pytest
 
 from parts.looped import for_every
-from steelyard.engine.health import Health
-from steelyard.engine.same_answers import SameAnswers
+from steelyard.engine.health import Health, SameAnswers
 from steelyard.records import Attempt, Failure, Outcome, Sample
 
 

@@ -10,9 +10,9 @@ import yaml
 
 from parts.loopback import Behaviour, Loopback, deep_json, endless, gzip_bomb, invalid_utf8, redirect, text_answer
 from parts.views import to_html, to_json
-from steelyard import weighing
 from steelyard.records import Outcome
 from steelyard.report.build import build_report
+from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
 SCHEMA = {"type": "object", "required": ["items"], "properties": {"items": {"type": "array"}}}
@@ -103,7 +103,7 @@ def told(sample) -> str:
 
 
 def test_every_answer_is_named_and_the_run_goes_on(store, suite):
-    header, ending = weighing.run(suite, store)
+    header, ending = run.run(suite, store)
     assert (ending.stopped, ending.counts.done) == (None, 2 * len(ALL))
     samples = [sample for sample, _ in store.samples(header.id)]
     wanted = dict.fromkeys(BROKEN, Outcome.TARGET_FAILED) | dict.fromkeys(MALFORMED, Outcome.MALFORMED)
@@ -114,7 +114,7 @@ def test_every_answer_is_named_and_the_run_goes_on(store, suite):
         ran = {str(check.state) for check in sample.checks if check.name != "schema"}
         assert ran <= ({"passed", "failed"} if sample.case_id in SCORED else {"not_run"}), sample.case_id
         assert (sample.items is not None) == (sample.case_id in SCORED), sample.case_id
-    again = weighing.rescore(suite, store, header)
+    again = run.rescore(suite, store, header)
     outcomes = [(sample.case_id, sample.outcome) for sample, _ in store.samples(again.id)]
     assert outcomes == [(sample.case_id, sample.outcome) for sample in samples]
     report = build_report(store, again)

@@ -13,20 +13,18 @@ import pytest
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
-from steelyard import weighing
-from steelyard.analysis.compared_run import read_run
+from steelyard.analysis.compare.pairing import read_run
 from steelyard.decide.experiment import AbPlan, Decided
-from steelyard.decide.offline import offline_report
-from steelyard.engine import drawn_plan
-from steelyard.engine.drawn_plan import DrawnPlan, Turn, asks_until
-from steelyard.engine.interleaved import Pairs
-from steelyard.engine.options import RunOptions, Selection
-from steelyard.engine.owner import _began, myself
-from steelyard.engine.plan import Plan
+from steelyard.decide.online import offline_report
+from steelyard.engine import plan as drawn_plan
+from steelyard.engine.interleave import Pairs
+from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
+from steelyard.engine.process import _began, myself
 from steelyard.errors import UserMistake
-from steelyard.interleaving import AbRuns, find_ab, metric_of, run_ab
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.store.open import open_store
+from steelyard.runner import run
+from steelyard.runner.ab import AbRuns, find_ab, metric_of, run_ab
+from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite, with_target
 
@@ -283,9 +281,9 @@ def test_an_arm_is_not_resumed_as_a_run_of_its_own(server, tmp_path, sqlite):
     runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
     reopened = [header_as(sqlite, header) for header in runs.headers]
     with pytest.raises(UserMistake, match="no unfinished run"):
-        weighing.run(suites[0], sqlite, RunOptions(resume=""))
+        run.run(suites[0], sqlite, RunOptions(resume=""))
     with pytest.raises(UserMistake, match="is an arm of an A/B"):
-        weighing.run(suites[0], sqlite, RunOptions(resume=reopened[0].id))
+        run.run(suites[0], sqlite, RunOptions(resume=reopened[0].id))
 
 
 def header_as(store, header):

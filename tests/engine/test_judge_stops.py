@@ -8,11 +8,11 @@ import pytest
 
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
-from steelyard import weighing
-from steelyard.engine.journal import Journal
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
+from steelyard.engine.writer import Journal
 from steelyard.errors import StoreError
 from steelyard.records import Attempt, RunState
+from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
 
@@ -27,11 +27,11 @@ def test_no_judge_is_asked_after_the_run_is_stopped_and_a_resumed_one_asks_only_
     with judge_server(interrupting, verdict(3)) as server:
         limits = {"suite": {"limits": {"retries": 0, "concurrency": 1}}}
         suite = load_suite(write_judged(tmp_path, n=1, repeats=3, **limits, **chat_judge(server)))
-        header, ending = weighing.run(suite, store, RunOptions(concurrency=1))
+        header, ending = run.run(suite, store, RunOptions(concurrency=1))
         assert (header.state, "interrupted" in ending.stopped) == (RunState.INTERRUPTED, True)
         assert len(server.requests) == 1
         assert sorted(store.journalled(header.id)) == ["0/judge/model/0/0", "0/target"]
-        again, _ = weighing.run(suite, store, RunOptions(concurrency=1, resume=header.id))
+        again, _ = run.run(suite, store, RunOptions(concurrency=1, resume=header.id))
         assert len(server.requests) == 3
     assert (again.id, again.state) == (header.id, RunState.ENDED)
     ((sample, _),) = store.samples(header.id)
@@ -70,7 +70,7 @@ def test_an_answer_is_stored_before_a_judge_is_asked_about_it_and_a_judges_befor
     monkeypatch.setattr(store, "journal", take_time)
     with judge_server(judge) as server:
         suite = load_suite(write_judged(tmp_path, n=1, ask_again=1, **chat_judge(server)))
-        weighing.run(suite, store, RunOptions(concurrency=1))
+        run.run(suite, store, RunOptions(concurrency=1))
     assert stored_before == [["0/target"], ["0/judge/model/0/0", "0/target"]]
 
 
@@ -82,5 +82,5 @@ def test_a_store_that_refuses_an_answer_ends_the_run_before_a_judge_is_asked(sto
     with judge_server(verdict(3)) as server:
         suite = load_suite(write_judged(tmp_path, n=3, **chat_judge(server)))
         with pytest.raises(StoreError, match="the disk is full"):
-            weighing.run(suite, store, RunOptions(concurrency=2))
+            run.run(suite, store, RunOptions(concurrency=2))
         assert server.requests == []

@@ -10,10 +10,10 @@ import pytest
 from parts.judge_server import judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error, slow
-from steelyard import weighing
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
 from steelyard.errors import UserMistake
 from steelyard.records import Mode, Outcome, RunState, Verdict
+from steelyard.runner import run as weighing
 from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.judge import MemberDescription
 from steelyard.suite.load import load_suite, with_judge
@@ -206,8 +206,8 @@ def test_names_come_back_neither_with_the_answer_nor_with_the_judge(store, tmp_p
 _RUN = """
 import sys
 from steelyard import weighing
-from steelyard.engine.options import RunOptions
-from steelyard.store.open import open_store
+from steelyard.engine.plan import RunOptions
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 path, url, *resume = sys.argv[1:]
 weighing.run(load_suite(path), open_store(url), RunOptions(concurrency=1, resume=resume[0] if resume else None))
@@ -224,7 +224,7 @@ def answer(case):
 
 def test_a_kill_between_two_judges_asks_nobody_twice(tmp_path):
     """The first judge of the panel answers at once and the second never: killed there, resumed, nothing is lost."""
-    from steelyard.store.open import open_store
+    from steelyard.store.sql import open_store
 
     url = str(tmp_path / "kept.db")
     with judge_server() as server:

@@ -8,12 +8,12 @@ import yaml
 from parts.loopback import Loopback, error, json_answer, slow
 from parts.small_suite import write_suite
 from parts.views import to_json
-from steelyard import weighing
 from steelyard.analysis.latency import bottleneck
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
 from steelyard.records import Verdict
 from steelyard.report.build import build_report
 from steelyard.report.repeats import latency
+from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
 ANSWER = json_answer({"items": ["x"]})
@@ -50,7 +50,7 @@ def weighed(service, store, tmp_path):
             **more,
         }
         (tmp_path / "suite.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
-        return weighing.run(load_suite(tmp_path / "suite.yaml"), store, options)[0]
+        return run.run(load_suite(tmp_path / "suite.yaml"), store, options)[0]
 
     return weigh
 
@@ -112,7 +112,7 @@ def test_a_client_that_cannot_keep_up_is_named_as_the_bottleneck(store, tmp_path
         "import time\n\nasync def answer(case):\n    time.sleep(0.03)\n"
         "    return {'word': 'word %d' % case.input['number']}\n"
     )
-    header, _ = weighing.run(load_suite(path), store)
+    header, _ = run.run(load_suite(path), store)
     report = build_report(store, header)
     (told,) = [words for label, words in latency(report) if label == "Client"]
     assert told.startswith("the client was the bottleneck: its event loop was ")

@@ -9,14 +9,14 @@ import pytest
 from parts.loopback import Loopback, error, json_answer, throttle
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
-from steelyard import weighing
-from steelyard.engine.open_load import Schedule
-from steelyard.engine.options import RunOptions
-from steelyard.engine.pace import Closed, Pace
+from steelyard.engine.engine import Schedule
+from steelyard.engine.limits import Closed, Pace
+from steelyard.engine.plan import RunOptions
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.report.build import build_report
 from steelyard.report.wording import notes
-from steelyard.store.open import open_store
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Limits
 from steelyard.suite.values import load_in_words, parse_rate, rate_in_words
@@ -78,9 +78,9 @@ def test_a_stall_shows_in_many_calls_under_an_open_load_and_in_one_under_a_close
     suite = load_suite(write_suite(tmp_path / "suite", n=40, target=http_target(server.base_url)))
     # The server's loop itself stands still for half a second at the fifth question.
     server.on("/ask", Stalling(5).answer)
-    closed, _ = weighing.run(suite, sqlite, RunOptions(concurrency=1))
+    closed, _ = run.run(suite, sqlite, RunOptions(concurrency=1))
     server.on("/ask", Stalling(5).answer)
-    opened, _ = weighing.run(suite, sqlite, RunOptions(rate=50))
+    opened, _ = run.run(suite, sqlite, RunOptions(rate=50))
     assert slow_calls(sqlite, closed) == 1
     # At 50 a second, those due in the first half of the stall, 0.25 s, wait for more than the other half: 12.
     assert slow_calls(sqlite, opened) >= 8
@@ -89,7 +89,7 @@ def test_a_stall_shows_in_many_calls_under_an_open_load_and_in_one_under_a_close
 def test_calls_are_sent_when_they_are_due_whatever_came_back(server, sqlite, tmp_path):
     server.on("/ask", json_answer({"answer": {"word": "word 0"}}, delay=0.4))
     suite = load_suite(write_suite(tmp_path / "suite", n=12, target=http_target(server.base_url)))
-    header, _ = weighing.run(suite, sqlite, RunOptions(rate=40))
+    header, _ = run.run(suite, sqlite, RunOptions(rate=40))
     # The twelfth call is due 11 / 40 = 0.275 s after the first, before the first is answered.
     assert server.most_in_flight == 12
     assert all(attempt.queued is not None and attempt.queued < attempt.latency for attempt in attempts(sqlite, header))
@@ -101,7 +101,7 @@ def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_told(server,
     server.on("/ask", json_answer({"answer": {"word": "word 0"}}, delay=0.1))
     suite = load_suite(write_suite(tmp_path / "suite", n=6, target=http_target(server.base_url)))
     progress = Notes()
-    header, ending = weighing.run(suite, sqlite, RunOptions(rate=100, concurrency=1), progress)
+    header, ending = run.run(suite, sqlite, RunOptions(rate=100, concurrency=1), progress)
     # One at a time, 0.1 s each: call i ends no sooner than (i + 1) * 0.1 s, and was due at i * 0.01 s.
     for number, attempt in enumerate(attempts(sqlite, header)):
         assert attempt.latency >= (number + 1) * 0.1 - number * 0.01 - 0.005
@@ -116,7 +116,7 @@ def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_told(server,
 def test_a_call_made_again_counts_from_when_it_was_due_all_tries_included(server, sqlite, tmp_path):
     server.on("/ask", error(500, delay=0.1), json_answer({"answer": {"word": "word 0"}}))
     suite = load_suite(write_suite(tmp_path / "suite", n=1, target=http_target(server.base_url)))
-    header, _ = weighing.run(suite, sqlite, RunOptions(rate=10))
+    header, _ = run.run(suite, sqlite, RunOptions(rate=10))
     (attempt,) = attempts(sqlite, header)
     assert attempt.tries == 2
     # 0.1 s for the first try and at least 0.25 s (half of 0.5 s) before the second, all after it was sent.
@@ -127,7 +127,7 @@ def test_a_closed_load_has_no_queue_and_times_the_last_try(server, sqlite, tmp_p
     server.on("/ask", error(500), json_answer({"answer": {"word": "word 0"}}))
     suite = load_suite(write_suite(tmp_path / "suite", n=1, target=http_target(server.base_url)))
     began = time.perf_counter()
-    header, _ = weighing.run(suite, sqlite, RunOptions())
+    header, _ = run.run(suite, sqlite, RunOptions())
     took = time.perf_counter() - began
     (attempt,) = attempts(sqlite, header)
     assert (attempt.tries, attempt.queued) == (2, None)
@@ -145,7 +145,7 @@ def test_a_429_holds_up_no_other_call_of_an_open_load(server, sqlite, tmp_path):
 
     server.on("/ask", answer)
     suite = load_suite(write_suite(tmp_path / "suite", n=10, target=http_target(server.base_url)))
-    header, _ = weighing.run(suite, sqlite, RunOptions(rate=50))
+    header, _ = run.run(suite, sqlite, RunOptions(rate=50))
     assert attempts(sqlite, header)[0].tries == 2
     # The second that the server asked for is longer than the 0.2 s of the schedule: the call made again comes last, and
     # long after the others.
@@ -175,7 +175,7 @@ async def test_no_further_call_is_made_ready_while_too_many_wait(monkeypatch):
             self.waiting = 2 - len(rests) // 3
 
     rests = []
-    monkeypatch.setattr("steelyard.engine.open_load._MOST_WAITING", 2)
+    monkeypatch.setattr("steelyard.engine.engine._MOST_WAITING", 2)
     # One rest until it is due, then one after another until fewer than two wait; it was due all the same.
     assert await Schedule(1, Crowded(10), clock=lambda: 5.0).next() == 5.0
     assert rests == [0.0, 0.01, 0.01]
@@ -194,8 +194,8 @@ async def test_a_stop_ends_the_wait_for_the_next_call():
 
 def test_the_load_is_kept_with_the_run(server, sqlite, tmp_path):
     suite = load_suite(write_suite(tmp_path / "suite", n=2, target=http_target(server.base_url)))
-    closed, _ = weighing.run(suite, sqlite, RunOptions(concurrency=3))
-    opened, _ = weighing.run(suite, sqlite, RunOptions(rate=50.0))
+    closed, _ = run.run(suite, sqlite, RunOptions(concurrency=3))
+    opened, _ = run.run(suite, sqlite, RunOptions(rate=50.0))
     assert closed.options["load"].items() >= {"concurrency": 3, "warm_up": 0}.items()
     assert opened.options["load"].items() >= {"rate": 50.0, "concurrency": 1000, "warm_up": 0}.items()
     assert load_in_words(closed.options["load"]) == "3 at a time"
@@ -207,10 +207,10 @@ def test_a_resumed_run_goes_on_with_the_rate_it_began_with(server, sqlite, tmp_p
     path = write_suite(tmp_path / "suite", n=8, target=http_target(server.base_url, usage={"cost": "cost"}))
     server.on("/ask", lambda seen: json_answer({"answer": {"word": f"word {seen.json['number']}"}, "cost": 1.0}))
     suite = load_suite(path)
-    begun, ending = weighing.run(suite, sqlite, RunOptions(rate=100.0, max_cost=3))
+    begun, ending = run.run(suite, sqlite, RunOptions(rate=100.0, max_cost=3))
     assert ending.stopped is not None
     assert ending.counts.done < 8
-    header, _ = weighing.run(suite, sqlite, RunOptions(resume=begun.id))
+    header, _ = run.run(suite, sqlite, RunOptions(resume=begun.id))
     assert header.options["load"]["rate"] == 100.0
     assert [attempt.queued is not None for attempt in attempts(sqlite, header)] == [True] * 8
 
@@ -219,14 +219,14 @@ def test_answers_that_are_recorded_are_asked_at_no_rate_and_not_warmed_up(sqlite
     path = write_suite(tmp_path / "suite", n=3, target={"recorded": "answers.jsonl"})
     lines = [f'{{"case": "c{n}", "answer": {{"word": "word {n}"}}, "latency": 2.5}}\n' for n in range(3)]
     (path.parent / "answers.jsonl").write_text("".join(lines))
-    header, _ = weighing.run(load_suite(path), sqlite, RunOptions(rate=1.0, warm_up=2))
+    header, _ = run.run(load_suite(path), sqlite, RunOptions(rate=1.0, warm_up=2))
     assert header.options["load"] == {"concurrency": 1000, "warm_up": 0}
     assert [(attempt.latency, attempt.queued) for attempt in attempts(sqlite, header)] == [(2.5, None)] * 3
 
 
 def test_warm_up_calls_come_first_and_are_no_samples(server, sqlite, tmp_path):
     suite = load_suite(write_suite(tmp_path / "suite", n=2, target=http_target(server.base_url), limits={"warm_up": 3}))
-    header, ending = weighing.run(suite, sqlite, RunOptions())
+    header, ending = run.run(suite, sqlite, RunOptions())
     asked = [seen.json["number"] for seen in server.seen("/ask")]
     # Three warm-up calls over two cases, then one call a case.
     assert sorted(asked[:3]) == [0, 0, 1]
@@ -241,7 +241,7 @@ def test_failed_warm_up_calls_end_nothing_and_are_told(server, sqlite, tmp_path)
         "/ask", error(500), error(500), lambda seen: json_answer({"answer": {"word": f"word {seen.json['number']}"}})
     )
     suite = load_suite(write_suite(tmp_path / "suite", n=2, target=http_target(server.base_url)))
-    header, ending = weighing.run(suite, sqlite, RunOptions(warm_up=2))
+    header, ending = run.run(suite, sqlite, RunOptions(warm_up=2))
     assert (ending.counts.scored, ending.warm_up_failed) == (2, 2)
     assert header.verdict == "PASS"
     assert "after 2 warm-up calls, 2 of which failed" in notes(build_report(sqlite, header))
@@ -253,7 +253,7 @@ def test_what_warm_up_costs_counts_against_the_limit(server, sqlite, tmp_path):
     server.on("/ask", json_answer({"answer": {"word": "word 0"}, "cost": 1.0}))
     target = http_target(server.base_url, usage={"cost": "cost"})
     suite = load_suite(write_suite(tmp_path / "suite", n=5, target=target))
-    _, ending = weighing.run(suite, sqlite, RunOptions(warm_up=2, max_cost=4))
+    _, ending = run.run(suite, sqlite, RunOptions(warm_up=2, max_cost=4))
     # Two of four are spent before the first sample.
     assert len(server.seen("/ask")) <= 4
     assert ending.stopped is not None

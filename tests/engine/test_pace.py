@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from steelyard.engine.pace import Closed, Pace, Purse
+from steelyard.engine.limits import Closed, Pace, Purse
 
 
 async def test_a_throttled_answer_halves_the_width_and_good_answers_widen_it_one_by_one():

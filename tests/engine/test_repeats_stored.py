@@ -7,12 +7,12 @@ import json
 import yaml
 
 from parts.views import to_json
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
 from steelyard.records import Item, Verdict
 from steelyard.report.build import build_report
-from steelyard.store.open import open_store
+from steelyard.runner.run import rescore, run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
-from steelyard.weighing import rescore, run
 
 SYSTEM = """
 turns = {}

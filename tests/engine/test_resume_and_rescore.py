@@ -11,11 +11,11 @@ import pytest
 from parts.loopback import Loopback, chat_answer
 from parts.photos import noise, photo_bytes
 from parts.small_suite import write_suite
-from steelyard import weighing
-from steelyard.engine.options import RunOptions, Selection
-from steelyard.engine.owner import _began
+from steelyard.engine.plan import RunOptions, Selection
+from steelyard.engine.process import _began
 from steelyard.errors import UserMistake
 from steelyard.records import RunState, Verdict
+from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
 
@@ -33,7 +33,7 @@ def priced(server):
 
 
 def stopped_after_two(suite, store, **options):
-    header, ending = weighing.run(suite, store, RunOptions(max_cost=0.25, concurrency=1, **options))
+    header, ending = run.run(suite, store, RunOptions(max_cost=0.25, concurrency=1, **options))
     assert (header.state, ending.counts.done) == (RunState.INTERRUPTED, 2)
     return header
 
@@ -44,8 +44,8 @@ def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store,
     begun = stopped_after_two(suite, store, selection=chosen, repeats=2, strict=True)
     for other in ({"selection": Selection(limit=4)}, {"repeats": 3}):
         with pytest.raises(UserMistake, match=f"that of run {begun.id} holds, which is another; leave it out"):
-            weighing.run(suite, store, RunOptions(resume=begun.id, **other))
-    header, ending = weighing.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
+            run.run(suite, store, RunOptions(resume=begun.id, **other))
+    header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     # Cases c1, c3 and c5, twice each.
     assert (ending.counts.planned, ending.counts.done, len(server.requests)) == (6, 6, 6)
     assert {sample.case_id for sample, _ in store.samples(header.id)} == {"c1", "c3", "c5"}
@@ -56,7 +56,7 @@ def test_what_was_spent_before_a_stop_counts_after_it(server, store, tmp_path):
     suite = load_suite(write_suite(tmp_path / "s", n=20, target=priced(server)))
     begun = stopped_after_two(suite, store)
     # 0.2 of 0.45 are spent: two more calls fit, a third would make it 0.5.
-    _, ending = weighing.run(suite, store, RunOptions(resume=begun.id, max_cost=0.45, concurrency=1))
+    _, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=0.45, concurrency=1))
     assert ending.stopped is not None
     assert len(server.requests) == 4
 
@@ -64,7 +64,7 @@ def test_what_was_spent_before_a_stop_counts_after_it(server, store, tmp_path):
 def test_health_looks_at_the_whole_run_also_when_it_was_resumed(server, store, tmp_path):
     suite = load_suite(write_suite(tmp_path / "s", n=6, target=priced(server), gates=["malformed_rate <= 50 %"]))
     begun = stopped_after_two(suite, store)
-    header, _ = weighing.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
+    header, _ = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     # Four answers alone would be too few to call them identical (five are needed); all six are the same.
     assert "all 6 answers are identical although the cases differ" in header.suspect
     assert header.verdict is Verdict.AMBIGUOUS
@@ -72,15 +72,15 @@ def test_health_looks_at_the_whole_run_also_when_it_was_resumed(server, store, t
 
 def test_a_rescored_run_stays_suspect(server, store, tmp_path):
     suite = load_suite(write_suite(tmp_path / "s", n=6, target=priced(server), gates=["malformed_rate <= 50 %"]))
-    first, _ = weighing.run(suite, store)
-    again = weighing.rescore(suite, store, first)
+    first, _ = run.run(suite, store)
+    again = run.rescore(suite, store, first)
     assert again.suspect == first.suspect != ()
     assert again.verdict is Verdict.AMBIGUOUS
 
 
 def test_only_one_variant_of_the_grid(server, store, tmp_path):
     suite = load_suite(write_suite(tmp_path / "s", n=2, target=priced(server), variants={"tone": ["dry", "warm"]}))
-    header, _ = weighing.run(suite, store, RunOptions(selection=Selection(only=(("variant", "warm"),))))
+    header, _ = run.run(suite, store, RunOptions(selection=Selection(only=(("variant", "warm"),))))
     assert {sample.variant for sample, _ in store.samples(header.id)} == {"warm"}
     assert len(server.requests) == 2
 
@@ -93,10 +93,10 @@ def test_an_answer_to_another_picture_is_not_weighed_again(server, store, tmp_pa
         (folder / f"{name}.png").write_bytes(photo_bytes("PNG", noise(seed=seed)))
     cases = [row | {"attachments": ["a.png"]} for row in rows]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cases))
-    first, _ = weighing.run(load_suite(path), store)
+    first, _ = run.run(load_suite(path), store)
     cases[1]["attachments"] = ["b.png"]
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cases))
-    second = weighing.rescore(load_suite(path), store, first)
+    second = run.rescore(load_suite(path), store, first)
     assert [sample.case_id for sample, _ in store.samples(second.id)] == ["c0"]
 
 
@@ -108,9 +108,9 @@ def test_an_answer_to_a_picture_that_was_exchanged_is_not_weighed_again(server, 
     (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cases))
     for name in ("c0", "c1"):
         (folder / f"{name}.png").write_bytes(photo_bytes("PNG", noise(seed=1)))
-    first, _ = weighing.run(load_suite(path), store)
+    first, _ = run.run(load_suite(path), store)
     (folder / "c1.png").write_bytes(photo_bytes("PNG", noise(seed=2)))
-    second = weighing.rescore(load_suite(path), store, first)
+    second = run.rescore(load_suite(path), store, first)
     assert [sample.case_id for sample, _ in store.samples(second.id)] == ["c0"]
 
 
@@ -121,9 +121,9 @@ def test_a_rescored_run_names_the_prompt_that_was_asked_not_the_one_of_today(ser
     folder.mkdir()
     (folder / "user.md").write_text("old {{ input.number }}")
     path = write_suite(folder, n=2, target=target)
-    first, _ = weighing.run(load_suite(path), store)
+    first, _ = run.run(load_suite(path), store)
     (folder / "user.md").write_text("new {{ input.number }}")
-    second = weighing.rescore(load_suite(path), store, first)
+    second = run.rescore(load_suite(path), store, first)
     assert second.signature["prompts"] == first.signature["prompts"]
 
 
@@ -135,12 +135,12 @@ def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
         owner = {"host": socket.gethostname(), "pid": other.pid, "began": _began(other.pid)}
         store.update_run(replace(store.run(begun.id), state=RunState.RUNNING, options=begun.options | {"owner": owner}))
         with pytest.raises(UserMistake, match=f"still going on in process {other.pid}"):
-            weighing.run(suite, store, RunOptions(resume=begun.id))
+            run.run(suite, store, RunOptions(resume=begun.id))
         with pytest.raises(UserMistake, match="no unfinished run"):
-            weighing.run(suite, store, RunOptions(resume=""))
+            run.run(suite, store, RunOptions(resume=""))
     finally:
         other.kill()
         other.wait()
-    header, ending = weighing.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
+    header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     assert (header.state, ending.counts.done) == (RunState.ENDED, 20)
     assert "owner" not in header.options

@@ -14,15 +14,14 @@ from click.testing import CliRunner
 
 from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import write_suite
-from steelyard import weighing
-from steelyard.cli.group import steelyard as main
-from steelyard.engine.options import RunOptions
-from steelyard.engine.pace import Pace
-from steelyard.engine.presence import Presence
+from steelyard.cli import steelyard as main
+from steelyard.engine.limits import Pace, Presence
+from steelyard.engine.plan import RunOptions
 from steelyard.errors import UserMistake
 from steelyard.records import Attempt, Failure, RunState, Verdict
 from steelyard.report.build import build_report
-from steelyard.store.open import open_store
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite, with_target
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
@@ -51,7 +50,7 @@ def suite_of(tmp_path, *switches, n=20, **more):
 
 def test_a_run_starts_its_service_and_stops_it(sqlite, tmp_path):
     own = tmp_path / "own"
-    header, ending = weighing.run(suite_of(tmp_path, "--pid", own, n=6), sqlite, RunOptions())
+    header, ending = run.run(suite_of(tmp_path, "--pid", own, n=6), sqlite, RunOptions())
     assert (header.verdict, ending.counts.scored) == (Verdict.PASS, 6)
     with pytest.raises(ProcessLookupError):
         os.kill(int(own.read_text()), 0)
@@ -59,7 +58,7 @@ def test_a_run_starts_its_service_and_stops_it(sqlite, tmp_path):
 
 def test_a_service_that_dies_midway_makes_the_run_invalid_and_the_rest_is_not_asked(sqlite, url, tmp_path):
     suite = suite_of(tmp_path, "--dies-after", 5, n=40)
-    header, ending = weighing.run(suite, sqlite, RunOptions(concurrency=2, retries=0))
+    header, ending = run.run(suite, sqlite, RunOptions(concurrency=2, retries=0))
     assert header.verdict is Verdict.INVALID
     assert header.state is RunState.ENDED
     assert ending.broken == header.options["broken"]
@@ -78,12 +77,12 @@ def test_a_service_that_dies_midway_makes_the_run_invalid_and_the_rest_is_not_as
         assert "INVALID" in result.output
         assert "ended with exit code 7" in " ".join(result.output.split())
     with pytest.raises(UserMistake, match="has ended: there is nothing to resume"):
-        weighing.run(suite, sqlite, RunOptions(resume=header.id))
+        run.run(suite, sqlite, RunOptions(resume=header.id))
 
 
 def test_a_service_that_dies_after_the_last_answer_is_noticed(sqlite, tmp_path):
     # Every question is answered; nothing is inconclusive. The health check is what is left to fail.
-    header, ending = weighing.run(suite_of(tmp_path, "--sick-after", 6, n=6), sqlite, RunOptions())
+    header, ending = run.run(suite_of(tmp_path, "--sick-after", 6, n=6), sqlite, RunOptions())
     assert ending.counts.scored == 6
     assert header.verdict is Verdict.INVALID
     assert "is not ready any more" in header.options["broken"]
@@ -91,7 +90,7 @@ def test_a_service_that_dies_after_the_last_answer_is_noticed(sqlite, tmp_path):
 
 def test_few_failures_within_the_limit_do_not_hide_that_the_service_died(sqlite, tmp_path):
     suite = suite_of(tmp_path, "--dies-after", 20, n=20)
-    header, ending = weighing.run(suite, sqlite, RunOptions(concurrency=1, retries=0, max_inconclusive=0.5))
+    header, ending = run.run(suite, sqlite, RunOptions(concurrency=1, retries=0, max_inconclusive=0.5))
     # 1 of 20 failed, 5 %, and a half is allowed.
     assert (ending.counts.scored, ending.counts.failed) == (19, 1)
     assert header.verdict is Verdict.INVALID
@@ -99,8 +98,8 @@ def test_few_failures_within_the_limit_do_not_hide_that_the_service_died(sqlite,
 
 def test_answers_of_a_run_whose_service_died_stay_invalid_when_weighed_again(sqlite, tmp_path):
     suite = suite_of(tmp_path, "--dies-after", 20, n=20)
-    header, _ = weighing.run(suite, sqlite, RunOptions(concurrency=1, retries=0, max_inconclusive=0.5))
-    again = weighing.rescore(suite, sqlite, header, max_inconclusive=0.5)
+    header, _ = run.run(suite, sqlite, RunOptions(concurrency=1, retries=0, max_inconclusive=0.5))
+    again = run.rescore(suite, sqlite, header, max_inconclusive=0.5)
     assert again.verdict is Verdict.INVALID
     assert again.options["broken"] == header.options["broken"]
 
@@ -113,7 +112,7 @@ def test_a_service_that_refuses_for_a_while_and_comes_back_is_not_gone(sqlite, t
         )
         target = {"http": {"base_url": server.base_url, "url": "/ask", "json": "input", "ready": "/health"}}
         suite = load_suite(write_suite(tmp_path / "suite", n=4, target=target))
-        header, ending = weighing.run(suite, sqlite, RunOptions(retries=0, concurrency=1))
+        header, ending = run.run(suite, sqlite, RunOptions(retries=0, concurrency=1))
     assert (ending.counts.failed, ending.counts.done, ending.broken) == (1, 4, None)
     assert "broken" not in header.options
 
@@ -121,14 +120,14 @@ def test_a_service_that_refuses_for_a_while_and_comes_back_is_not_gone(sqlite, t
 def test_a_service_that_does_not_get_ready_begins_no_run(sqlite, tmp_path):
     suite = suite_of(tmp_path, "--crash", "no luck")
     with pytest.raises(UserMistake, match="no luck"):
-        weighing.run(suite, sqlite, RunOptions())
+        run.run(suite, sqlite, RunOptions())
     assert list(sqlite.runs()) == []
 
 
 async def test_what_goes_wrong_is_also_told_inside_a_running_loop(sqlite, tmp_path):
     # As in a notebook, where the run gets a thread of its own.
     with pytest.raises(UserMistake, match="no luck"):
-        weighing.run(suite_of(tmp_path, "--crash", "no luck"), sqlite, RunOptions())
+        run.run(suite_of(tmp_path, "--crash", "no luck"), sqlite, RunOptions())
 
 
 def test_an_address_on_the_command_line_starts_nothing(tmp_path):
@@ -139,7 +138,7 @@ def test_an_address_on_the_command_line_starts_nothing(tmp_path):
 
 
 def test_ready_checks_are_no_samples(sqlite, tmp_path):
-    header, ending = weighing.run(suite_of(tmp_path, "--loading", 3, n=2), sqlite, RunOptions())
+    header, ending = run.run(suite_of(tmp_path, "--loading", 3, n=2), sqlite, RunOptions())
     assert ending.counts.done == len(list(sqlite.samples(header.id))) == 2
 
 

@@ -7,9 +7,9 @@ import pytest
 from parts.command import steelyard
 from parts.loopback import Loopback, json_answer
 from parts.small_suite import http_target, write_suite
-from steelyard import weighing
-from steelyard.engine import run as engine_run
-from steelyard.engine.options import RunOptions
+from steelyard.engine import engine as engine_run
+from steelyard.engine.plan import RunOptions
+from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
 WAITS = "time.sleep(0.2)"
@@ -67,7 +67,7 @@ def test_a_run_with_a_rate_asks_no_more_when_too_many_answers_wait_to_be_scored(
     suite = load_suite(path)
     ahead = []
     server.on("/ask", lambda seen: _answer(seen, ahead, server))
-    header, _ = weighing.run(suite, store, RunOptions(rate=200.0))
+    header, _ = run.run(suite, store, RunOptions(rate=200.0))
     # 60 calls are due within 300 ms, and the first answer is scored after 0.05 s: 3 may wait, one is being scored, and
     # some four are on their way for 20 ms.
     assert len(server.requests) == 60

@@ -13,7 +13,7 @@ import pytest
 from parts.command import steelyard
 from steelyard import Case, Certainty, Check, CheckState, Fault, Mark, Reading, Scorer, Suite
 from steelyard.records import Outcome, RunState
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 from steelyard.targets.base import Ask, Reply
 from steelyard.targets.python import reply_from
 
@@ -351,8 +351,8 @@ def test_code_of_a_suite_that_exits_makes_up_no_verdict(tmp_path):
 
 
 async def test_a_plug_ins_target_is_held_to_the_same(tmp_path):
-    from steelyard.engine.caller import Caller
-    from steelyard.engine.pace import Pace
+    from steelyard.engine.call import Caller
+    from steelyard.engine.limits import Pace
     from steelyard.suite.models import Limits, Variant
 
     class Plugin:

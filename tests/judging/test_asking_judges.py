@@ -9,18 +9,17 @@ import pytest
 
 from parts.judge_server import cut_off, empty, formats_of, judge_server, last_message
 from parts.loopback import error, garbage, slow, throttle
-from steelyard.engine import caller as calling
-from steelyard.engine.caller import Patience
-from steelyard.engine.pace import Closed, Pace
+from steelyard.engine import call as calling
+from steelyard.engine.call import Patience
+from steelyard.engine.limits import Closed, Pace
 from steelyard.errors import UserMistake
-from steelyard.judging.asking import Bench, rules_judges
-from steelyard.judging.estimate import prompt_characters
+from steelyard.judging.ask import Bench, prompt_characters, rules_judges
 from steelyard.records import Attempt
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Rubric
 from steelyard.suite.models import Limits
 from steelyard.targets.base import Surroundings
-from steelyard.targets.chat_connection import ChatConnection
+from steelyard.targets.chat import ChatConnection
 
 RUBRIC = Rubric(
     dimensions=(Dimension(name="tone", about="How it sounds."), Dimension(name="depth", about="How far it goes.")),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.small_judge import FEW, FINE, LOST, judge
-from steelyard.judging.binding import bind_under, rules_that_hold
+from steelyard.judging.judgement import bind_under, rules_that_hold
 from steelyard.suite.judge import BindingRule, Evidence
 
 LOST_ONE = {"parts": {"lost": 1, "share": 0.5}}

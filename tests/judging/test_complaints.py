@@ -6,8 +6,8 @@ import pytest
 
 from parts.small_judge import FINE, answer, judge
 from steelyard import Checked, Finding
-from steelyard.judging.complaints import check_complaints, complaint_check
-from steelyard.judging.reading import JudgeReader
+from steelyard.judging.evidence import check_complaints, complaint_check
+from steelyard.judging.judgement import JudgeReader
 from steelyard.records import Attempt, JudgeCall, Mode
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeSpec

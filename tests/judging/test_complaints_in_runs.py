@@ -3,10 +3,9 @@
 import json
 
 from parts.judged_suite import verdict, write_judged
-from steelyard.engine.judges import Judges
-from steelyard.engine.sample import Weighing
+from steelyard.engine.sample import Judges, Weighing
 from steelyard.records import Attempt, Certainty, JudgeCall, Outcome
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.evaluate import Weigher
 from steelyard.suite.load import load_suite
 
 CHECKS = """

@@ -9,15 +9,15 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import chat_answer
 from parts.small_judge import answer, judge
 from parts.small_suite import write_suite
-from steelyard import weighing
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
 from steelyard.judging.parse import AnswerParser
 from steelyard.records import BROKE_OFF, Mode, Outcome
 from steelyard.report.build import build_report
-from steelyard.report.details import sample_line
-from steelyard.report.judge_card import build_card
-from steelyard.store.open import open_store
+from steelyard.report.judge.build import build_card
+from steelyard.report.samples import sample_line
+from steelyard.runner import run as weighing
 from steelyard.store.snapshot import read_snapshot, write_snapshot
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 PARSER = AnswerParser(judge())

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.small_judge import FINE, LOST, answer, judge
+from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
-from steelyard.judging.reading import JudgeReader
 from steelyard.records import Attempt, Failure, JudgeCall, Mode
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeSpec

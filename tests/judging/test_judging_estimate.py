@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.judging.estimate import estimate_cost
+from steelyard.judging.ask import estimate_cost
 from steelyard.suite.judge import Dimension, JudgeModel, JudgeSpec, Rubric
-from steelyard.targets.chat_connection import ChatConnection
+from steelyard.targets.chat import ChatConnection
 
 RUBRIC = Rubric(dimensions=(Dimension(name="tone"),))
 

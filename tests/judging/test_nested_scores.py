@@ -4,13 +4,11 @@ import json
 
 import pytest
 
-from steelyard.judging.default_prompt import answer_shape
-from steelyard.judging.fence import Fence
+from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
-from steelyard.judging.prompt import messages
-from steelyard.judging.reading import JudgeReader
+from steelyard.judging.prompt import Fence, answer_shape, messages
 from steelyard.records import Attempt, JudgeCall, Mode
-from steelyard.suite.build_judge import Owed, response_schema
+from steelyard.suite.build.judge import Owed, response_schema
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Reasons, Rubric
 

@@ -2,9 +2,9 @@
 
 from parts.looped import for_every
 from parts.small_judge import FINE, judge
-from steelyard.audit.injections import INJECTIONS
-from steelyard.judging.orders import without_orders
-from steelyard.judging.reading import JudgeReader
+from steelyard.audit.judge import INJECTIONS
+from steelyard.judging.judgement import JudgeReader
+from steelyard.judging.prompt import without_orders
 from steelyard.records import Attempt, JudgeCall
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Evidence, JudgeSpec

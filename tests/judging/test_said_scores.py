@@ -11,11 +11,11 @@ from parts.views import to_html, to_json, to_markdown
 from steelyard.records import Ballot, Judgement, Mode, Score
 from steelyard.report.build import build_report
 from steelyard.report.groups import said
-from steelyard.scoring.said import said_scores
-from steelyard.store.open import open_store
+from steelyard.runner.run import run
+from steelyard.scoring.evaluate import said_scores
+from steelyard.store.sql import open_store
 from steelyard.suite.judge import JudgeModel, SaidCount, SaidMean
 from steelyard.suite.load import load_suite
-from steelyard.weighing import run
 
 JUDGE = JudgeModel(
     rubric=RUBRIC,

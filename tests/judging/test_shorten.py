@@ -4,7 +4,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.judging.shorten import shorten
+from steelyard.judging.prompt import shorten
 
 
 def test_a_short_text_stays_as_it_is():

@@ -11,10 +11,10 @@ import pytest
 
 from parts.command import steelyard
 from parts.judged_suite import write_judged
-from steelyard import weighing
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
 from steelyard.records import Mode, Outcome
-from steelyard.store.open import open_store
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 xllamacpp = pytest.importorskip("xllamacpp", reason="needs xllamacpp")
@@ -61,7 +61,7 @@ def suite_of(folder, model, response_format):
 @pytest.mark.parametrize("response_format", ["schema", "json", "text"])
 def test_its_bad_answers_never_become_a_score(response_format, model, tmp_path):
     store = open_store(str(tmp_path / "runs.db"))
-    header, _ = weighing.run(load_suite(suite_of(tmp_path / "s", model, response_format)), store, RunOptions())
+    header, _ = run.run(load_suite(suite_of(tmp_path / "s", model, response_format)), store, RunOptions())
     found = [sample for sample, _ in store.samples(header.id)]
     assert len(found) == 4
     for sample in found:

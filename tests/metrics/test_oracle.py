@@ -9,7 +9,7 @@ from parts.mixed_run import SUITE, put_mixed
 from parts.naive_metrics import Naive
 from parts.rich_run import put_rich
 from steelyard.metrics.registry import NONE, metrics
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 
 def in_slice(sample, factor, name):

@@ -232,9 +232,8 @@ def test_a_wrong_declaration_is_refused_at_once(settings, problem):
 
 
 def test_samples_are_columns_with_nan_for_what_nobody_knows(ran):
-    from steelyard.metrics.own import Samples
-    from steelyard.metrics.run_data import RunData
-    from steelyard.store.open import open_store
+    from steelyard.metrics.own import RunData, Samples
+    from steelyard.store.sql import open_store
 
     store = open_store(str(ran))
     header = store.runs(None, 1)[0]

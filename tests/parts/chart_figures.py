@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.analysis.checks_model import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
-from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
 from steelyard.analysis.stability import CellStability, StabilityFigures
+from steelyard.stats.intervals import Estimate
 
 
 def check(name: str, passed: int, failed: int = 0, not_run: int = 0, **more: object) -> CheckOfCell:

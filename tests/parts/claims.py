@@ -8,7 +8,7 @@ import numpy as np
 
 from parts.columns import Made, columns, suite
 from parts.described import Table, confidence_figures
-from steelyard.analysis.confidence_model import ConfidenceFigures
+from steelyard.analysis.calibration import ConfidenceFigures
 from steelyard.store.base import Certainties
 
 Claim = tuple[float | None, bool] | tuple[float | None, bool, str]

@@ -21,7 +21,7 @@ from unittest.mock import patch
 from click.testing import CliRunner
 
 from parts.processes import ENVIRONMENT
-from steelyard.cli.group import steelyard as group
+from steelyard.cli import steelyard as group
 from steelyard.errors import SteelyardError
 
 _ENV = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ} | {

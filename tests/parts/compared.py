@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from parts.columns import Made, columns, suite
-from steelyard.analysis.compared_run import ComparedRun
+from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.records import RunHeader, RunState
 from steelyard.store.contents import Contents, confusion_digest
 from steelyard.suite.case import Case, digest

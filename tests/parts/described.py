@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from steelyard.analysis import confidence, finding_places, rubric, stored
-from steelyard.analysis import judge_health as health
+from steelyard.analysis import confidence, findings, summary
 from steelyard.analysis import summary as summaries
+from steelyard.analysis.judge import health, votes
 from steelyard.decide import gates
-from steelyard.metrics import run_data, table
+from steelyard.metrics import own, table
 from steelyard.suite.models import SuiteDescription
 
 
@@ -29,11 +29,11 @@ def _is_suite(given: Any) -> bool:
 
 
 summarise = _described(summaries.summarise)
-summarise_stored = _described(stored.summarise_stored)
+summarise_stored = _described(summary.summarise_stored)
 judge_health = _described(health.judge_health)
-described_rubric = _described(rubric.described_rubric)
+described_rubric = _described(votes.described_rubric)
 confidence_figures = _described(confidence.confidence_figures)
-top_confusions = _described(finding_places.top_confusions)
+top_confusions = _described(findings.top_confusions)
 check_on_run = _described(gates.check_on_run)
 Table = _described(table.Table)
-RunData = _described(run_data.RunData)
+RunData = _described(own.RunData)

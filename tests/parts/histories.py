@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.model import Slice, Summary
 from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.stats.intervals import Estimate
 
 DAY = 86_400.0
 JAN_1 = 1_767_225_600.0

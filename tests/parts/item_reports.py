@@ -9,19 +9,12 @@ from typing import Any
 
 from parts import reports
 from parts.reports import HOSTILE, detail, group, header, hostile_report, line
-from steelyard.analysis.model import (
-    BestVariant,
-    CodeFigure,
-    Difference,
-    Estimate,
-    Proportion,
-    Repeated,
-    Slice,
-    Summary,
-)
+from steelyard.analysis.model import BestVariant, CodeFigure, Difference, Repeated, Slice, Summary
 from steelyard.decide.gates import Decision, GateResult, VariantDecision
+from steelyard.metrics.aggregate import Proportion
 from steelyard.records import Finding, Mark, Verdict
 from steelyard.report.model import Report, SampleDetail
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Found
 from steelyard.suite.case import Attachment
 

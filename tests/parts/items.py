@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.scoring.match_items import MatchItems
+from steelyard.scoring.items.match import MatchItems
 from steelyard.suite.case import Case
 
 SHAPES = [

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from parts.small_suite import write_suite
-from steelyard import weighing
 from steelyard.alerts.evaluate import readings_of
 from steelyard.alerts.evidence import Evidence
 from steelyard.alerts.rules import AlertSettings, WindowPart, settings_from
-from steelyard.engine.options import RunOptions
+from steelyard.engine.plan import RunOptions
 from steelyard.records import RunHeader
-from steelyard.store.open import open_store
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 SYSTEM = """
@@ -40,7 +40,7 @@ class Nightly:
     def run(self, said: dict[str, str] | None = None, **options: Any) -> RunHeader:
         """One night; `said` is what some cases are answered with, by id: any word, or FAILS."""
         (self.folder / "said.json").write_text(json.dumps(said or {}))
-        return weighing.run(load_suite(self.path), self.store, RunOptions(**options))[0]
+        return run.run(load_suite(self.path), self.store, RunOptions(**options))[0]
 
     def nights(self, n: int) -> list[RunHeader]:
         """So many nights on which all went well."""

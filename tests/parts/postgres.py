@@ -19,7 +19,7 @@ import psutil
 import psycopg
 import pytest
 
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 _numbers = count(1)
 

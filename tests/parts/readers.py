@@ -4,17 +4,17 @@ import json
 from collections.abc import Callable
 
 from parts.small_judge import FINE, answer, judge
-from steelyard import registry
-from steelyard.analysis.failure_words import failure_reason
-from steelyard.answer import climb, compile_schema
-from steelyard.judging.asking import rules_judges
-from steelyard.judging.complaints import complaint_check
-from steelyard.judging.fence import new_fence
-from steelyard.judging.reading import JudgeReader
+from steelyard import plugins
+from steelyard.analysis.wording import failure_reason
+from steelyard.judging.ask import rules_judges
+from steelyard.judging.evidence import complaint_check
+from steelyard.judging.judgement import JudgeReader
+from steelyard.judging.prompt import new_fence
 from steelyard.records import Attempt, Failure, JudgeCall
 from steelyard.redact import SecretRedactor
 from steelyard.report.format import as_text, one_line, visible
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.extract import climb, compile_schema
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite
 from steelyard.suite.redaction import Redactor, RedactPart
@@ -75,7 +75,7 @@ def _core() -> dict[str, Reader]:
 def _scorers() -> dict[str, Reader]:
     found: dict[str, Reader] = {}
     for name, parameters in _SCORERS.items():
-        scorer = registry.find("scorers", name)(**parameters).at("part")
+        scorer = plugins.find("scorers", name)(**parameters).at("part")
         found[name] = lambda text, scorer=scorer: scorer.read({"part": text}, _CASE)
         if scorer.has_strict:
             strict = scorer.model_copy(update={"strict": True})

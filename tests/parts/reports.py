@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.model import Estimate, Pattern, Priority, SampleLine, Slice, Summary
+from steelyard.analysis.model import Pattern, Priority, SampleLine, Slice, Summary
 from steelyard.decide.gates import Decision, GateResult
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.report.model import Report, SampleDetail
+from steelyard.stats.intervals import Estimate
 
 HOSTILE = (
     "<script>alert('x')</script>",

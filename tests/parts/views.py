@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from steelyard.report import judge, run
+from steelyard.report import run
+from steelyard.report.judge import card as judge
 from steelyard.report.render import html, markdown, terminal
 from steelyard.report.run import data as to_json
 from steelyard.report.run import decision_data as decision_to_json

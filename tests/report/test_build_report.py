@@ -10,11 +10,11 @@ from parts import reports
 from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard.records import Attempt, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
 from steelyard.report.build import build_report
-from steelyard.report.details import LONGEST_TEXT, sample_detail, sample_line
 from steelyard.report.explain import data_of, own_figures
 from steelyard.report.render.junit import to_junit
+from steelyard.report.samples import LONGEST_TEXT, sample_detail, sample_line
 from steelyard.store.codec import encode
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 from steelyard.suite.case import Attachment, Case, digest
 
 N_CASES = 30

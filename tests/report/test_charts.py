@@ -20,12 +20,13 @@ from parts.chart_figures import (
     some_stability,
     spread,
 )
-from steelyard.analysis.latency_model import Bar, CellLatency, LatencyFigures, Spread
-from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.errors import MissingExtra
-from steelyard.report.charts import base, grid, render
-from steelyard.report.charts.build import charts_of
+from steelyard.report.charts import base, charts_of, counts
+from steelyard.report.charts import base as render
+from steelyard.stats.intervals import Estimate
 
 LONG = [("a-long-name-of-a-case-" * 3)[:58] + f"{number:02d}" for number in range(3)]
 ODD = ['quo"te', "back\\slash", "naïve-Ω", "<b>&amp;", "tab\there", "it's", "a.b[0]"]
@@ -274,7 +275,7 @@ def test_a_picture_is_as_large_as_its_cases_need_and_not_blank(n):
     assert 700 <= picture.width <= 1_600
     colours = {colour: count for count, colour in picture.getcolors(1 << 20)}
     for state in ("holds", "broken", "cannot tell"):
-        assert colours[rgb(grid.STATES[state])] > 200 * n
+        assert colours[rgb(counts.STATES[state])] > 200 * n
     # Something stands at every edge of what is drawn, and nothing in the margin: no text runs out of the picture.
     border = [picture.getpixel((x, y)) for x in range(picture.width) for y in (0, 5, picture.height - 1)]
     border += [picture.getpixel((x, y)) for y in range(picture.height) for x in (0, 5, picture.width - 1)]
@@ -297,7 +298,7 @@ def test_words_beside_the_marks_can_be_read():
 
 @pytest.mark.parametrize("sight", ["usual", "deuteranopia", "protanopia", "tritanopia", "none"])
 def test_states_can_be_told_apart_without_full_sight_of_colour(sight):
-    seen = {state: perceived(colour, sight) for state, colour in grid.STATES.items()}
+    seen = {state: perceived(colour, sight) for state, colour in counts.STATES.items()}
     for one, other in itertools.combinations(seen, 2):
         # A difference of 2.3 in CIE L*a*b* is just noticeable; signs in the squares say the same once more.
         assert distance(seen[one], seen[other]) >= 9, (one, other)
@@ -318,9 +319,7 @@ def test_without_the_extra_it_is_said_how_to_get_it(monkeypatch, tmp_path):
 
 
 def test_charts_are_made_without_the_library_that_draws_them():
-    code = (
-        "import sys, steelyard.report.charts.build, steelyard.report.charts.render; print('vl_convert' in sys.modules)"
-    )
+    code = "import sys, steelyard.report.charts, steelyard.report.charts.base; print('vl_convert' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 

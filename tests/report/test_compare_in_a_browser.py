@@ -3,7 +3,7 @@
 import pytest
 
 from parts import comparisons
-from steelyard.report.compare import document
+from steelyard.report.compare.blocks import document
 from steelyard.report.render.html import to_html
 
 pytestmark = pytest.mark.browser

@@ -14,17 +14,16 @@ from rich.console import Console
 from parts import comparisons
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compare_model import Comparison, Confusions, MetricChange, Moved, SliceChange
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.not_compared import NotCompared
-from steelyard.report import changes, compare_sentences
-from steelyard.report import compare as report
-from steelyard.report.compare import FORMAT
-from steelyard.report.compare_sentences import left_out
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.model import Comparison, Confusions, MetricChange, Moved, NotCompared, SliceChange
+from steelyard.report.compare import blocks as report
+from steelyard.report.compare import changes, sentences
+from steelyard.report.compare.blocks import FORMAT
+from steelyard.report.compare.sentences import left_out
 from steelyard.report.render.html import to_html
 from steelyard.report.render.markdown import to_markdown
 from steelyard.report.render.terminal import print_document
+from steelyard.stats.intervals import Estimate
 
 WORDS = {
     "better": "BETTER",
@@ -89,12 +88,12 @@ def change(value=0.4, low=0.1, high=0.7, unit="share", p=0.02, n=20, **more):
 @pytest.mark.parametrize("name", WORDS)
 def test_every_view_says_the_same_word_and_sentence_before_any_table(name):
     comparison = comparisons.ALL[name]()
-    assert compare_sentences.verdict_word(comparison) == WORDS[name]
+    assert sentences.verdict_word(comparison) == WORDS[name]
     for view in views(comparison):
-        answer = squeezed(compare_sentences.answer(comparison))
+        answer = squeezed(sentences.answer(comparison))
         assert WORDS[name] in view
         assert view.index(answer) < view.index("What moved") < view.index("Pairs")
-        assert squeezed(compare_sentences.counts(comparison)) in view
+        assert squeezed(sentences.counts(comparison)) in view
 
 
 @pytest.mark.parametrize("name", ["better", "another_judge", "rich"])
@@ -140,7 +139,7 @@ def test_cases_with_another_truth_are_named_and_no_part_of_any_figure():
 
 def test_samples_without_a_reading_are_listed_and_never_a_change():
     comparison = comparisons.inconclusive_in_b()
-    assert compare_sentences.counts(comparison).startswith("0 fixed, 3 broken, 0 unchanged of 3 comparable pairs")
+    assert sentences.counts(comparison).startswith("0 fixed, 3 broken, 0 unchanged of 3 comparable pairs")
     for view in views(comparison):
         assert "14 of 17 pairs have no reading on one side" in view
         assert "no reading in B" in view
@@ -151,7 +150,7 @@ def test_samples_without_a_reading_are_listed_and_never_a_change():
 def test_every_reason_against_a_verdict_is_said_once():
     comparison = replace(comparisons.nothing_comparable(), headline=comparisons.invalid().headline)
     told = replace(comparison.headline, sentence="cannot tell: no sample", hindered_by=("B is INVALID", "no reading"))
-    assert compare_sentences.how_sure(replace(comparison, headline=told))[:3] == [
+    assert sentences.how_sure(replace(comparison, headline=told))[:3] == [
         ("How sure", "not at all"),
         ("Besides", "B is INVALID"),
         ("Besides", "no reading"),
@@ -245,21 +244,21 @@ def test_what_weighs_nothing_has_a_table_of_its_own_and_comes_last():
     table = report.beside(comparison)
     assert [row[0] for row in table.rows] == ["score.shot_coverage.points (1..5)", "count.reasons.header"]
     assert table.note == "1 of 3 did not move"
-    moved = compare_sentences.what_moved(comparison)
+    moved = sentences.what_moved(comparison)
     first, last = (next(i for i, told in enumerate(moved) if name in told) for name in ("score.name", "shot_coverage"))
     assert first < last
 
 
 def test_without_a_pass_rule_scores_rise_and_fall():
     comparison = comparisons.no_pass_rule()
-    assert compare_sentences.counts(comparison) == (
+    assert sentences.counts(comparison) == (
         "15 rose, 0 fell, 0 level of 15 comparable pairs (15 cases); 0 not comparable"
     )
     assert "Fixed" not in printed(comparison)
 
 
 def test_scores_that_move_within_a_side_of_the_pass_rule_have_lists_of_their_own():
-    labels = [label for label, _ in compare_sentences.pair_lists(comparisons.rich())]
+    labels = [label for label, _ in sentences.pair_lists(comparisons.rich())]
     assert labels == [
         "Fixed",
         "Broken",
@@ -338,7 +337,7 @@ def test_groups_that_did_not_move_are_counted_and_not_shown():
 
 def test_findings_and_confusions_that_are_new_or_resolved_are_said():
     comparison = comparisons.rich()
-    moved = compare_sentences.what_moved(comparison)
+    moved = sentences.what_moved(comparison)
     assert "new findings, in 47 pairs: TOO_FINE 0 -> 12" in moved
     assert "resolved findings, in 47 pairs: MISSED 47 -> 0" in moved
     assert any(told.startswith("4 confusions, 3 new, 1 fewer: WRONG_ROLE camera.angle for shot.type") for told in moved)
@@ -506,10 +505,10 @@ def test_a_section_with_more_errors_is_said_at_the_top():
     a, b = ([Made(f"c{k}", 1.0, findings=("X",) * n) for k in range(20)] for n in (1, 2))
     found = compare(compared(a, sections=["main"] * 20), compared(b, id="made-2", sections=["main"] * 40))
     told = "worse: findings a sample in main 1.00 -> 2.00 (+1.00"
-    assert any(line.startswith(told) for line in compare_sentences.what_moved(found))
+    assert any(line.startswith(told) for line in sentences.what_moved(found))
     sides = [
         compared(a, sections=["main"] * 18 + [""] * 2),
         compared(b, id="made-2", sections=["main"] * 2 + [""] * 38),
     ]
-    moved = compare_sentences.what_moved(compare(sides[0], sides[1]))
+    moved = sentences.what_moved(compare(sides[0], sides[1]))
     assert any("worse: findings a sample in no section 0.10 -> 1.90 (" in line for line in moved)

@@ -11,11 +11,13 @@ from rich.console import Console
 
 from parts import item_reports, reports
 from parts.views import decision_to_json, print_decision, print_report, to_json, to_markdown
-from steelyard.analysis.model import CodeFigure, Estimate, Proportion
+from steelyard.analysis.model import CodeFigure
 from steelyard.decide.gates import Scope, evaluate_criteria
+from steelyard.metrics.aggregate import Proportion
 from steelyard.records import Verdict
 from steelyard.report import findings, gates, groups
 from steelyard.report.render.junit import to_junit
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import Criterion
 
 

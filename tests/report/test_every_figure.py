@@ -25,7 +25,7 @@ from steelyard.report.explain import (
     own_figures,
     spelled,
 )
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 OF_AN_ESTIMATE = ("", ".value", ".n", ".n_missing", ".low", ".high", ".numerator", ".denominator", ".mean_of")
 NOT_FIGURES = {

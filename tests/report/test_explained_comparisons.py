@@ -10,11 +10,11 @@ import pytest
 
 from parts.command import invoke
 from parts.mixed_run import SUITE, put_mixed
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compared_run import read_run
-from steelyard.analysis.explain_compare import explain_comparison
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.pairing import read_run
+from steelyard.analysis.explain import explain_comparison
 from steelyard.errors import UserMistake
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 
 @pytest.fixture(scope="module")

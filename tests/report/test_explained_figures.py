@@ -10,12 +10,12 @@ import pytest
 from parts.command import invoke
 from parts.mixed_run import NEVER_CAME, SUITE, put_mixed
 from steelyard.analysis.explain import Computed
-from steelyard.analysis.model import Estimate
-from steelyard.cli.explain_options import ExplainOptions
+from steelyard.cli.options import ExplainOptions
 from steelyard.errors import UserMistake
 from steelyard.metrics.registry import metrics
 from steelyard.report.explain import data_of, explain_metrics
-from steelyard.store.open import open_store
+from steelyard.stats.intervals import Estimate
+from steelyard.store.sql import open_store
 
 FILLED = {
     "band.<band>": ["band.Good", "band.Fair", "band.Poor"],

@@ -2,8 +2,8 @@
 
 import pytest
 
-from steelyard.analysis.model import Estimate
 from steelyard.report import format as fmt
+from steelyard.stats.intervals import Estimate
 
 
 @pytest.mark.parametrize(

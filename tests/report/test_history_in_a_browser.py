@@ -6,7 +6,7 @@ from parts.histories import made_run
 from steelyard.decide.history import Wanted, read_history
 from steelyard.report.history import document
 from steelyard.report.render.html import to_html
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 pytestmark = pytest.mark.browser
 

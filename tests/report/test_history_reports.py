@@ -12,14 +12,14 @@ from rich.console import Console
 from parts.histories import made_run
 from steelyard.decide.history import Wanted, read_history
 from steelyard.records import Verdict
-from steelyard.report.charts.render import can_draw, to_png
+from steelyard.report.charts.base import can_draw, to_png
 from steelyard.report.charts.trend import trend_charts
 from steelyard.report.history import data, document, grouped, left_out, marks, runs
 from steelyard.report.render.html import to_html
 from steelyard.report.render.markdown import to_markdown
 from steelyard.report.render.terminal import print_document
 from steelyard.store.logs import BaselineEntry
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 JITTER = [0.0, 0.004, -0.003, 0.002, -0.004, 0.003, 0.001, -0.002]
 

@@ -8,9 +8,9 @@ from parts.described import judge_health
 from parts.judged import judged_suite, scored
 from parts.reports import HOSTILE, header
 from parts.views import card_to_html
-from steelyard.analysis.health_checks import check_health
+from steelyard.analysis.judge.health import check_health
 from steelyard.metrics.expressions import parse_judge_threshold
-from steelyard.report.judge_card import Example, JudgeCard
+from steelyard.report.judge.build import Example, JudgeCard
 from steelyard.suite.labels import Label
 
 pytestmark = pytest.mark.browser

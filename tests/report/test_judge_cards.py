@@ -15,11 +15,11 @@ from parts.described import judge_health
 from parts.judged import ballot, judged, judged_suite, scored
 from parts.reports import HOSTILE, header
 from parts.views import card_to_html, card_to_json, card_to_markdown, print_card
-from steelyard.analysis.health_checks import check_health
+from steelyard.analysis.judge.health import check_health
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Mode, Verdict
-from steelyard.report.judge import agreement, all_tables, confusions, flags, headline, standing, thresholds
-from steelyard.report.judge_card import Example, JudgeCard
+from steelyard.report.judge.build import Example, JudgeCard
+from steelyard.report.judge.card import agreement, all_tables, confusions, flags, headline, standing, thresholds
 from steelyard.store.base import Spending
 from steelyard.suite.judge import Dimension, Flag, Rubric
 from steelyard.suite.labels import Label

@@ -12,14 +12,15 @@ from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error
 from parts.views import card_to_json, card_to_markdown, print_card, print_report, to_html, to_json, to_markdown
-from steelyard import weighing
-from steelyard.analysis.model import CodeFigure, Estimate, FailingCodes, Pattern
+from steelyard.analysis.model import CodeFigure, FailingCodes, Pattern
 from steelyard.report import findings, groups, run, wording
 from steelyard.report.build import build_report
-from steelyard.report.judge_card import build_card
-from steelyard.report.judged import judge_name, judge_warnings, spending_words
+from steelyard.report.judge.build import build_card
+from steelyard.report.judge.run import judge_name, judge_warnings, spending_words
+from steelyard.runner import run as weighing
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 KEY = json.dumps({"error": {"message": "Incorrect API key provided"}})

@@ -12,12 +12,13 @@ from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.reports import HOSTILE, rich_report
 from parts.views import print_report, to_html, to_json, to_markdown
-from steelyard import weighing
 from steelyard.report.build import build_report
 from steelyard.report.groups import cases_by_variant
+from steelyard.report.judge.run import mode_sentence
 from steelyard.report.render.junit import to_junit
-from steelyard.report.wording import mode_sentence, status
-from steelyard.store.open import open_store
+from steelyard.report.wording import status
+from steelyard.runner import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 
@@ -34,7 +35,7 @@ def report_of(tmp_path, *answers, n=4, texts=None, **judge):
         )
         store = open_store(str(tmp_path / "runs.db"))
         try:
-            header, _ = weighing.run(load_suite(path), store)
+            header, _ = run.run(load_suite(path), store)
             return build_report(store, header)
         finally:
             store.close()

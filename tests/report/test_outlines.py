@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from parts import item_reports
-from steelyard.report.pictures import RIGHT, Palette, Picture, box_of, drawings
+from steelyard.report.document import Picture
+from steelyard.report.pictures import RIGHT, Palette, box_of, drawings
 
 PICTURES = {"one.jpg": Picture("one.jpg", 200, 100, "AAAA")}
 

@@ -13,8 +13,7 @@ import pytest
 from pydantic import BaseModel
 from rich.console import Console
 
-from steelyard.report.charts.base import chart
-from steelyard.report.charts.render import can_draw
+from steelyard.report.charts.base import can_draw, chart
 from steelyard.report.document import (
     Bullet,
     Bullets,
@@ -32,7 +31,7 @@ from steelyard.report.document import (
     Outline,
     Picture,
     Quote,
-    Sample,
+    SampleBlock,
     Samples,
     Section,
     SmallTables,
@@ -69,7 +68,7 @@ def everything(text="words"):
     outline = Outline("M1 1H5V5H1Z", "c0 d0", text, 1, 1.0, 1.0)
     photo = Picture(text, 10, 20, "AAAA", outlines=[outline], legend=[LegendLine("c0 d0", text, text, 1, 1)])
     counts = Table(text, (Column("best"), Column("1"), Column("2"), Column("n")), [("1", "3", ".", "3")])
-    sample = Sample(
+    sample = SampleBlock(
         "sample-1",
         text,
         "failed",
@@ -86,13 +85,13 @@ def everything(text="words"):
         category=text,
         codes=[text],
     )
-    case = Sample(
+    case = SampleBlock(
         "sample-2",
         "both",
         "passed",
         "100.0 %",
         "",
-        repeats=[Sample("sample-2-1", "#1", "passed", "100.0 %", text, [Quote("Answer", text)])],
+        repeats=[SampleBlock("sample-2-1", "#1", "passed", "100.0 %", text, [Quote("Answer", text)])],
         n=1,
     )
     wide = Table(
@@ -251,7 +250,7 @@ def test_markdown_folds_all_but_the_main_sections_and_fits_into_a_comment():
     text = to_markdown(everything())
     assert text.startswith("### ❌ words: FAIL")
     assert text.index("words (words)") < text.index("<summary>Figures</summary>") < text.index("Small")
-    long = [Sample(f"s{n}", f"case {n}", "failed", "0.0 %", "", [Quote("Answer", "x" * 1_400)]) for n in range(60)]
+    long = [SampleBlock(f"s{n}", f"case {n}", "failed", "0.0 %", "", [Quote("Answer", "x" * 1_400)]) for n in range(60)]
     cut = to_markdown(Document("t", [Samples(long, 60)]), room=20_000)
     assert len(cut) < 20_000
     assert "more of 60 are not shown here." in cut
@@ -297,7 +296,7 @@ def test_a_page_without_the_extra_says_once_how_to_get_charts():
 def test_texts_of_many_samples_are_cut_so_that_the_page_stays_small():
     def samples(n, length):
         return [
-            Sample(
+            SampleBlock(
                 f"s{i}",
                 f"c{i}",
                 "failed",

@@ -13,11 +13,11 @@ from rich.console import Console
 from parts import reports
 from parts.chart_figures import cell, check, checks_figures, some_latency, some_stability, spread
 from parts.views import print_report, to_html, to_json, to_markdown
-from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.report import repeats, run
 from steelyard.report.render.junit import to_junit
+from steelyard.stats.intervals import Estimate
 
 CHECKS = checks_figures(
     [

@@ -8,12 +8,12 @@ from rich.console import Console
 
 from parts import item_reports, reports
 from parts.views import print_report
-from steelyard.analysis.model import Estimate
 from steelyard.decide.gates import Decision
 from steelyard.records import RunState, Verdict
 from steelyard.report import run
 from steelyard.report.render.terminal import print_fitting
 from steelyard.report.wording import verdict_word
+from steelyard.stats.intervals import Estimate
 
 
 def printed(report, width=80, **settings):

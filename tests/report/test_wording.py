@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from parts import reports
+from steelyard.analysis.summary import target_name
 from steelyard.report.model import Report
-from steelyard.report.wording import outcomes_sentence, target_name
+from steelyard.report.wording import outcomes_sentence
 
 
 def ended(planned: int, **outcomes: int) -> Report:

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.small_suite import load_written
+from steelyard.plugins import UserCodeError
 from steelyard.records import CheckState, Outcome
-from steelyard.scoring.check_status import StatusCheck
-from steelyard.scoring.weigh import Weigher
-from steelyard.suite.case import Case
-from steelyard.suite.paths import MOST_SEARCHED, Unsearchable, compile_place
-from steelyard.user_code import UserCodeError
+from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.expectations import StatusCheck
+from steelyard.suite.case import MOST_SEARCHED, Case, Unsearchable, compile_place
 
 SCHEMA = """{type: object, required: [items], properties: {items: {type: array, items: {type: object}}}}"""
 SUITE = """

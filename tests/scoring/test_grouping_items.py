@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.scoring.grouping import Agreement, agreement, perfect
+from steelyard.scoring.items.groups import Agreement, agreement, perfect
 
 Pairs = list[tuple[str | None, str | None]]
 

@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from parts.looped import for_every
-from steelyard.scoring.item_building import build
-from steelyard.scoring.item_reading import Items
-from steelyard.scoring.items import ItemsLayout, read_items
+from steelyard.scoring.items.layout import Items, ItemsLayout, build, read_items
 from steelyard.suite.case import Case
 
 PILES = ItemsLayout(items="piles[].cards[]", group="label")

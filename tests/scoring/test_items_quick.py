@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.scoring.item_reading import Items
-from steelyard.scoring.items import ItemsLayout
+from steelyard.scoring.items.layout import Items, ItemsLayout
 from steelyard.suite.case import Case
 
 LAYOUTS = {

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parts.lengths import examples
-from steelyard.scoring import comparison, matching
-from steelyard.scoring.all_found import read_all_found
 from steelyard.scoring.base import Reading
-from steelyard.scoring.folding import Folder, has_key, key_of
-from steelyard.scoring.match_items import MatchItems
+from steelyard.scoring.items import match, similar
+from steelyard.scoring.items.match import MatchItems, read_all_found
+from steelyard.scoring.text import Folder, has_key, key_of
 from steelyard.suite.case import Case
 
 # Alike in every way that counts: other case, a space or a sign lost, a letter lost, a fragment, an accent.
@@ -62,8 +61,8 @@ def scorer(**more: Any) -> MatchItems:
 def read_both_ways(answer: Any, truth: Any, **more: Any) -> tuple[Reading, Reading]:
     quick = scorer(**more).read(answer, Case("c", expected=truth))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "_equal_as_written", lambda *_: None)
-        patch.setattr(comparison, "read_all_found", lambda *_: None)
+        patch.setattr(similar, "_equal_as_written", lambda *_: None)
+        patch.setattr(match, "read_all_found", lambda *_: None)
         return quick, scorer(**more).read(answer, Case("c", expected=truth))
 
 
@@ -118,8 +117,8 @@ def test_the_short_ways_are_taken_where_they_may_be(
 ) -> None:
     taken: list[bool] = []
     for module, name, way in (
-        (matching, "_equal_as_written", matching._equal_as_written),
-        (comparison, "read_all_found", read_all_found),
+        (similar, "_equal_as_written", similar._equal_as_written),
+        (match, "read_all_found", read_all_found),
     ):
 
         def watched(*given: Any, way: Any = way) -> Any:

@@ -12,7 +12,7 @@ from parts.lengths import examples
 from parts.small_suite import load_written
 from steelyard.errors import SuiteError
 from steelyard.records import Outcome
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.evaluate import Weigher
 from steelyard.suite.case import Attachment
 
 

@@ -11,7 +11,7 @@ from parts.items import CODES, LEFT, RIGHT, SHAPES, SUITE, TRUTH, answer, case, 
 from parts.lengths import examples
 from parts.small_suite import load_written
 from steelyard.errors import SuiteError
-from steelyard.scoring.match_items import MatchItems
+from steelyard.scoring.items.match import MatchItems
 
 
 def test_items_in_two_shapes_at_once_are_in_none():

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 import steelyard.spans
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.audit.balance import AS_WRITTEN, STRICT, audit
+from steelyard.audit.audit import AS_WRITTEN, STRICT, audit
 from steelyard.records import Certainty
-from steelyard.scoring.match_spans import MatchSpans
-from steelyard.spans import TextSpan
+from steelyard.scoring.spans.match import MatchSpans
+from steelyard.scoring.spans.read import TextSpan
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite
 

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.scoring import similar as similar_module
-from steelyard.scoring.folding import Folder
-from steelyard.scoring.matching import Matching, copies, match
-from steelyard.scoring.normalise import fold
-from steelyard.scoring.similar import is_fragment
+from steelyard.scoring.items import similar as similar_module
+from steelyard.scoring.items.similar import Matching, copies, is_fragment, match
+from steelyard.scoring.text import Folder, fold
 
 DIFFERENCES = ("case", "space", "punctuation", "accents")
 IGNORED = [chosen for count in range(5) for chosen in combinations(DIFFERENCES, count)]

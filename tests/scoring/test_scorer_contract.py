@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from parts.looped import for_every
-from steelyard import registry
+from steelyard import plugins
 from steelyard.scoring.text import Exact
 from steelyard.suite.case import Case
 
@@ -47,11 +47,11 @@ PARAMETERS = {
     "regex": {"expected": "expected.pattern", "example": "expected.example"},
     "year_range": {"start": "expected.start", "end": "expected.end"},
 }
-every_scorer = for_every("name", registry.names("scorers"))
+every_scorer = for_every("name", plugins.names("scorers"))
 
 
 def made(name, **more):
-    scorer = registry.find("scorers", name)(**PARAMETERS[name], **more)
+    scorer = plugins.find("scorers", name)(**PARAMETERS[name], **more)
     return scorer.model_copy(update={"strict": True}) if scorer.has_strict and more.get("strict") else scorer
 
 
@@ -92,7 +92,7 @@ def test_the_truth_earns_full_marks_where_the_answer_points(name):
 
 
 # The truth of json_schema is in the suite, not in the case.
-@for_every("name", sorted(set(registry.names("scorers")) - {"json_schema"}))
+@for_every("name", sorted(set(plugins.names("scorers")) - {"json_schema"}))
 def test_a_missing_truth_reads_none_and_is_no_mistake_of_the_case(name):
     for scorer in rules(name):
         assert scorer.read({"part": "anything"}, EMPTY).value is None
@@ -116,7 +116,7 @@ def test_parameters_are_checked_and_come_back_as_data(name):
     again = type(scorer).model_validate(scorer.model_dump(mode="json"))
     assert again == scorer
     with pytest.raises(ValidationError):
-        registry.find("scorers", name)(**PARAMETERS[name], no_such_parameter=1)
+        plugins.find("scorers", name)(**PARAMETERS[name], no_such_parameter=1)
 
 
 @every_scorer
@@ -124,14 +124,14 @@ def test_every_scorer_and_parameter_is_documented(name):
     text = DOCS.read_text(encoding="utf-8")
     assert f"\n## {name}\n" in text
     section = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
-    for parameter, field in registry.find("scorers", name).model_fields.items():
+    for parameter, field in plugins.find("scorers", name).model_fields.items():
         assert field.description, parameter
         assert f"`{parameter}`" in section or parameter == "answer", f"{name}.{parameter} is undocumented"
     assert "```yaml" in section
 
 
 def test_only_ranges_have_a_widest_answer():
-    wide = {name for name in registry.names("scorers") if made(name).widest() is not None}
+    wide = {name for name in plugins.names("scorers") if made(name).widest() is not None}
     assert wide == {"money_range", "year_range"}
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parts.looped import for_every
-from steelyard.spans import Figures, LostSpan, Spans, TextSpan, compare_spans, macro, match_spans, micro, overlap
+from steelyard.scoring.spans.compare import Figures, compare_spans, macro, match_spans, micro, overlap
+from steelyard.scoring.spans.read import LostSpan, Spans, TextSpan
 
 SCHEMES = ("strict", "exact", "partial", "type")
 

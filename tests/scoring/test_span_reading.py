@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from parts.looped import for_every
-from steelyard.spans import SpansLayout, read_spans, sections_of
+from steelyard.scoring.spans.read import SpansLayout, read_spans, sections_of
 
 TEXT = "😀 a red fox and a red cat"
 #       0 2345   9    14  18  22    (code points; UTF-16 counts one more after the face)

@@ -2,9 +2,8 @@ import pytest
 from pydantic import ValidationError
 
 from parts.looped import for_every
-from steelyard.scoring.number import Number
-from steelyard.scoring.pattern import Regex
-from steelyard.scoring.text import Choice, Contains, Exact
+from steelyard.scoring.numbers import Number
+from steelyard.scoring.text import Choice, Contains, Exact, Regex
 from steelyard.suite.case import Case
 
 pytestmark = pytest.mark.boundary("regex")

@@ -6,19 +6,17 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import SuiteError
+from steelyard.plugins import UserCodeError
 from steelyard.records import Finding, Mark, Outcome
-from steelyard.scoring.alternatives import Alternatives
 from steelyard.scoring.base import Fault, Reading, Scorer
-from steelyard.scoring.keywords import KeywordsOrFuzzy
-from steelyard.scoring.money import MoneyRange
-from steelyard.scoring.text import Contains, Exact
-from steelyard.scoring.unknown import says_unknown, truth_parts
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.names import Alternatives, KeywordsOrFuzzy
+from steelyard.scoring.numbers import MoneyRange
+from steelyard.scoring.text import Contains, Exact, says_unknown, truth_parts
 from steelyard.scoring.years import YearRange
 from steelyard.suite.case import Case
 from steelyard.suite.models import AnswerShape, Component, FindingKind, SuiteModel, TargetSpec, Threshold
 from steelyard.suite.values import Band
-from steelyard.user_code import UserCodeError
 
 SCHEMA = {
     "type": "object",

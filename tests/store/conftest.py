@@ -8,9 +8,8 @@ import pytest
 
 from parts.postgres import PostgresPart
 from parts.stored import fill
-from steelyard.store.open import open_store
 from steelyard.store.snapshot import write_snapshot
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 
 NewUrl = Callable[[], str]
 

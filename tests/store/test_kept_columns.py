@@ -10,13 +10,13 @@ import pytest
 from parts.command import invoke
 from parts.mixed_run import put_mixed
 from parts.stored import case, fill, header, sample
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compared_run import read_run
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.pairing import read_run
 from steelyard.errors import StoreError
 from steelyard.records import RunState, Score
 from steelyard.store import contents
-from steelyard.store.open import open_store
 from steelyard.store.snapshot import write_snapshot
+from steelyard.store.sql import open_store
 
 
 @pytest.fixture

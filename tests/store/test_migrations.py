@@ -8,8 +8,8 @@ import pytest
 from parts.stored import header
 from steelyard.errors import StoreError
 from steelyard.store import schema as schema_module
-from steelyard.store.open import open_store
 from steelyard.store.schema import MIGRATIONS, Dialect, Executes
+from steelyard.store.sql import open_store
 
 
 def add_a_table(execute: Executes, dialect: Dialect) -> None:

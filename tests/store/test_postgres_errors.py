@@ -15,7 +15,7 @@ from parts.postgres import PostgresPart
 from parts.small_suite import http_target, write_suite
 from parts.stored import case, header, sample
 from steelyard.errors import MissingExtra, StoreError
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 pytestmark = pytest.mark.boundary("psycopg")
 
@@ -123,7 +123,7 @@ def test_the_store_keeps_to_its_own_schema(postgres_database: str) -> None:
 def test_without_the_driver_the_hint_says_what_to_install() -> None:
     script = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from steelyard.store.open import open_store\n"
+        "from steelyard.store.sql import open_store\n"
         "from steelyard.errors import MissingExtra\n"
         "try: open_store('postgresql://localhost/x')\n"
         "except MissingExtra as error: print(error)"

@@ -15,9 +15,8 @@ from steelyard.errors import RunNotFound, SnapshotError, StoreError
 from steelyard.records import Attempt, RunState
 from steelyard.store import samples as samples_module
 from steelyard.store import snapshot as snapshot_module
-from steelyard.store.open import open_store
 from steelyard.store.snapshot import read_snapshot, snapshot_schema, write_snapshot
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -10,9 +10,8 @@ import pytest
 from parts.command import invoke
 from parts.small_suite import write_suite
 from steelyard.errors import SnapshotError
-from steelyard.store.open import open_store
 from steelyard.store.snapshot import VERSION, ContentDigest, read_snapshot
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 
 
 def sealed(document: dict[str, Any]) -> dict[str, Any]:

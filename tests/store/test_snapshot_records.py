@@ -39,9 +39,8 @@ from steelyard.records import (
     Score,
 )
 from steelyard.store.base import Spending
-from steelyard.store.open import open_store
 from steelyard.store.snapshot import VERSION, ContentDigest, read_snapshot, snapshot_schema, write_snapshot
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 
 CASES = [case(number) for number in range(9)]
 BOX = (0.125, 0.2, 0.30000000000000004, 1.0)

@@ -15,9 +15,8 @@ from parts.stored import case, header, sample
 from steelyard.errors import StoreError
 from steelyard.records import Attempt
 from steelyard.store.databases import SqliteDatabase
-from steelyard.store.open import open_store
 from steelyard.store.schema import migrate
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 
 
 def long_samples(first: int, n: int) -> tuple[list, list]:
@@ -46,7 +45,7 @@ import sys
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError
 from steelyard.records import Attempt
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 
 store = open_store(sys.argv[1])
 store.create_run(header())

@@ -16,15 +16,14 @@ from parts.stored import case, header, sample
 from steelyard.errors import RunNotFound, StoreError
 from steelyard.records import Attempt, RunState
 from steelyard.store.codec import decode, encode
-from steelyard.store.open import open_store
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 
 _numbers = count()
 _JOURNAL_AND_KEEP = """
 import sys
 from parts.judged_samples import judged
 from parts.stored import case, header
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 store = open_store(sys.argv[1])
 store.create_run(header())
 print("ready", flush=True)

@@ -8,12 +8,12 @@ import time
 
 from parts.processes import ENVIRONMENT
 from parts.stored import header
-from steelyard.store.open import open_store
 from steelyard.store.schema import MIGRATIONS
+from steelyard.store.sql import open_store
 
 _OPEN_AT_ONCE = """
 import sys
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 print("ready", flush=True)
 sys.stdin.readline()
 open_store(sys.argv[1]).close()
@@ -22,7 +22,7 @@ open_store(sys.argv[1]).close()
 _WRITE = """
 import sys
 from parts.stored import case, header, sample
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 url, run_id, batches = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store = open_store(url)
 store.create_run(header(run_id))

@@ -7,8 +7,7 @@ import pytest
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
 from steelyard.records import Attempt, RunState, Verdict
-from steelyard.store.open import open_store
-from steelyard.store.sql import SqlStore, new_run_id
+from steelyard.store.sql import SqlStore, new_run_id, open_store
 
 
 def test_a_header_comes_back_whole(store: SqlStore) -> None:

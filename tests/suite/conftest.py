@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from steelyard import registry
+from steelyard import plugins
 from steelyard.scoring.base import Reading, Scorer
-from steelyard.suite.case import Case
-from steelyard.suite.paths import MISSING, compile_path
+from steelyard.suite.case import MISSING, Case, compile_path
 
 
 class Same(Scorer):
@@ -59,10 +58,10 @@ class Between(Scorer):
 
 @pytest.fixture(autouse=True)
 def two_scorers(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = registry._places
+    known = plugins._places
     mine = {"same": f"{__name__}:Same", "between": f"{__name__}:Between"}
     monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or _this_module())
-    monkeypatch.setattr(registry, "_places", lambda kind: known(kind) | (mine if kind == "scorers" else {}))
+    monkeypatch.setattr(plugins, "_places", lambda kind: known(kind) | (mine if kind == "scorers" else {}))
 
 
 def _this_module() -> Any:

@@ -283,7 +283,7 @@ _MEASURE = """
 import resource, sys
 from pathlib import Path
 from steelyard.suite.cases import CaseFile, FileCases
-from steelyard.suite.draft import Draft
+from steelyard.suite.build.draft import Draft
 from steelyard.suite.yaml import Located
 from steelyard.suite.cases import survey_cases
 path = Path(sys.argv[1])

@@ -229,7 +229,7 @@ def test_a_suite_in_python_has_the_same_keys(written):
 
 
 def test_the_schema_of_suite_files_knows_the_checks(written):
-    from steelyard.answer.schema import SchemaValidator
+    from steelyard.scoring.extract import SchemaValidator
     from steelyard.suite.json_schema import suite_schema
 
     validator = SchemaValidator(suite_schema())

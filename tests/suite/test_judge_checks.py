@@ -87,7 +87,7 @@ def test_a_threshold_on_contradictions_needs_a_check(judged):
 
 
 def test_a_function_may_be_given_in_python(judged):
-    from steelyard.suite.draft import Draft, own_code
+    from steelyard.suite.build.draft import Draft, own_code
     from steelyard.suite.yaml import Located
 
     def check(reply, text, case, metrics):

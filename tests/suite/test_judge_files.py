@@ -11,13 +11,13 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.records import Mode
-from steelyard.suite.build_judge import Owed, response_schema, same_address
+from steelyard.suite.build.judge import Owed, response_schema, same_address
 from steelyard.suite.chosen_judge import refuse_self_judged
 from steelyard.suite.json_schema import suite_schema
 from steelyard.suite.judge import Dimension, Evidence, Flag, Reasons, Rubric
 from steelyard.suite.load import load_suite, with_judge, with_target
+from steelyard.suite.mapping import JUDGE_NAMES, compile_template
 from steelyard.suite.signature import describe, signature
-from steelyard.suite.templates import JUDGE_NAMES, compile_template
 
 MODEL = {"base_url": "http://localhost:9/v1", "model": "big", "temperature": 0, "token": "KEY"}
 RESPONSE = {

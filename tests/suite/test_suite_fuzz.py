@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from steelyard.errors import SuiteError
-from steelyard.suite.build import build_suite
-from steelyard.suite.draft import Draft
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.build.suite import build_suite
 from steelyard.suite.json_schema import suite_schema
 from steelyard.suite.yaml import Located, read_yaml
 

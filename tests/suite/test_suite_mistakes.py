@@ -188,12 +188,12 @@ def test_what_is_no_suite_is_told(write, text):
 
 
 def test_a_scorer_that_breaks_on_a_case_is_a_mistake_and_no_traceback(write, monkeypatch):
-    from steelyard import registry
+    from steelyard import plugins
 
     def explode(self, case):
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(registry.find("scorers", "between"), "check", explode)
+    monkeypatch.setattr(plugins.find("scorers", "between"), "check", explode)
     score = {"v": {"between": {"low": "expected.text", "high": "expected.text"}}}
     told = mistakes(write({"score": score}))
     assert told[0].startswith("cases.json:1: case a: the scorer of v raised ZeroDivisionError: by zero (test_suite_")

@@ -254,10 +254,10 @@ def test_each_change_changes_exactly_its_part(write, changes, part):
 
 
 def test_a_new_version_of_a_scorer_is_another_instrument(write, monkeypatch):
-    from steelyard import registry
+    from steelyard import plugins
 
     before = signed(write)
-    monkeypatch.setattr(registry.find("scorers", "same"), "version", 2)
+    monkeypatch.setattr(plugins.find("scorers", "same"), "version", 2)
     after = signed(write)
     assert [name for name in PARTS if before[name] != after[name]] == ["scorers"]
 

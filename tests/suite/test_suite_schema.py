@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from steelyard import registry
+from steelyard import plugins
 from steelyard.suite.json_schema import schema_text, suite_schema
 from steelyard.suite.load import load_suite
 from steelyard.suite.yaml import read_yaml
@@ -96,8 +96,8 @@ def test_every_scorer_and_target_is_in_it_those_of_plug_ins_too():
     definitions = suite_schema()["$defs"]
     component, target = definitions["Component"], definitions["Target"]
     assert "same" in component["properties"]
-    assert set(registry.names("scorers")) <= set(component["properties"])
-    assert set(registry.names("targets")) == set(target["properties"])
+    assert set(plugins.names("scorers")) <= set(component["properties"])
+    assert set(plugins.names("targets")) == set(target["properties"])
 
 
 def test_everything_is_described_and_nothing_unknown_is_allowed(plain_schema):

@@ -16,12 +16,12 @@ import pytest
 import steelyard.suites
 from parts.looped import for_every
 from steelyard.records import Outcome
-from steelyard.scoring.eras import read_years
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.years import read_years
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.load import load_suite
+from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import SuiteModel
-from steelyard.suite.templates import compile_template
 
 FOLDER = Path(steelyard.suites.__file__).parent / "antiques"
 ITEMS: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text("utf-8"))

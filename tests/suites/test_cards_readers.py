@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from steelyard import Attachment, Case, UserMistake
-from steelyard.importing import find_callable
+from steelyard.plugins import find_callable
 from steelyard.suites import cards
 
 FOLDER = Path(cards.__file__).parent

@@ -14,7 +14,7 @@ import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.loopback import Loopback, chat_answer
 from steelyard.records import Outcome
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.evaluate import Weigher
 from steelyard.suite.load import load_suite
 
 FOLDER = Path(steelyard.suites.__file__).parent / "cards"

@@ -3,9 +3,9 @@
 import pytest
 
 from steelyard import load_suite
-from steelyard.foreign import checked_sample
 from steelyard.records import Check, CheckState, Outcome
-from steelyard.store.imports import RecordedSample
+from steelyard.runner.imports import checked_sample
+from steelyard.store.base import RecordedSample
 from steelyard.suite.case import Case
 
 PASSED, FAILED, NOT_RUN = CheckState

@@ -8,9 +8,9 @@ import pytest
 
 from parts.command import invoke
 from steelyard import UserMistake, load_suite
-from steelyard.foreign import export_foreign, import_foreign
 from steelyard.records import CheckState, Outcome, Verdict
-from steelyard.store.open import open_store
+from steelyard.runner.imports import export_foreign, import_foreign
+from steelyard.store.sql import open_store
 from steelyard.suites.review.results import Format
 from steelyard.suites.review.results import results_document as document_of
 

@@ -10,7 +10,7 @@ import steelyard.suites
 from parts.command import invoke
 from parts.review_service import TOKEN, review_service
 from steelyard import Run
-from steelyard.store.open import open_store
+from steelyard.store.sql import open_store
 from steelyard.suites.review import runner, visualize
 from steelyard.suites.review.results import Format
 from steelyard.suites.review.switches import Switches

@@ -8,11 +8,11 @@ import pytest
 from parts.loopback import Loopback, json_answer
 from parts.review_service import TOKEN, review_service
 from steelyard import load_suite, run_suite, with_target
-from steelyard.audit.balance import audit
-from steelyard.engine.options import Selection
+from steelyard.audit.audit import audit
+from steelyard.engine.plan import Selection
 from steelyard.engine.sample import Weighing
 from steelyard.records import Attempt, Outcome, Verdict
-from steelyard.scoring.weigh import Weigher
+from steelyard.scoring.evaluate import Weigher
 from steelyard.suites.review.switches import Switches
 
 ENV = {**os.environ, "REVIEW_TOKEN": TOKEN}

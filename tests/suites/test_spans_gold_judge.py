@@ -9,7 +9,7 @@ import pytest
 import steelyard
 from parts.looped import for_every
 from steelyard import Case, load_suite
-from steelyard.spans import TextSpan
+from steelyard.scoring.spans.read import TextSpan
 from steelyard.suites.spans.facts import Facts
 from steelyard.suites.spans.gold import judge, score
 from steelyard.suites.spans.taxonomy import REASONS, reason

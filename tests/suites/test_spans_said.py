@@ -6,14 +6,14 @@ from contextlib import closing
 import pytest
 
 from parts.seed_snapshots import about, failed, judged, missed, result, snapshot
-from steelyard.foreign import import_foreign
 from steelyard.report.build import build_report
-from steelyard.spans import compare_spans, macro, micro
-from steelyard.store.open import open_store
+from steelyard.runner.imports import import_foreign
+from steelyard.runner.run import run
+from steelyard.scoring.spans.compare import compare_spans, macro, micro
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 from steelyard.suites.spans.prompts import gold_spans, placed
 from steelyard.suites.spans.taxonomy import categories, category_of
-from steelyard.weighing import run
 
 
 @pytest.fixture(scope="module")

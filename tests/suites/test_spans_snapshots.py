@@ -12,15 +12,15 @@ from parts.lengths import examples
 from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UserMistake
-from steelyard.engine.options import RunOptions, Selection
-from steelyard.foreign import export_foreign, import_foreign
+from steelyard.engine.plan import RunOptions, Selection
 from steelyard.records import Mode, Outcome, Verdict
 from steelyard.report.build import build_report
-from steelyard.store.open import open_store
+from steelyard.runner.imports import export_foreign, import_foreign
+from steelyard.runner.run import run
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 from steelyard.suites.spans.snapshots import Format, evaluated
 from steelyard.suites.spans.summary import summarise
-from steelyard.weighing import run
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,13 @@ import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.judge_server import judge_server
 from steelyard import load_suite
-from steelyard.audit.balance import audit
-from steelyard.judging.complaints import complaint_check
-from steelyard.judging.fence import Fence
-from steelyard.judging.prompt import messages
-from steelyard.judging.reading import JudgeReader
+from steelyard.audit.audit import audit
+from steelyard.judging.evidence import complaint_check
+from steelyard.judging.judgement import JudgeReader
+from steelyard.judging.prompt import Fence, messages
 from steelyard.records import Attempt, JudgeCall, Mode
-from steelyard.scoring.weigh import Weigher
-from steelyard.spans import compare_spans, micro
+from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.spans.compare import compare_spans, micro
 from steelyard.suites.spans.gold import judge as gold_judge
 from steelyard.suites.spans.labeller import label
 from steelyard.suites.spans.prompts import gold_spans, placed

@@ -13,8 +13,8 @@ import steelyard.suites
 from parts.described import judge_health
 from parts.looped import for_every
 from steelyard import Case
-from steelyard.analysis.health_checks import check_health
-from steelyard.judging.reading import JudgeReader
+from steelyard.analysis.judge.health import check_health
+from steelyard.judging.judgement import JudgeReader
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Verdict
 from steelyard.suite.labels import labels_of

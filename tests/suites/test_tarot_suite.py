@@ -12,8 +12,7 @@ import pytest
 import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.looped import for_every
-from steelyard.judging.fence import new_fence
-from steelyard.judging.prompt import messages
+from steelyard.judging.prompt import messages, new_fence
 from steelyard.suite.judge import Rubric
 from steelyard.suite.load import load_suite
 

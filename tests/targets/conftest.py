@@ -10,8 +10,7 @@ from parts.loopback import Loopback
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import TargetSpec, Variant
-from steelyard.targets.base import Ask, Reply, Surroundings, Target
-from steelyard.targets.open import open_target
+from steelyard.targets.base import Ask, Reply, Surroundings, Target, open_target
 
 CASE = Case("c1", input={"text": "Grüße, 世界", "n": 3, "list": [1, 2]}, expected={"name": "x"}, tags=("a", "b"))
 

@@ -14,8 +14,7 @@ from parts.loopback import error
 from parts.looped import for_every
 from steelyard.errors import TargetFailure, UserMistake
 from steelyard.targets.base import Surroundings
-from steelyard.targets.chat_connection import ChatConnection
-from steelyard.targets.chat_wire import ChatWire
+from steelyard.targets.chat import ChatConnection, ChatWire
 
 SCHEMA = {"type": "object", "required": ["tone"]}
 BODY = {"model": "m", "messages": [{"role": "user", "content": "well?"}]}

@@ -17,7 +17,7 @@ from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
 from steelyard.targets.base import Ask
-from steelyard.targets.unpacking import Unpacker
+from steelyard.targets.transport import Unpacker
 
 pytestmark = pytest.mark.boundary("aiohttp")
 

@@ -11,12 +11,11 @@ import pytest
 
 from parts.loopback import Loopback, chat_answer, error, json_answer, slow
 from parts.looped import for_every
-from steelyard import registry
+from steelyard import plugins
 from steelyard.errors import UserMistake
 from steelyard.suite.models import TargetSpec
-from steelyard.targets.base import Surroundings
-from steelyard.targets.open import open_target
-from steelyard.targets.retry_after import seconds_to_wait
+from steelyard.targets.base import Surroundings, open_target
+from steelyard.targets.transport import seconds_to_wait
 
 
 def fetch(url: str, data: bytes | None = None) -> bytes:
@@ -83,9 +82,9 @@ def test_an_unknown_kind_names_those_that_exist(tmp_path):
         open_target(TargetSpec("telepathy", {}), Surroundings(tmp_path))
 
 
-@pytest.mark.parametrize("kind", registry.names("targets"))
+@pytest.mark.parametrize("kind", plugins.names("targets"))
 def test_every_setting_of_every_kind_is_described(kind):
-    schema = registry.find("targets", kind).Settings.model_json_schema()
+    schema = plugins.find("targets", kind).Settings.model_json_schema()
     models = [schema, *schema.get("$defs", {}).values()]
     bare = [
         f"{kind}.{name}" for one in models for name, field in one["properties"].items() if "description" not in field

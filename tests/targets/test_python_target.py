@@ -125,7 +125,7 @@ from pathlib import Path
 from steelyard.suite.case import Case
 from steelyard.suite.models import TargetSpec, Variant
 from steelyard.targets.base import Ask, Surroundings
-from steelyard.targets.open import open_target
+from steelyard.targets.base import open_target
 
 async def main():
     async with open_target(TargetSpec("python", "stuck:ask"), Surroundings(Path(sys.argv[1]))) as target:

@@ -8,7 +8,7 @@ import pytest
 from steelyard.errors import SuiteError, TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
-from steelyard.targets import recording
+from steelyard.targets import recorded
 from steelyard.targets.base import Ask
 
 
@@ -136,7 +136,7 @@ def test_two_answers_to_one_question_are_a_mistake_with_both_lines(bench, record
 
 
 async def test_keys_with_the_same_hash_are_told_apart(bench, record, monkeypatch):
-    monkeypatch.setattr(recording, "_hash", lambda key: 1)
+    monkeypatch.setattr(recorded, "_hash", lambda key: 1)
     name = record(*({"case": case, "answer": case * 2} for case in "abc"))
     assert [(await bench.ask("recorded", name, Case(case))).text for case in "abc"] == ["aa", "bb", "cc"]
     assert (await bench.fail("recorded", name, Case("d"))).kind == "not_recorded"

@@ -15,10 +15,10 @@ from parts.loopback import Behaviour, json_answer, refusing, text_answer
 from steelyard.errors import SuiteError, UserMistake
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
-from steelyard.targets import readiness as readiness_module
+from steelyard.targets import service as readiness_module
 from steelyard.targets import service as service_module
 from steelyard.targets.base import Ask
-from steelyard.targets.service_settings import StartSettings
+from steelyard.targets.service import StartSettings
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
 CASE = Case("c1", input={"number": 4})
@@ -198,7 +198,7 @@ def test_a_service_does_not_outlive_a_steelyard_that_is_killed(tmp_path):
         "import asyncio, os, pathlib\n"
         "from steelyard.suite.models import TargetSpec\n"
         "from steelyard.targets.base import Surroundings\n"
-        "from steelyard.targets.open import open_target\n"
+        "from steelyard.targets.base import open_target\n"
         "async def main():\n"
         f"    spec = TargetSpec('http', {settings!r})\n"
         "    async with open_target(spec, Surroundings(pathlib.Path('.'), None, dict(os.environ))):\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import registry
+from steelyard import plugins
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "targets.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ def section(title: str) -> str:
 
 @pytest.mark.parametrize("kind", ["chat", "command", "http", "python", "recorded"])
 def test_every_setting_has_its_row_and_every_row_its_setting(kind):
-    fields = registry.find("targets", kind).Settings.model_fields
+    fields = plugins.find("targets", kind).Settings.model_fields
     names = {field.alias or name for name, field in fields.items()}
     assert set(re.findall(r"^\| `(\w+)` \|", section(kind), re.M)) == names
 

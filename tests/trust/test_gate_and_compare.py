@@ -8,9 +8,9 @@ import pytest
 
 from parts.columns import Made
 from parts.compared import compared
-from steelyard.analysis.against import Against
-from steelyard.analysis.compare import compare
-from steelyard.analysis.compare_model import Moved
+from steelyard.analysis.compare.against import Against
+from steelyard.analysis.compare.compare import compare
+from steelyard.analysis.compare.model import Moved
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
 from steelyard.records import Verdict

@@ -271,7 +271,7 @@ class TestAnchorsOfABaseline:
         run(judge, 1)
         lock()
         with monkeypatch.context() as broken:
-            broken.setattr("steelyard.weighing.finish", lambda *_, **__: 1 / 0)
+            broken.setattr("steelyard.runner.run.finish", lambda *_, **__: 1 / 0)
             with pytest.raises(AssertionError, match="ZeroDivisionError"):
                 run(judge, 2)
         asked = len(judge.requests)

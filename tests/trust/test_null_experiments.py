@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parts.lengths import simulations
-from steelyard.analysis.arm_pairs import ArmPairs
+from steelyard.analysis.compare.against import ArmPairs
 from steelyard.decide.experiment import Decided, Reading, decided_by, quality
 from steelyard.decide.online import online_report
 from steelyard.decide.outcomes import Outcomes, Unit, read_online

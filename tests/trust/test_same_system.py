@@ -25,8 +25,8 @@ from parts.columns import Made
 from parts.command import invoke
 from parts.compared import compared
 from parts.small_suite import write_suite
-from steelyard.analysis.compare import compare
-from steelyard.cli.group import steelyard as group
+from steelyard.analysis.compare.compare import compare
+from steelyard.cli import steelyard as group
 
 SYSTEM = '''
 import asyncio

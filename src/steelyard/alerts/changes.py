@@ -23,19 +23,19 @@ from steelyard.alerts.evidence import (
     unknown,
 )
 from steelyard.alerts.rules import CostRise, JudgeDrift, LatencyRise, Regression
-from steelyard.analysis.against import Against
-from steelyard.analysis.by_run import difference_of_runs, is_by_run, smallest_that_matters
-from steelyard.analysis.compared_run import ComparedRun, read_run
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.number_text import difference
-from steelyard.analysis.pooled import Pool
-from steelyard.analysis.sound_runs import same_load
+from steelyard.analysis.compare.against import Against
+from steelyard.analysis.compare.compare import Pool
+from steelyard.analysis.compare.pairing import ComparedRun, read_run
+from steelyard.analysis.compare.unpaired import difference_of_runs, is_by_run, smallest_that_matters
+from steelyard.analysis.summary import same_load
+from steelyard.analysis.wording import difference
 from steelyard.decide.baselines import baselines, no_baseline
 from steelyard.decide.gates import p_text
 from steelyard.metrics.expressions import Gate, parse_metric
-from steelyard.metrics.run_data import RunData
+from steelyard.metrics.own import RunData
 from steelyard.metrics.table import Table, cut
 from steelyard.records import RunHeader
+from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import holm, least_p
 
 _BY_SAMPLE = ("pass_rate", "average", "score.<component>.average", "score.<component>.points")
@@ -107,23 +107,23 @@ def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Itera
         yield unknown(rule.label, gate.metric, f"this run is {rule.against} itself")
         return
     against = Against(read_run(store, locks[rule.against]), _compared(evidence))
-    found = []
+    results = []
     for name, change in against.changes(replace(gate, baseline=rule.against)).items():
         if gate.factor and name not in evidence.slices(gate):
             continue
-        hindered = against.hindered_by(change, gate.factor or "", name)
+        confounded = against.hindered_by(change, gate.factor or "", name)
         subject = _subject(gate, name)
-        if hindered:
-            yield unknown(rule.label, subject, f"{subject} cannot be held against {rule.against}: {hindered[0]}")
+        if confounded:
+            yield unknown(rule.label, subject, f"{subject} cannot be held against {rule.against}: {confounded[0]}")
         elif change.a.value is None or change.b.value is None or change.difference.value is None:
             yield unknown(rule.label, subject, f"{subject}: no sample can be compared with one of {rule.against}")
         else:
             floor = 0.0 if change.df else least_p(change.difference.n)
             n = (change.a.n, change.b.n)
             values = (change.a.value, change.b.value)
-            found.append(Moved(subject, *values, change.difference, change.p, change.test, *n, floor))
+            results.append(Moved(subject, *values, change.difference, change.p, change.test, *n, floor))
     look = ("steelyard", "compare", f"@{rule.against}", header.id)
-    yield from _readings(rule, gate, found, f"in {rule.against}", look, evidence)
+    yield from _readings(rule, gate, results, f"in {rule.against}", look, evidence)
 
 
 def _compared(evidence: Evidence) -> ComparedRun:
@@ -141,7 +141,7 @@ def _against_window(
         return
     by_sample = gate.pattern in _BY_SAMPLE
     moves = (_by_sample if by_sample else _by_run)(gate, runs, names, evidence)
-    found = []
+    results = []
     for name, moved in zip(names, moves, strict=True):
         subject = _subject(gate, name)
         if moved is None:
@@ -151,10 +151,10 @@ def _against_window(
             few = too_little(runs, moved.n_before, min_runs=1, min_n=limits.min_n)
             yield unknown(rule.label, subject, f"{subject}: {few}")
         else:
-            found.append(moved)
+            results.append(moved)
     look = ("steelyard", "compare", runs[0].id, evidence.header.id)
-    told = f"in {counted(len(runs), 'earlier run')}"
-    yield from _readings(rule, gate, found, told, look, evidence)
+    message = f"in {counted(len(runs), 'earlier run')}"
+    yield from _readings(rule, gate, results, message, look, evidence)
 
 
 def _by_sample(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: Evidence) -> list[Moved | None]:
@@ -168,46 +168,46 @@ def _by_sample(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evid
         other = RunData(store.columns(run.id), run.description)
         pool.add(other.table, gate.of.contributions(other, gate.names).values)
     values = gate.of.contributions(data, gate.names).values
-    found: list[Moved | None] = []
+    moveds: list[Moved | None] = []
     groups = cut(columns, header.description, 0).get(gate.factor or "")
     low, high = (0.0, 1.0) if gate.unit != "points" else table.scales.get(gate.subject, (0.0, 1.0))
     everything = np.ones(table.n, dtype=bool)
     for name in names:
         rows = np.arange(table.n)
         if gate.factor:
-            known = groups.names if groups is not None else []
-            rows = groups.samples_where(known.index(name), everything) if groups and name in known else rows[:0]
+            available = groups.names if groups is not None else []
+            rows = groups.samples_where(available.index(name), everything) if groups and name in available else rows[:0]
         change = pool.change(values, rows, high - low)
         if change.before is None or change.now is None or change.difference.value is None:
-            found.append(None)
+            moveds.append(None)
             continue
         n = (change.n_before, change.n_now)
         floor = least_p(change.difference.n)
-        found.append(
+        moveds.append(
             Moved(_subject(gate, name), change.before, change.now, change.difference, change.p, change.test, *n, floor)
         )
-    return found
+    return moveds
 
 
 def _by_run(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidence: Evidence) -> list[Moved | None]:
     """The figure run by run, for those that no sample has a value of."""
-    found: list[Moved | None] = []
+    moveds: list[Moved | None] = []
     for name in names:
         now = evidence.figure(evidence.header, gate, name)
         earlier = [evidence.figure(run, gate, name) for run in runs]
         before = pooled(earlier)
         if now.value is None or before is None or before.runs < evidence.limits.min_runs:
-            found.append(None)
+            moveds.append(None)
             continue
         difference = Estimate(now.value - before.value, now.n)
         test = f"{before.runs} earlier runs, weighted by n"
         p = chance_of(now, before)
         if is_by_run(gate.metric):
-            tested = difference_of_runs([each.value for each in earlier if each.value is not None], [now.value])
+            tested = difference_of_runs([item.value for item in earlier if item.value is not None], [now.value])
             p, test = (None, "too few runs were before it") if tested is None else (tested.p, f"{tested.test}, {test}")
         values, n = (before.value, now.value), (before.n, now.n)
-        found.append(Moved(_subject(gate, name), *values, difference, p, test, *n, of="sample"))
-    return found
+        moveds.append(Moved(_subject(gate, name), *values, difference, p, test, *n, of="sample"))
+    return moveds
 
 
 def _readings(
@@ -215,7 +215,7 @@ def _readings(
 ) -> Iterator[Reading]:
     max_p, declared, several = evidence.settings.max_p, rule.least(gate.unit), len(moves)
     sign = 1.0 if _higher_is_worse(rule, gate, evidence) else -1.0
-    for moved, p in zip(moves, holm([each.p for each in moves]), strict=True):
+    for moved, p in zip(moves, holm([move.p for move in moves]), strict=True):
         by, least, of_runs = sign * (moved.now - moved.before), declared, is_by_run(gate.metric)
         if of_runs and not declared:
             least = smallest_that_matters(evidence.header.description, gate.unit, moved.before)
@@ -258,9 +258,9 @@ def judge_drifts(rule: JudgeDrift, evidence: Evidence) -> Iterator[Reading]:
         yield Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, "the suite has no judge")
         return
     yield _on_same_answers(rule, evidence)
-    found = [(name, *_habit(name, rule, evidence)) for name in _HABITS]
-    adjusted = holm([None if p is None else p for _, _, p in found])
-    for (name, reading, _), p in zip(found, adjusted, strict=True):
+    results = [(name, *_habit(name, rule, evidence)) for name in _HABITS]
+    adjusted = holm([None if p is None else p for _, _, p in results])
+    for (name, reading, _), p in zip(results, adjusted, strict=True):
         yield _judged(name, reading, p, evidence) if isinstance(reading, _Habit) else reading
 
 
@@ -312,20 +312,24 @@ def _habit(name: str, rule: JudgeDrift, evidence: Evidence) -> tuple[_Habit | Re
     now, limits = _share(evidence.header, name), evidence.limits
     earlier = [_share(run, name) for run in runs]
     before = pooled(earlier)
-    told = [run for run, each in zip(runs, earlier, strict=True) if each.value is not None]
+    messages = [run for run, item in zip(runs, earlier, strict=True) if item.value is not None]
     n = 0 if before is None else before.n
     if now.value is None:
         return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: this run does not tell"), None
-    few = too_little(told, n, min_runs=limits.min_runs, min_n=limits.min_n)
+    few = too_little(messages, n, min_runs=limits.min_runs, min_n=limits.min_n)
     if few or before is None:
         return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: {few}"), None
-    return _Habit(rule.label, now, before.value, before.n, told), chance_of(now, before)
+    return _Habit(rule.label, now, before.value, before.n, messages), chance_of(now, before)
 
 
 def _share(header: RunHeader, name: str) -> Estimate:
-    told = ((header.summary or {}).get("judge") or {}).get(name) or {}
+    message = ((header.summary or {}).get("judge") or {}).get(name) or {}
     return Estimate(
-        told.get("value"), told.get("n") or 0, told.get("n_missing") or 0, told.get("low"), told.get("high")
+        message.get("value"),
+        message.get("n") or 0,
+        message.get("n_missing") or 0,
+        message.get("low"),
+        message.get("high"),
     )
 
 
@@ -388,12 +392,12 @@ def _rise(
     if now.value is None:
         return unknown(rule.label, "", f"{what}: this run does not tell")
     n = 0 if before is None else before.n
-    told = [run for run, each in zip(runs, earlier, strict=True) if each.value is not None]
-    if few := too_little(told, n, min_runs=limits.min_runs, min_n=limits.min_n):
+    messages = [run for run, item in zip(runs, earlier, strict=True) if item.value is not None]
+    if few := too_little(messages, n, min_runs=limits.min_runs, min_n=limits.min_n):
         return unknown(rule.label, "", f"{what}: {few}")
-    tested = difference_of_runs([each.value for each in earlier if each.value is not None], [now.value])
+    tested = difference_of_runs([item.value for item in earlier if item.value is not None], [now.value])
     if before is None or tested is None:
-        return unknown(rule.label, "", f"{what}: {len(told)} earlier runs do not tell how far runs lie apart")
+        return unknown(rule.label, "", f"{what}: {len(messages)} earlier runs do not tell how far runs lie apart")
     by, p = now.value - before.value, tested.p
     least = max(rule.by * before.value, smallest_that_matters(evidence.header.description, unit, before.value))
     there = by > 0 and by >= least and p < evidence.settings.max_p

@@ -85,7 +85,7 @@ _MARKS = re.compile(r"(?=[*_~`@#:])|(?<=[*_~`@#:])")
 
 def slack_shape(message: Message) -> dict[str, Any]:
     """The message as the JSON that Slack, and those that took over its shape, understand."""
-    blocks = [_slack_block(each, message.suite) for each in message.notices[:_MOST_NOTICES]]
+    blocks = [_slack_block(notice, message.suite) for notice in message.notices[:_MOST_NOTICES]]
     left = len(message.notices) - len(blocks)
     blocks += [f"and {left} more: `steelyard alerts list`"] if left > 0 else []
     return {"text": "\n\n".join(blocks)}
@@ -160,12 +160,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def _refusal(error: urllib.error.HTTPError) -> Undelivered:
     try:
-        said = error.read(_MOST_OF_ANSWER).decode("utf-8", "replace")
+        text = error.read(_MOST_OF_ANSWER).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):
-        said = ""
+        text = ""
     retry = error.code >= 500 or error.code in _WORTH_RETRYING
-    told = f": {' '.join(said.split())}" if said.strip() else ""
-    return Undelivered(f"HTTP {error.code}{told}", retry=retry, after=_wish(error.headers))
+    message = f": {' '.join(text.split())}" if text.strip() else ""
+    return Undelivered(f"HTTP {error.code}{message}", retry=retry, after=_wish(error.headers))
 
 
 def _wish(headers: Any) -> float | None:
@@ -196,9 +196,9 @@ def send_mail(channel: Mail, message: Message, place: Place, seconds: float) -> 
         finally:
             server.close()
     except smtplib.SMTPResponseException as error:
-        said = error.smtp_error.decode("utf-8", "replace") if isinstance(error.smtp_error, bytes) else error.smtp_error
+        text = error.smtp_error.decode("utf-8", "replace") if isinstance(error.smtp_error, bytes) else error.smtp_error
         raise Undelivered(
-            f"the server says {error.smtp_code} {one_line(str(said), 200)}", retry=error.smtp_code < _FOR_GOOD
+            f"the server says {error.smtp_code} {one_line(str(text), 200)}", retry=error.smtp_code < _FOR_GOOD
         ) from None
     except smtplib.SMTPRecipientsRefused as error:
         codes = [code for code, _said in error.recipients.values()]
@@ -248,10 +248,10 @@ def _say_goodbye(server: smtplib.SMTP) -> None:
 
 
 def _refused(recipients: dict[str, tuple[int, bytes]]) -> str:
-    told = [
-        f"{who} ({code} {one_line(said.decode('utf-8', 'replace'), 100)})" for who, (code, said) in recipients.items()
+    messages = [
+        f"{who} ({code} {one_line(text.decode('utf-8', 'replace'), 100)})" for who, (code, text) in recipients.items()
     ]
-    return ", ".join(told)
+    return ", ".join(messages)
 
 
 _MOST_OF_OUTPUT = 300
@@ -262,18 +262,18 @@ def send_to_command(channel: Command, message: Message, place: Place, seconds: f
     body = json.dumps(message.as_data(), allow_nan=False).encode("ascii")
     try:
         # Files and no pipes: a program that leaves another one running, which holds them open, has ended all the same.
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as text:
             given.write(body)
             given.seek(0)
-            code = _run(channel, place, given, said, seconds)
-            said.seek(0)
-            told = one_line(said.read(4 * _MOST_OF_OUTPUT).decode("utf-8", "replace"), _MOST_OF_OUTPUT)
+            code = _run(channel, place, given, text, seconds)
+            text.seek(0)
+            note = one_line(text.read(4 * _MOST_OF_OUTPUT).decode("utf-8", "replace"), _MOST_OF_OUTPUT)
     except subprocess.TimeoutExpired:
         raise Undelivered(f"no end after {seconds:.3g} s") from None
     except (OSError, ValueError) as error:
         raise Undelivered(f"{channel.argv[0]} cannot be run: {error}", retry=False) from None
     if code != 0:
-        raise Undelivered(f"exit code {code}{f': {told}' if told else ''}")
+        raise Undelivered(f"exit code {code}{f': {note}' if note else ''}")
 
 
 def _run(channel: Command, place: Place, given: IO[bytes], said: IO[bytes], seconds: float) -> int:
@@ -304,8 +304,8 @@ def send_to_github(message: Message, place: Place) -> None:
     if not in_github(place.env):
         raise NotHere
     for notice in message.notices:
-        told = "\n".join(f"{label}: {text}" for label, text in notice.facts()[1:])
-        place.tell(annotation(notice.level, told, title=f"{message.suite}: {notice.title}"))
+        note = "\n".join(f"{label}: {text}" for label, text in notice.facts()[1:])
+        place.tell(annotation(notice.level, note, title=f"{message.suite}: {notice.title}"))
     try:
         append_summary(in_markdown(message), place.env)
     except OSError as error:
@@ -314,7 +314,9 @@ def send_to_github(message: Message, place: Place) -> None:
 
 def in_markdown(message: Message) -> str:
     """The message as Markdown in which nothing foreign is rendered."""
-    return "\n\n".join([f"### Alerts of {safe(message.suite)}", *(_markdown_part(each) for each in message.notices)])
+    return "\n\n".join(
+        [f"### Alerts of {safe(message.suite)}", *(_markdown_part(notice) for notice in message.notices)]
+    )
 
 
 def _markdown_part(notice: Notice) -> str:

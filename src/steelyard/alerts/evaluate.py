@@ -20,12 +20,13 @@ from steelyard.alerts.rules import (
     Rule,
     RunInvalid,
 )
-from steelyard.analysis.model import Estimate, Slice
-from steelyard.analysis.new_confusions import confusions_of, seen_in
-from steelyard.analysis.number_text import in_unit, percent
-from steelyard.analysis.sound_runs import same_load
+from steelyard.analysis.compare.findings import confusions_of, seen_in
+from steelyard.analysis.model import Slice
+from steelyard.analysis.summary import same_load
+from steelyard.analysis.wording import in_unit, percent
 from steelyard.decide.gates import GateResult
 from steelyard.records import Verdict
+from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import AlertRecord
 
 _STATES = {Verdict.FAIL: State.THERE, Verdict.PASS: State.GONE}
@@ -36,9 +37,9 @@ _INVALID, _SUSPECT = "invalid", "suspect"
 
 def failed_gates(rule: GateFailed, evidence: Evidence) -> Iterator[Reading]:
     """What became of every gate and criterion, and of those that are none any more."""
-    found = {_gate_subject(each): each for each in evidence.decision.gates if rule.secondary or not each.secondary}
+    results = {_gate_subject(gate): gate for gate in evidence.decision.gates if rule.secondary or not gate.secondary}
     look = ("steelyard", "gate", evidence.header.id)
-    for subject, result in found.items():
+    for subject, result in results.items():
         kind = "criterion" if result.name else "gate"
         says = "fails" if result.verdict is Verdict.FAIL else "holds"
         yield Reading(
@@ -50,7 +51,7 @@ def failed_gates(rule: GateFailed, evidence: Evidence) -> Iterator[Reading]:
             how_sure=_gate_sureness(result),
             look=look,
         )
-    yield from evidence.watched_no_more(rule.label, found)
+    yield from evidence.watched_no_more(rule.label, results)
 
 
 def _gate_subject(result: GateResult) -> str:
@@ -103,12 +104,12 @@ def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
     before = [evidence.summary(run).overall for run in runs]
     n = sum(map(_conclusive, before))
     few = too_little(runs, n, min_runs=limits.min_runs, min_n=limits.min_n)
-    known = {code for part in before for code in part.findings}
+    available = {code for part in before for code in part.findings}
     for code in sorted({*now.findings, *waiting}):
         samples = now.finding_samples.get(code, 0)
         if code in waiting:
             state = State.THERE if samples else State.GONE
-        elif code in known or samples < rule.samples:
+        elif code in available or samples < rule.samples:
             continue
         elif few:
             yield Reading(rule.label, code, State.UNKNOWN, f"whether {code} is new: {few}")
@@ -143,10 +144,10 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
     store, header, limits = evidence.store, evidence.header, evidence.limits
     runs, look = evidence.window(), ("steelyard", "report", header.id)
     n = sum(_conclusive(evidence.summary(run).overall) for run in runs)
-    found = confusions_of(store, header.id, header.description)
+    result = confusions_of(store, header.id, header.description)
     waiting = {alert.content["subject"]: alert for alert in evidence.open_of(rule.label)}
     for subject, alert in waiting.items():
-        samples = found.in_samples(int(subject, 16))
+        samples = result.in_samples(int(subject, 16))
         yield Reading(
             rule=rule.label,
             subject=subject,
@@ -162,19 +163,19 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
         yield Reading(rule.label, "", State.UNKNOWN, f"whether a confusion is new: {few}")
         return
     seen = seen_in(store, [run.id for run in runs]) | {int(subject, 16) for subject in waiting}
-    fresh = found.unseen(seen, rule.samples)
-    for number, each in enumerate(fresh[:_MOST_CONFUSIONS], start=1):
+    fresh = result.unseen(seen, rule.samples)
+    for number, item in enumerate(fresh[:_MOST_CONFUSIONS], start=1):
         left = len(fresh) - _MOST_CONFUSIONS
         more = f"; {left} more are new and not told one by one" if number == _MOST_CONFUSIONS and left > 0 else ""
         yield Reading(
             rule=rule.label,
-            subject=f"{each.digest:016x}",
+            subject=f"{item.digest:016x}",
             state=State.THERE,
-            what=f"{each.code}: one thing is taken for another as in no earlier run",
-            how_much=f"in {counted(each.samples, 'sample')}{more}",
+            what=f"{item.code}: one thing is taken for another as in no earlier run",
+            how_much=f"in {counted(item.samples, 'sample')}{more}",
             how_sure=_never_before(len(runs), n),
             look=look,
-            quotes=(("expected", each.expected), ("got", each.got)),
+            quotes=(("expected", item.expected), ("got", item.got)),
             level=Level.WARNING,
         )
 
@@ -188,8 +189,8 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
         yield Reading(rule.label, "", State.UNKNOWN, "the suite has no judge with flags")
     yield from evidence.watched_no_more(rule.label, asked)
     for flag in asked:
-        told = measures.get(flag, {}).get("rate")
-        rate: Estimate = Estimate(None, 0) if told is None else told.estimate
+        message = measures.get(flag, {}).get("rate")
+        rate: Estimate = Estimate(None, 0) if message is None else message.estimate
         if rate.value is None:
             yield Reading(
                 rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run says whether it carries the flag"
@@ -201,7 +202,7 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
             subject=flag,
             state=State.THERE if there else State.GONE,
             what=f"the flag {flag} is raised {'more' if there else 'no more'} often than it may be",
-            how_much=f"{percent(rate.value)} of texts ({told.numerator} of {told.denominator}), allowed:"
+            how_much=f"{percent(rate.value)} of texts ({message.numerator} of {message.denominator}), allowed:"
             f" {percent(rule.above)}",
             how_sure=_gate_sureness(GateResult("", "", rate, rule.above, "<=", Verdict.FAIL, "", unit="share")),
             look=("steelyard", "report", evidence.header.id),
@@ -218,17 +219,17 @@ def readings_of(evidence: Evidence) -> list[Reading]:
     that fail. Nothing is recovered by either.
     """
     invalid, suspect = evidence.header.verdict is Verdict.INVALID, bool(evidence.header.suspect)
-    found: list[Reading] = []
+    readings: list[Reading] = []
     for rule in evidence.rules:
         if isinstance(rule, RunInvalid):
-            found += _LOOKS[type(rule)](rule, evidence)
+            readings += _LOOKS[type(rule)](rule, evidence)
         elif suspect and not invalid and isinstance(rule, GateFailed):
-            found += [each for each in _LOOKS[type(rule)](rule, evidence) if each.state is State.THERE]
+            readings += [item for item in _LOOKS[type(rule)](rule, evidence) if item.state is State.THERE]
         elif not invalid and not suspect:
             # First: of the readings of one cause the first holds.
-            found += _watched_anew(rule, evidence)
-            found += _LOOKS[type(rule)](rule, evidence)
-    return found
+            readings += _watched_anew(rule, evidence)
+            readings += _LOOKS[type(rule)](rule, evidence)
+    return readings
 
 
 def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:

@@ -10,17 +10,15 @@ from functools import cached_property
 from typing import Any
 
 from steelyard.alerts.rules import AlertSettings, Rule, WindowPart
-from steelyard.analysis.model import Estimate, Slice, Summary
-from steelyard.analysis.number_text import difference, in_unit
-from steelyard.analysis.sound_runs import is_partial, is_reading, origin
-from steelyard.analysis.stored import summarise_stored
-from steelyard.analysis.stored_summary import stored_summary
+from steelyard.analysis.model import Slice, Summary
+from steelyard.analysis.summary import is_partial, is_reading, origin, stored_summary, summarise_stored
+from steelyard.analysis.wording import difference, in_unit
 from steelyard.decide.baselines import kept_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate
 from steelyard.records import RunHeader
-from steelyard.stats.intervals import Z, t_two_sided
+from steelyard.stats.intervals import Estimate, Z, t_two_sided
 from steelyard.store.base import Store
 from steelyard.store.logs import AlertRecord
 from steelyard.suite.models import ComponentDescription
@@ -80,7 +78,7 @@ class Reading:
             "how_much": self.how_much,
             "how_sure": self.how_sure,
             "look": list(self.look),
-            "quotes": [list(each) for each in self.quotes],
+            "quotes": [list(quote) for quote in self.quotes],
             "level": self.level.value,
             "size": self.size,
         }
@@ -130,19 +128,19 @@ def earlier_runs(store: Store, header: RunHeader, *, before: float, most: int) -
 
     Of answers that were weighed more than once only the newest weighing counts, and the run's own answers never do.
     """
-    found: list[RunHeader] = []
+    run_headers: list[RunHeader] = []
     runs = _newest(store, header.suite_name, before, max(_LOOKED_AT, 20 * most))
-    by_id = {each.id: each for each in runs}
+    by_id = {run.id: run for run in runs}
     seen = {origin(header, by_id)}
-    for each in runs:
-        if len(found) == most:
+    for run in runs:
+        if len(run_headers) == most:
             break
-        asked = origin(each, by_id)
-        sound = is_reading(each) and not is_partial(each)
-        if each.created_at < before and asked not in seen and sound and same_instrument(each, header):
+        asked = origin(run, by_id)
+        sound = is_reading(run) and not is_partial(run)
+        if run.created_at < before and asked not in seen and sound and same_instrument(run, header):
             seen.add(asked)
-            found.append(each)
-    return found
+            run_headers.append(run)
+    return run_headers
 
 
 def _newest(store: Store, suite: str, before: float, enough: int) -> list[RunHeader]:
@@ -150,7 +148,7 @@ def _newest(store: Store, suite: str, before: float, enough: int) -> list[RunHea
     limit = enough
     while True:
         runs = store.runs(suite, limit)
-        if len(runs) < limit or sum(each.created_at < before for each in runs) >= enough // 2:
+        if len(runs) < limit or sum(run.created_at < before for run in runs) >= enough // 2:
             return runs
         limit *= 4
 
@@ -162,24 +160,24 @@ def same_instrument(one: RunHeader, other: RunHeader) -> bool:
 
 def pooled(estimates: Iterable[Estimate]) -> Pooled | None:
     """The figure over all runs that have it, weighted by n; None when none has."""
-    known = [each for each in estimates if each.value is not None and each.n > 0]
-    n = sum(each.n for each in known)
+    available = [estimate for estimate in estimates if estimate.value is not None and estimate.n > 0]
+    n = sum(item.n for item in available)
     if not n:
         return None
-    values = [each.value or 0.0 for each in known]
-    value = sum(each.n * one for each, one in zip(known, values, strict=True)) / n
-    errors = [own_error(each) for each in known]
-    told = [error for error in errors if error is not None]
+    values = [item.value or 0.0 for item in available]
+    value = sum(item.n * entry for item, entry in zip(available, values, strict=True)) / n
+    errors = [own_error(item) for item in available]
+    messages = [error for error in errors if error is not None]
     error = (
-        math.sqrt(sum((each.n / n * one) ** 2 for each, one in zip(known, told, strict=True)))
-        if len(told) == len(known)
+        math.sqrt(sum((item.n / n * entry) ** 2 for item, entry in zip(available, messages, strict=True)))
+        if len(messages) == len(available)
         else None
     )
     spread = None
-    if len(known) > 1:
-        between = sum(each.n * (one - value) ** 2 for each, one in zip(known, values, strict=True)) / n
-        spread = math.sqrt(between * len(known) / (len(known) - 1))
-    return Pooled(value, n, len(known), error, spread)
+    if len(available) > 1:
+        between = sum(item.n * (entry - value) ** 2 for item, entry in zip(available, values, strict=True)) / n
+        spread = math.sqrt(between * len(available) / (len(available) - 1))
+    return Pooled(value, n, len(available), error, spread)
 
 
 def own_error(estimate: Estimate) -> float | None:
@@ -197,14 +195,14 @@ def chance_of(now: Estimate, before: Pooled) -> float | None:
     """
     if now.value is None:
         return None
-    away, found = abs(now.value - before.value), []
+    away, result = abs(now.value - before.value), []
     own = own_error(now)
     if own is not None and before.error is not None:
-        found.append(_normal(away, math.hypot(own, before.error)))
+        result.append(_normal(away, math.hypot(own, before.error)))
     if before.spread is not None:
         error = before.spread * math.sqrt(1 + 1 / before.runs)
-        found.append(t_two_sided(away / error, before.runs - 1) if error > 0 else (1.0 if away == 0 else 0.0))
-    return max(found, default=None)
+        result.append(t_two_sided(away / error, before.runs - 1) if error > 0 else (1.0 if away == 0 else 0.0))
+    return max(result, default=None)
 
 
 def _normal(away: float, error: float) -> float:
@@ -296,8 +294,8 @@ class Evidence:
     def summary(self, header: RunHeader) -> Summary:
         """The figures that a run ended with."""
         if header.id not in self._summaries:
-            kept = stored_summary(header.summary, _ALL_FACTORS)
-            self._summaries[header.id] = kept or summarise_stored(
+            retained = stored_summary(header.summary, _ALL_FACTORS)
+            self._summaries[header.id] = retained or summarise_stored(
                 self.store, header.id, header.description, only_for_gates=True
             )
         return self._summaries[header.id]
@@ -320,7 +318,7 @@ class Evidence:
         """The groups of this run that a figure speaks of; `""` is the whole run."""
         if gate.factor is None:
             return [""]
-        names = [each.name for each in self.summary(self.header).slices.get(gate.factor, ())]
+        names = [item.name for item in self.summary(self.header).slices.get(gate.factor, ())]
         return [name for name in names if gate.slice in (EVERY, name)]
 
     def figure(self, header: RunHeader, gate: Gate, name: str) -> Estimate:
@@ -341,4 +339,4 @@ _ALL_FACTORS: Collection[str] = tuple(FACTORS)
 def _part(summary: Summary, gate: Gate, name: str) -> Slice | None:
     if gate.factor is None:
         return summary.overall
-    return next((each for each in summary.slices.get(gate.factor, ()) if each.name == name), None)
+    return next((item for item in summary.slices.get(gate.factor, ()) if item.name == name), None)

@@ -59,17 +59,17 @@ class Notice:
     def title(self) -> str:
         """What it is about, on one line."""
         before = {Kind.RAISED: "", Kind.RECOVERED: "RECOVERED: ", Kind.WITHDRAWN: "NO LONGER WATCHED: "}[self.kind]
-        told = self.reading if self.now is None else self.now
-        return before + one_line(told.what, _LONGEST)
+        message = self.reading if self.now is None else self.now
+        return before + one_line(message.what, _LONGEST)
 
     def facts(self) -> list[tuple[str, str]]:
         """Labels with what stands beside them, each on one line."""
-        told = self.reading if self.now is None else self.now
+        message = self.reading if self.now is None else self.now
         since = f"run {self.since_run} of {moment(self.since_at)}"
         rows = [
             ("What", self.title),
-            ("Now" if self.closed and self.now else "How much", told.how_much),
-            ("How sure", told.how_sure),
+            ("Now" if self.closed and self.now else "How much", message.how_much),
+            ("How sure", message.how_sure),
             ("Since", since + (" (this run)" if self.since_run == self.run_id else f"; seen in run {self.run_id}")),
             ("Look", self.command),
         ]
@@ -86,7 +86,7 @@ class Notice:
 
     def as_data(self) -> dict[str, Any]:
         """As plain data for programs: the texts as they are."""
-        told = self.reading if self.now is None else self.now
+        message = self.reading if self.now is None else self.now
         return {
             "kind": self.kind.value,
             "level": self.level,
@@ -98,8 +98,8 @@ class Notice:
             "subject": self.reading.subject,
             "title": self.title,
             "what": self.reading.what,
-            "how_much": told.how_much,
-            "how_sure": told.how_sure,
+            "how_much": message.how_much,
+            "how_sure": message.how_sure,
             "since": {"run": self.since_run, "at": _iso(self.since_at)},
             "look": self.command,
             "quotes": [{"label": label, "text": text} for label, text in self.reading.quotes],
@@ -134,7 +134,9 @@ class Message:
 
     def text(self) -> str:
         """The message as plain text; what models said is set off by `> `."""
-        return "\n\n".join(_block(each, self.suite) for each in self.notices) + f"\n\n-- \nSteelyard {__version__}\n"
+        return (
+            "\n\n".join(_block(notice, self.suite) for notice in self.notices) + f"\n\n-- \nSteelyard {__version__}\n"
+        )
 
     def as_data(self) -> dict[str, Any]:
         """The message as plain data."""
@@ -144,7 +146,7 @@ class Message:
             "suite": self.suite,
             "run": self.run_id,
             "subject": self.subject,
-            "alerts": [each.as_data() for each in self.notices],
+            "alerts": [notice.as_data() for notice in self.notices],
         }
 
 

@@ -11,7 +11,7 @@ from steelyard.alerts.evaluate import Changes, Closing, changes_of, readings_of
 from steelyard.alerts.evidence import Evidence, Reading, reading_from
 from steelyard.alerts.notices import Kind, Message, Notice, loudest_first, redacted
 from steelyard.alerts.rules import AlertSettings, Channel
-from steelyard.analysis.sound_runs import is_partial
+from steelyard.analysis.summary import is_partial
 from steelyard.records import RunHeader
 from steelyard.redact import SecretRedactor
 from steelyard.store.base import Store
@@ -31,29 +31,34 @@ def messages_for(
 ) -> list[tuple[Channel, Message]]:
     """A message for every channel that has something to be told, what it missed before included."""
     over = store.unheard_endings(header.suite_name)
-    told = _Told(store, [*open_alerts, *over])
-    new = {each.alert for each in notices}
-    found = []
+    message = _Told(store, [*open_alerts, *over])
+    new = {notice.alert for notice in notices}
+    results = []
     for channel in channels:
         label = channel.label
         # Nobody is told of the end of what they never heard of.
-        fresh = [each for each in notices if not each.closed or told.heard(each.alert, label)]
-        missed = [notice_of(each, header.id) for each in open_alerts if told.missed(each, RAISED, label)]
-        missed += [
-            _ending(each) for each in over if told.heard(each.number, label) and told.missed(each, CLOSED, label)
+        fresh = [notice for notice in notices if not notice.closed or message.heard(notice.alert, label)]
+        missed = [
+            notice_of(open_alert, header.id) for open_alert in open_alerts if message.missed(open_alert, RAISED, label)
         ]
-        fresh += [each for each in missed if each.alert not in new]
+        missed += [
+            _ending(item) for item in over if message.heard(item.number, label) and message.missed(item, CLOSED, label)
+        ]
+        fresh += [item for item in missed if item.alert not in new]
         if fresh:
-            found.append((channel, Message(header.suite_name, header.id, tuple(loudest_first(fresh)))))
-    return found
+            results.append((channel, Message(header.suite_name, header.id, tuple(loudest_first(fresh)))))
+    return results
 
 
 class _Told:
     """What channels were told of some alerts."""
 
     def __init__(self, store: Store, alerts: Sequence[AlertRecord]) -> None:
-        numbers = [each.number for each in alerts]
-        self._states = {(each.alert, each.notice, each.channel): each.state for each in store.deliveries(numbers)}
+        numbers = [alert.number for alert in alerts]
+        self._states = {
+            (delivery.alert, delivery.notice, delivery.channel): delivery.state
+            for delivery in store.deliveries(numbers)
+        }
         self._now = time.time()
 
     def heard(self, alert: int | None, channel: str) -> bool:
@@ -141,8 +146,8 @@ def why_not_kept(store: Store, header: RunHeader) -> str:
         return "the run has not ended"
     if is_partial(header):
         return "the run is of a part of the suite alone"
-    newer = [each for each in store.runs(header.suite_name, 50) if (each.ended_at or 0.0) > header.ended_at]
-    whole = [each for each in newer if not is_partial(each)]
+    newer = [run for run in store.runs(header.suite_name, 50) if (run.ended_at or 0.0) > header.ended_at]
+    whole = [item for item in newer if not is_partial(item)]
     return f"run {whole[0].id} is newer" if whole else ""
 
 
@@ -153,19 +158,19 @@ class _Teller:
         self._store, self._header, self._redact_secrets, self._keeps = store, header, redact, keeps
 
     def notices(self, changes: Changes) -> list[Notice]:
-        found = [self._raised(redacted(each, self._redact_secrets)) for each in changes.raised]
-        found += [self._closed(each) for each in changes.closed]
+        results = [self._raised(redacted(item, self._redact_secrets)) for item in changes.raised]
+        results += [self._closed(item) for item in changes.closed]
         if self._keeps and changes.still:
             self._store.see_alerts([alert.number for alert, _ in changes.still], self._header.id)
-        return loudest_first([each for each in found if each is not None])
+        return loudest_first([item for item in results if item is not None])
 
     def _raised(self, reading: Reading) -> Notice | None:
         header = self._header
         notice = Notice(Kind.RAISED, header.suite_name, header.id, reading, header.id, header.created_at)
         if not self._keeps:
             return notice
-        kept = self._store.open_alert(header.suite_name, reading.cause, header.id, reading.as_data())
-        return None if kept is None else replace(notice, alert=kept.number)
+        retained = self._store.open_alert(header.suite_name, reading.cause, header.id, reading.as_data())
+        return None if retained is None else replace(notice, alert=retained.number)
 
     def _closed(self, closing: Closing) -> Notice | None:
         header, alert = self._header, closing.alert

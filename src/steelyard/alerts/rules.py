@@ -22,7 +22,7 @@ from steelyard.metrics.expressions import (
     read_difference,
 )
 from steelyard.metrics.registry import Aggregate, metrics
-from steelyard.suite.draft import Draft
+from steelyard.suite.build.draft import Draft
 from steelyard.suite.values import Share
 from steelyard.suite.yaml import Place, found, listed, meant
 
@@ -154,7 +154,9 @@ class LatencyRise(_Rule):
     @classmethod
     def _is_a_latency(cls, text: str) -> str:
         usual = (Aggregate.QUANTILE, Aggregate.MEAN)
-        names = [each.name for each in metrics().values() if each.group == "latency" and each.aggregate in usual]
+        names = [
+            metric.name for metric in metrics().values() if metric.group == "latency" and metric.aggregate in usual
+        ]
         if text not in names:
             raise ValueError(f"there is no such latency{meant(text, names)}; there are: {', '.join(names)}")
         return text
@@ -329,7 +331,7 @@ class GitHub(_Channel):
 
 
 Channel = Webhook | Slack | Mail | Command | GitHub
-CHANNELS: dict[str, type[Channel]] = {each.kind: each for each in (Webhook, Slack, Mail, Command, GitHub)}
+CHANNELS: dict[str, type[Channel]] = {item.kind: item for item in (Webhook, Slack, Mail, Command, GitHub)}
 
 
 class WindowPart(BaseModel):
@@ -384,13 +386,15 @@ class AlertSettings:
     def as_data(self) -> dict[str, Any]:
         """As a run's header keeps it; secrets are in it by the names of their variables alone."""
         window = self.window
-        kept = {
-            "rules": None if self.rules is None else [{each.kind: _given(each)} for each in self.rules],
-            "channels": None if self.channels is None else [{each.kind: _given(each)} for each in self.channels],
+        retained = {
+            "rules": None if self.rules is None else [{item.kind: _given(item)} for item in self.rules],
+            "channels": None
+            if self.channels is None
+            else [{channel.kind: _given(channel)} for channel in self.channels],
             "window": None if window is None else window.model_dump(),
             "sure": self.sure,
         }
-        return {key: value for key, value in kept.items() if value is not None}
+        return {key: value for key, value in retained.items() if value is not None}
 
 
 def settings_from(data: Mapping[str, Any] | None) -> AlertSettings | None:
@@ -415,7 +419,7 @@ def _given(part: BaseModel) -> dict[str, Any]:
 
 
 def build_alerts(
-    raw: Any, draft: Draft, known: SuiteNames | None = None, place: Place = ("alerts",)
+    raw: Any, draft: Draft, suite_names: SuiteNames | None = None, place: Place = ("alerts",)
 ) -> AlertSettings | None:
     """The settings; None when there are none, or with everything wrong noted."""
     if raw is None:
@@ -431,9 +435,9 @@ def build_alerts(
     )
     for name, items in (("rules", rules), ("channels", channels)):
         if items is not None:
-            _tell_doubles([each.label for each in items], draft, (*place, name))
+            _tell_doubles([item.label for item in items], draft, (*place, name))
     for number, rule in enumerate(rules or ()):
-        if wrong := _wrong_in(rule, known):
+        if wrong := _wrong_in(rule, suite_names):
             draft.tell(f"alerts.rules[{number}]: {wrong}", (*place, "rules", number))
     return AlertSettings(rules, channels, part.window, part.sure)
 
@@ -471,16 +475,16 @@ def _tell_doubles(labels: list[str], draft: Draft, place: Place) -> None:
             draft.tell(f"{label} is there twice: each once", (*place, number))
 
 
-def _wrong_in(rule: Rule, known: SuiteNames | None) -> str:
+def _wrong_in(rule: Rule, suite_names: SuiteNames | None) -> str:
     """What a rule speaks of that the suite does not have; "" when nothing is wrong."""
     if isinstance(rule, Regression):
-        return _wrong_metric(rule, known)
-    if isinstance(rule, FlagRate) and rule.flag and known is not None:
-        return missing_name(parse_gate(f'score."{rule.flag}".rate >= 0', ""), known) or ""
+        return _wrong_metric(rule, suite_names)
+    if isinstance(rule, FlagRate) and rule.flag and suite_names is not None:
+        return missing_name(parse_gate(f'score."{rule.flag}".rate >= 0', ""), suite_names) or ""
     return ""
 
 
-def _wrong_metric(rule: Regression, known: SuiteNames | None) -> str:
+def _wrong_metric(rule: Regression, suite_names: SuiteNames | None) -> str:
     if not rule.metric:
         return "by needs a metric, which says what it is measured in" if rule.by is not None else ""
     figure = parse_metric(rule.metric)
@@ -488,6 +492,6 @@ def _wrong_metric(rule: Regression, known: SuiteNames | None) -> str:
         rule.least(figure.unit)
     except ValueError as error:
         return str(error)
-    if known is None or (figure.slice == EVERY and known.slices is None):
+    if suite_names is None or (figure.slice == EVERY and suite_names.slices is None):
         return ""
-    return missing_name(figure, known) or ""
+    return missing_name(figure, suite_names) or ""

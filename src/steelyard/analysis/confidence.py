@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.calibration import calibrate, shares_by
-from steelyard.analysis.confidence_model import BucketFigure, Claims, ConfidenceFigures
-from steelyard.analysis.thresholds import best, raised
+from steelyard.analysis.calibration import BucketFigure, Claims, ConfidenceFigures, best, calibrate, raised, shares_by
+from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import NONE, OF_RATE, Aggregate, At, Contributions, Level, Reported
-from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
@@ -53,12 +51,12 @@ UNUSABLE = ("no confidence", "not a number", "below 0", "above 1")
 
 def unusable(confidence: Array, stated: Array) -> Array:
     """For each claim what is wrong with its confidence, as a code into `UNUSABLE`; -1 when nothing is."""
-    found = np.full(len(confidence), -1, dtype=np.int8)
-    found[confidence < 0] = 2
-    found[confidence > 1] = 3
-    found[np.isnan(confidence)] = 1
-    found[~stated] = 0
-    return found
+    result = np.full(len(confidence), -1, dtype=np.int8)
+    result[confidence < 0] = 2
+    result[confidence > 1] = 3
+    result[np.isnan(confidence)] = 1
+    result[~stated] = 0
+    return result
 
 
 def _n_labels(claims: Certainties, believed: Array) -> int:
@@ -112,8 +110,8 @@ def _numbered(case: Array, n_cases: int) -> Array:
     """The cases of the claims, numbered from 0 without gaps, in their order."""
     present = np.zeros(n_cases, dtype=bool)
     present[case] = True
-    found: Array = (np.cumsum(present) - 1)[case]
-    return found
+    result: Array = (np.cumsum(present) - 1)[case]
+    return result
 
 
 def _buckets(confidence: Array, right: Array, cluster: Array, rules: ConfidenceRules) -> tuple[BucketFigure, ...]:
@@ -124,11 +122,11 @@ def _buckets(confidence: Array, right: Array, cluster: Array, rules: ConfidenceR
     rates = shares_by(code, len(starts), ~right, cluster)
     errors = np.bincount(code[~right], minlength=len(starts))
     ends = [*starts[1:].tolist(), 1.0]
-    found = [
+    results = [
         BucketFigure(bucket.name, bucket.at_least, end, int(wrong), rate)
         for bucket, end, wrong, rate in zip(ascending, ends, errors, rates, strict=True)
     ]
-    return tuple(found[::-1])
+    return tuple(results[::-1])
 
 
 def _brier(confidence: Array, right: Array, cluster: Array, missing: int) -> Estimate:
@@ -256,8 +254,8 @@ def _limit(at: At) -> float:
 
 def _on_side(claims: _Claims, at: At) -> Array:
     side, stated = at.name("side"), np.nan_to_num(claims.all.confidence)
-    right, kept = claims.all.right == side.startswith("right"), (stated >= _limit(at)) == side.endswith("kept")
-    return np.asarray(right & kept)
+    right, retained = claims.all.right == side.startswith("right"), (stated >= _limit(at)) == side.endswith("kept")
+    return np.asarray(right & retained)
 
 
 def _side_in_words(at: At) -> str:
@@ -334,7 +332,7 @@ def _claim_metrics(head: str, place: str) -> Iterator[Reported]:
 
 
 def _has_claims(_: RunData, at: At) -> bool:
-    return any(each.get("buckets") and each["n"] for each in at.path)
+    return any(item.get("buckets") and item["n"] for item in at.path)
 
 
 _UNUSABLE = Reported(

@@ -1,21 +1,27 @@
-"""One figure with everything behind it: formula, what stands in it, what is left out and why, and every row.
-
-It is the same for all: a figure is contributions and the way in which they are put together.
-"""
+"""One figure with the samples it is made of."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
-from steelyard.analysis.compare_model import MetricChange
-from steelyard.metrics.registry import NO_INTERVAL, Aggregate, Contributions, Key, Level, Metric, Reasons
+from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY, ComparedCells
+from steelyard.analysis.compare.findings import Findings
+from steelyard.analysis.compare.metrics import Figure, SharedFigures
+from steelyard.analysis.compare.model import Comparison, MetricChange, Pairs, Why
+from steelyard.analysis.compare.pairing import ComparedRun, Pairing, common_cases, pair
+from steelyard.analysis.compare.slices import cuts, failure_figures
+from steelyard.errors import UserMistake
+from steelyard.metrics.expressions import EVERY, Gate, asked_metric
+from steelyard.metrics.registry import NO_INTERVAL, Aggregate, Contributions, Key, Level, Metric, Reasons, metrics
 from steelyard.metrics.table import NEVER_CAME
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, fewest_for
+from steelyard.suite.yaml import listed, meant
 
 Inputs = tuple[tuple[str, float], ...]
 _ROUNDING = 1e-9
@@ -197,8 +203,8 @@ def explain(
     With `how` None the rows are listed and not put together.
     """
     at = np.arange(len(found.values)) if rows is None else rows
-    known = ~np.isnan(found.values) if found.below is None else ~np.isnan(found.values + found.below)
-    inside, outside = at[known[at]], at[~known[at]]
+    available = ~np.isnan(found.values) if found.below is None else ~np.isnan(found.values + found.below)
+    inside, outside = at[available[at]], at[~available[at]]
     missing = len(outside) - (0 if found.not_missing is None else int(found.not_missing[outside].sum()))
     excluded = _counted(found.excluded, outside, keys)
     noted = _counted(found.noted, inside, keys, found.undecided)
@@ -238,17 +244,17 @@ def explain(
 
 def _counted(reasons: Reasons, rows: Array, keys: Callable[[int], Key], weights: Array | None = None) -> list[Counted]:
     """How many rows there are for each reason; the first reason that holds for a row counts."""
-    found = []
+    results = []
     for why, mask in reasons:
         here = rows if mask is None else rows[mask[rows]]
         rows = rows[:0] if mask is None else rows[~mask[rows]]
         count = len(here) if weights is None else int(weights[here].sum())
         if count:
             cases = list(dict.fromkeys(keys(row)[0] for row in here[: 100 * _MOST_CASES].tolist()))
-            found.append(Counted(why, count, tuple(cases[:_MOST_CASES])))
+            results.append(Counted(why, count, tuple(cases[:_MOST_CASES])))
     if len(rows) and weights is None and reasons and reasons[-1][1] is None:
-        found.append(Counted("not known", len(rows)))
-    return found
+        results.append(Counted("not known", len(rows)))
+    return results
 
 
 def _frequent(counted: Sequence[Counted]) -> tuple[Counted, ...]:
@@ -266,12 +272,12 @@ def _computed(
 ) -> Computed:
     values, n = found.values[rows], len(rows)
     if found.undecided is not None and found.below is not None:
-        hits, of, open_ = (math.fsum(each[rows]) for each in (found.values, found.below, found.undecided))
+        hits, of, open_ = (math.fsum(item[rows]) for item in (found.values, found.below, found.undecided))
         of, open_ = of + absent, open_ + absent
         inputs = (("held", hits), ("of all", of), ("of these undecided", open_))
         return Computed(hits / of if of > open_ else None, round(of - open_), round(open_), inputs)
     if found.ratios:
-        sums = [tuple(math.fsum(each[~np.isnan(each)]) for each in _of(pair, rows)) for pair in found.ratios]
+        sums = [tuple(math.fsum(item[~np.isnan(item)]) for item in _of(pair, rows)) for pair in found.ratios]
         parts = [above / below for above, below in sums if below]
         value = math.fsum(parts) / len(parts) if parts else None
         return Computed(value, n, missing, tuple((f"ratio {i + 1}", part) for i, part in enumerate(parts)))
@@ -318,7 +324,7 @@ def _values(found: Contributions, rows: Array, worse: str) -> tuple[Array, str]:
         return found.values[rows], order
     pulls = np.zeros(len(rows))
     for ratio in pairs:
-        above, below = (np.nan_to_num(each) for each in _of(ratio, rows))
+        above, below = (np.nan_to_num(item) for item in _of(ratio, rows))
         total = math.fsum(below)
         pulls += (above - math.fsum(above) / total * below) / total if total else 0.0
     return pulls / len(pairs), f"what pulls it {'up' if worse == 'higher' else 'down'} most first"
@@ -337,14 +343,16 @@ def explain_pairs(
     not_comparable: Sequence[Counted] = (),
 ) -> PairExplanation:
     """A figure of a comparison; the rows of both sides are pairs, and it is of those that both sides know."""
-    known = [~np.isnan(each.values) if each.below is None else ~np.isnan(each.values + each.below) for each in sides]
-    at = np.arange(len(known[0])) if rows is None else rows
-    both = known[0] & known[1]
+    available = [
+        ~np.isnan(side.values) if side.below is None else ~np.isnan(side.values + side.below) for side in sides
+    ]
+    at = np.arange(len(available[0])) if rows is None else rows
+    both = available[0] & available[1]
     inside, outside = at[both[at]], at[~both[at]]
     missing = len(outside)
-    computed = [_computed(each, inside, missing, 0, how, point, words.formula) for each in sides]
-    excluded = _unknown(sides, (known[0], known[1]), outside, keys)
-    values = [_brought(each, inside, computed[0].value) for each in sides]
+    computed = [_computed(side, inside, missing, 0, how, point, words.formula) for side in sides]
+    excluded = _unknown(sides, (available[0], available[1]), outside, keys)
+    values = [_brought(side, inside, computed[0].value) for side in sides]
     moved = values[1] - values[0]
     order, ranked = {
         "higher": ("what fell most first", np.argsort(moved, kind="stable")),
@@ -378,21 +386,184 @@ def _brought(found: Contributions, rows: Array, ratio: float | None) -> Array:
 
 def _unknown(
     sides: tuple[Contributions, Contributions],
-    known: tuple[Array, Array],
+    available: tuple[Array, Array],
     rows: Array,
     keys: Callable[[int], tuple[str, str, int | None, str]],
 ) -> list[Counted]:
     def key(row: int) -> Key:
         return keys(row)[:3]
 
-    found: list[Counted] = []
-    neither = ~known[0][rows] & ~known[1][rows]
+    counteds: list[Counted] = []
+    neither = ~available[0][rows] & ~available[1][rows]
     for where, mask, side in (
         ("on either side", neither, 0),
-        ("in A", ~known[0][rows] & ~neither, 0),
-        ("in B", ~known[1][rows] & ~neither, 1),
+        ("in A", ~available[0][rows] & ~neither, 0),
+        ("in B", ~available[1][rows] & ~neither, 1),
     ):
-        for each in _counted(sides[side].excluded or (("", None),), rows[mask], key):
-            reason = f": {each.why}" if each.why else ""
-            found.append(replace(each, why=f"not known {where}{reason}"))
-    return found
+        for item in _counted(sides[side].excluded or (("", None),), rows[mask], key):
+            reason = f": {item.why}" if item.why else ""
+            counteds.append(replace(item, why=f"not known {where}{reason}"))
+    return counteds
+
+
+# A figure of a comparison, and every pair behind it.
+
+_FORMULAS = {
+    "target_failed_rate": "pairs' samples whose target failed / n",
+    "judge_failed_rate": "pairs' samples whose judge failed / n",
+    "count": "sum of the count / n",
+    "section": "number of findings that begin in the section / n",
+    "findings": "number of findings / n",
+    "cost": "sum of costs / n",
+    "tokens": "sum of tokens / n",
+}
+"""Of figures that only a comparison has, or that are means there."""
+_ALONE = (Why.ONLY_IN_A, Why.ONLY_IN_B, Why.CHANGED_QUESTION)
+_OVER_PAIRS = "over the pairs in which both sides have it"
+_OVER_PAIRED_CELLS = (
+    "over what both runs have, of cases with the same question and truth, where it is known on both sides"
+)
+_MOST_CASES_COMPARED = 5
+
+
+def explain_comparison(
+    a: ComparedRun, b: ComparedRun, comparison: Comparison, metric: str, *, anyway: bool
+) -> list[PairExplanation]:
+    """The metric that was asked for, over all pairs or, for `category.*`, over those of every slice.
+
+    UserMistake when there is no such metric, or the comparison has no such figure.
+    """
+    a = a.paired
+    gate, name, changes = _changes(comparison, metric)
+    cases = common_cases(a, b)
+    change = changes[0][1]
+    if change.group in (EXPECTATIONS, STABILITY):
+        return [_over_cells(ComparedCells(a, b, cases, anyway=anyway), gate, change, comparison.method)]
+    pairing = pair(a, b, cases, anyway=anyway)
+    failure = change.group in ("failures", "format")
+    figure, first, second = _figure(a, b, pairing, name, failure=failure)
+    sides = (
+        _side(figure.a, figure.below_a, a, gate, first),
+        _side(figure.b, figure.below_b, b, gate, second),
+    )
+    columns = a.columns
+
+    def key(row: int) -> tuple[str, str, int | None, str]:
+        at = int(first[row])
+        case, variant = int(columns.case[at]), int(columns.variant[at])
+        return columns.case_ids[case], columns.variants[variant], int(columns.repeat[at]), ""
+
+    groups = None if gate is None or gate.factor is None else cuts(a, b, pairing)[gate.factor]
+    words = Words(_formula(gate, name), _OVER_PAIRS, "pairs", interval=comparison.method)
+    return [
+        explain_pairs(
+            change,
+            words,
+            sides,
+            key,
+            how=_how(figure),
+            point=figure.point,
+            rows=None if groups is None else groups.rows[groups.groups.names.index(part)],
+            name=name if groups is None or gate is None else f"{gate.factor}.{part}.{gate.metric}",
+            not_comparable=_not_comparable(comparison.pairs, failure=failure, sliced=groups is not None),
+        )
+        for part, change in changes
+    ]
+
+
+def _how(figure: Figure) -> Aggregate:
+    if figure.point is not None:
+        return Aggregate.QUANTILE
+    return Aggregate.MEAN if figure.below_a is None else Aggregate.RATIO
+
+
+def _formula(gate: Gate | None, name: str) -> str:
+    head = name.partition(".")[0]
+    return _FORMULAS.get(name) or _FORMULAS.get(head) or ("" if gate is None else gate.of.formula)
+
+
+def _figure(
+    a: ComparedRun, b: ComparedRun, pairing: Pairing, name: str, *, failure: bool
+) -> tuple[Figure, Array, Array]:
+    """The figure as columns of pairs, and the samples of the pairs in either run."""
+    if failure:
+        first, second, _ = pairing.asked
+        return (
+            next(
+                failure_figure for failure_figure in failure_figures(a, b, first, second) if failure_figure.name == name
+            ),
+            first,
+            second,
+        )
+    figures = SharedFigures(a, b, pairing, Findings(a, b, pairing))
+    every: Iterator[Figure] = chain(
+        figures.headline(), figures.components(), figures.others(), figures.counts(), figures.sections().values()
+    )
+    return next(item for item in every if item.name == name), pairing.first, pairing.second
+
+
+def _side(values: Array, below: Array | None, run: ComparedRun, gate: Gate | None, rows: Array) -> Contributions:
+    reasons: Reasons = () if gate is None else gate.of.contributions(run.data, gate.names).excluded
+    excluded = tuple((why, None if mask is None else mask[rows]) for why, mask in reasons)
+    return Contributions(values, below, excluded=excluded)
+
+
+def _over_cells(cells: ComparedCells, gate: Gate | None, change: MetricChange, method: str) -> PairExplanation:
+    a, b, key = cells.columns(change.name)
+    words = Words(
+        "" if gate is None else gate.of.formula,
+        _OVER_PAIRED_CELLS,
+        "cells" if gate is None else gate.of.rows,
+        interval=method,
+    )
+    sides = (Contributions(a), Contributions(b))
+    alone = [Counted(why, n) for why, n in cells.not_shared().items() if n]
+    return explain_pairs(change, words, sides, key, how=Aggregate.MEAN, not_comparable=alone)
+
+
+def _not_comparable(pairs: Pairs, *, failure: bool, sliced: bool) -> list[Counted]:
+    """Samples of either run that are in no pair, by reason; of a rate of failures, only those without a counterpart."""
+    whole = " (of the whole comparison)" if sliced else ""
+    return [
+        Counted(
+            f"{why.value}{whole}",
+            item.count,
+            tuple(dict.fromkeys(line.case_id for line in item.lines))[:_MOST_CASES_COMPARED],
+        )
+        for why, item in pairs.not_comparable.items()
+        if not failure or why in _ALONE
+    ]
+
+
+def _changes(comparison: Comparison, metric: str) -> tuple[Gate | None, str, list[tuple[str, MetricChange]]]:
+    """What was asked for, its name in the comparison, and the figure by the name of its slice."""
+    everything = [*comparison.metrics, *(section.rate for section in comparison.sections)]
+    gate = _asked(metric, [*(change.name for change in everything), "why"])
+    name = metric if gate is None else gate.of.compared_as or gate.metric
+    groups: list[tuple[str, Sequence[MetricChange]]] = [("", everything)]
+    if gate is not None and gate.factor is not None:
+        slices = comparison.slices.get(gate.factor, ())
+        groups = [(item.name, item.metrics) for item in slices if gate.slice in (EVERY, item.name)]
+        if not groups:
+            there = listed(item.name for item in slices) or "none"
+            raise UserMistake(f"metric {metric!r}: no pair has {gate.factor} {gate.slice!r}; there are: {there}")
+    results = [(group, change) for group, changes in groups for change in changes if change.name == name]
+    if not results:
+        names = [change.name for change in groups[0][1]]
+        raise UserMistake(
+            f"metric {metric!r}: the comparison has no such figure{meant(name, names)}; it has: {', '.join(names)}"
+        )
+    return gate, name, results
+
+
+def _asked(metric: str, names: Sequence[str]) -> Gate | None:
+    """The metric that is meant; None for a figure that only comparisons have."""
+    renamed = {metric.compared_as: metric.name for metric in metrics().values() if metric.compared_as}
+    if metric in names and metric not in renamed:
+        head = metric.partition(".")[0]
+        if head in ("count", "section") or metric in ("target_failed_rate", "judge_failed_rate"):
+            return None
+    try:
+        return asked_metric(renamed.get(metric, metric), names)
+    except ValueError as error:
+        raise UserMistake(str(error)) from None

@@ -1,29 +1,174 @@
-"""How long answers took: all together, case by case and as a histogram, with what looks wrong about it.
-
-Percentiles lie on the straight line between the two nearest values, as `Slice.latency` has them.
-"""
+"""Latency: quantiles, histogram, by variant and over the run."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.checks_model import MOST_CELLS
-from steelyard.analysis.histogram import histogram
-from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Slice
+from steelyard.analysis.repeats import MOST_CELLS
 from steelyard.metrics.cells import Cells
+from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import NOT_GIVEN, At, Contributions, Level, Reported, metrics
-from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import fewest_for, settled
 from steelyard.suite.models import LatencyRules, SuiteDescription
 from steelyard.suite.values import time_in_words
+
+# How long answers took: only calls that were answered, with those that were not beside them.
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Times in seconds over `n` answered calls; all None when n is 0, and percentiles that take more calls."""
+
+    n: int
+    mean: float | None = None
+    min: float | None = None
+    max: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+    @property
+    def tail(self) -> tuple[str, float | None]:
+        """The 95th percentile, or of too few calls the longest, by its name."""
+        return ("p95", self.p95) if self.p95 is not None else ("max", self.max)
+
+
+@dataclass(frozen=True, slots=True)
+class CellLatency:
+    """One case under one variant."""
+
+    case_id: str
+    variant: str
+    spread: Spread
+    timeouts: int
+    failures: int
+    """Calls that failed in any other way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a histogram: calls that took `low` and more, and less than `high`."""
+
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyFigures:
+    """All times of a run. Answers from a cache, and those that another tool recorded without a time, are not in it."""
+
+    overall: Spread
+    timeouts: int
+    failures: int
+    first_byte: Spread | None = None
+    """None when the target cannot tell."""
+    queued: Spread | None = None
+    """How late calls were sent under an open load; None under a closed one."""
+    load: str = ""
+    """How the calls were made, in words: `8 at a time`, or `20 a second, whatever came back`."""
+    bottleneck: str = ""
+    """That this process, not the system, was the slow one, in words; "" when it was not, or nobody can tell."""
+    bars: tuple[Bar, ...] = ()
+    """At most twenty, side by side; every call in `overall` is in exactly one."""
+    log_bars: bool = False
+    """Whether the bars grow by a ratio: where the slowest call took over 100 times as long as the fastest."""
+    cells: tuple[CellLatency, ...] = ()
+    """The first `checks_model.MOST_CELLS` in the order of the cases."""
+    n_cells: int = 0
+    slow: str = ""
+    """Which calls took longer than the suite's `latency: {above}`, in words."""
+    hints: tuple[str, ...] = field(default=())
+    """What looks wrong about the medians, in words; it makes the run suspect."""
+
+
+# Numbers from 0 up as a histogram with edges at round places.
+
+MOST_BARS = 20
+_WIDE = 100.0
+"""Where the largest is more than this times the smallest, bars grow by a ratio: of equal widths, the first would hold
+nearly everything."""
+_STEPS = (1, 2, 5)
+_NARROWEST = 1e-15
+_TOO_MANY = 1_000
+_IN_A_DECADE = (10, 5, 4, 3, 2, 1)
+"""Into how many bars a decade may be cut, the finest first."""
+
+
+def histogram(ranked: Array) -> tuple[tuple[Bar, ...], bool]:
+    """Sorted numbers in bars, each in exactly one; and whether the bars grow by a ratio.
+
+    There are at most twenty (beyond twenty decades, one a decade); the first and the last hold something.
+    """
+    if not len(ranked):
+        return (), False
+    low, high = float(ranked[0]), float(ranked[-1])
+    by_ratio = low > 0 and high / low > _WIDE
+    edges = _edges_by_ratio(low, high) if by_ratio else _equal_edges(low, high)
+    counts = np.diff(np.searchsorted(ranked, edges, side="left")).tolist()
+    bars = [Bar(start, end, count) for (start, end), count in zip(pairwise(edges), counts, strict=True)]
+    return tuple(bars), by_ratio
+
+
+def _equal_edges(low: float, high: float) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten, of the smallest such step that takes few enough."""
+    # Numbers that differ by rounding alone are one bar, as those that do not differ at all.
+    span = high - low if high - low > 1e-9 * high else high
+    power = math.floor(math.log10(max((span or 1.0) / MOST_BARS, _NARROWEST)))
+    while True:
+        for step in _STEPS:
+            width = step * 10.0**power
+            edges = _around(low, high, math.floor(low / width), partial(_multiple, width))
+            if len(edges) <= MOST_BARS + 1:
+                return edges
+        power += 1
+
+
+def _edges_by_ratio(low: float, high: float) -> list[float]:
+    """Powers of ten, and places of equal ratio between them."""
+    for parts in _IN_A_DECADE:
+        first = math.floor(parts * math.log10(low))
+        edges = _around(low, high, first, partial(_power, parts))
+        if len(edges) <= MOST_BARS + 1:
+            break
+    return edges
+
+
+def _multiple(width: float, place: int) -> float:
+    return place * width
+
+
+def _power(parts: int, place: int) -> float:
+    return float(10.0 ** (place / parts))
+
+
+def _around(low: float, high: float, first: int, at: Callable[[int], float]) -> list[float]:
+    """Edges at successive places, from the last that is not above `low` to the first that is above `high`."""
+
+    def edge(place: int) -> float:
+        # Rounded, because 3 * 0.1 is not 0.3.
+        return float(f"{at(place):.12g}")
+
+    while edge(first) > low:
+        first -= 1
+    while edge(first + 1) <= low:
+        first += 1
+    edges = [edge(first)]
+    while edges[-1] <= high and len(edges) <= _TOO_MANY:
+        first += 1
+        edges.append(edge(first))
+    return edges
+
 
 _LATE, _LATE_SHARE = 0.005, 0.1
 """An event loop that is later than this, and than this share of the median, makes the client the bottleneck."""
@@ -63,9 +208,9 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteDescription, load:
 
 
 def _whole(overall: Slice) -> Spread:
-    found = overall.latency
+    result = overall.latency
     points = [field.name for field in fields(Spread) if field.name != "n"]
-    return Spread(found["p50"].n, **{name: found[name].value for name in points})
+    return Spread(result["p50"].n, **{name: result[name].value for name in points})
 
 
 _SLOW_SCORING, _MOST_OF_THE_TIME = 0.005, 0.5
@@ -103,8 +248,8 @@ def spread_of(values: Array) -> Spread:
 
 def _reported(table: Table, name: str, answered: Array) -> Spread | None:
     values = table.reported(name)[answered]
-    known = values[~np.isnan(values)]
-    return spread_of(known) if len(known) else None
+    available = values[~np.isnan(values)]
+    return spread_of(available) if len(available) else None
 
 
 def _cells(
@@ -120,12 +265,12 @@ def _cells(
     rows = np.flatnonzero(called & (cells.of_sample <= shown[-1]))
     rows = rows[np.argsort(cells.of_sample[rows], kind="stable")]
     ends = np.searchsorted(cells.of_sample[rows], shown, side="right")
-    found = []
+    results = []
     for cell, (start, end) in zip(shown.tolist(), pairwise([0, *ends.tolist()]), strict=True):
         own = rows[start:end]
         times = latency[own]
         case, variant = divmod(cell, len(cells.variants))
-        found.append(
+        results.append(
             CellLatency(
                 case_id=table.case_ids[case],
                 variant=cells.variants[variant],
@@ -134,7 +279,7 @@ def _cells(
                 failures=int(failed[own].sum()),
             )
         )
-    return tuple(found), len(seen)
+    return tuple(results), len(seen)
 
 
 def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[str]:
@@ -149,9 +294,9 @@ def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[st
     variants = [(name, code) for code, name in enumerate(table.variants) if (counted & (table.variant == code)).any()]
     for name, code in variants:
         times = latency[counted & (table.variant == code)]
-        told = _wrong_median(float(np.median(times)), rules)
-        if told is not None:
-            median, why = told
+        message = _wrong_median(float(np.median(times)), rules)
+        if message is not None:
+            median, why = message
             calls = f"{len(times):,} answered call{'' if len(times) == 1 else 's'}"
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
 
@@ -193,7 +338,7 @@ def _all_cells(data: RunData) -> Cells:
 
 def _in_place(data: RunData, at: At) -> Array:
     """The samples of the case that a figure is of; else all of them."""
-    row = next((each for each in at.path if "case_id" in each), None)
+    row = next((item for item in at.path if "case_id" in item), None)
     if row is None:
         return np.ones(data.table.n, dtype=bool)
     cells = data.once(_all_cells)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.metrics.aggregate import Proportion as Proportion
+from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE, Metric, Names
-from steelyard.stats.intervals import Estimate as Estimate
+from steelyard.stats.intervals import Estimate
 
 if TYPE_CHECKING:
-    from steelyard.analysis.checks_model import ChecksFigures
-    from steelyard.analysis.confidence_model import ConfidenceFigures
-    from steelyard.analysis.finding_places import ConfusionFigure, SectionFigure
-    from steelyard.analysis.judge_check import JudgeCheck
-    from steelyard.analysis.latency_model import LatencyFigures
+    from steelyard.analysis.calibration import ConfidenceFigures
+    from steelyard.analysis.findings import ConfusionFigure, SectionFigure
+    from steelyard.analysis.judge.votes import JudgeCheck
+    from steelyard.analysis.latency import LatencyFigures
+    from steelyard.analysis.repeats import ChecksFigures
     from steelyard.analysis.stability import StabilityFigures
 
 
@@ -138,8 +138,8 @@ class Slice:
             at = (at or {}).get(name)
         if at is None:
             return Estimate(None, 0, self.n_planned)
-        found: Estimate = at.estimate if isinstance(at, Proportion) else at
-        return _share_of_scale(found, scale) if metric.unit == "score" and path[0] == "components" else found
+        result: Estimate = at.estimate if isinstance(at, Proportion) else at
+        return _share_of_scale(result, scale) if metric.unit == "score" and path[0] == "components" else result
 
     def _found(self, path: tuple[str, ...]) -> Estimate:
         """A number of findings, or of samples with some; none of a code that the run does not know."""

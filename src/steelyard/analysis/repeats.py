@@ -1,21 +1,384 @@
-"""Conditions over the repeats of every cell (a case under a variant), such as `valid in >= 2 of 3 repeats`."""
+"""Checks over the repeats of a case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.model import Repeated
-from steelyard.metrics.cells import Cells
+from steelyard.metrics.cells import BROKEN, FAILED, HELD, NOT_RUN, CellGroups, Cells, Counted, effective_states
 from steelyard.metrics.expressions import RepeatsRule, parse_repeats
+from steelyard.metrics.own import RunData, one_value
 from steelyard.metrics.registry import NO_INTERVAL, Aggregate, At, Contributions, Level, Reported
-from steelyard.metrics.run_data import RunData
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
-from steelyard.suite.models import SuiteDescription
+from steelyard.stats.intervals import Estimate
+from steelyard.store.base import Checks, Columns
+from steelyard.suite.models import Hold, SuiteDescription
+
+# What came of the expectations of a run: check by check, case by case, over repeats.
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOfCell:
+    """One check of one case under one variant, over its repeats: k of n, and whether that is enough."""
+
+    name: str
+    passed: int
+    failed: int
+    not_run: int
+    """Repeats in which it could not run, because the call failed, the answer could not be read or it never came."""
+    hold: str
+    """In how many repeats it must pass: all, majority or first."""
+    holds: bool | None
+    """None when what did not run could still decide it."""
+    detail: str = ""
+    """Of the first repeat that failed, where it cannot be told of the first that did not run, else of the first."""
+    values: tuple[float, ...] = ()
+    """The figure of each repeat in which it ran, for a check that compares one with a range."""
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def n(self) -> int:
+        """The repeats that were planned."""
+        return self.passed + self.failed + self.not_run
+
+
+@dataclass(frozen=True, slots=True)
+class CellChecks:
+    """All checks of one case under one variant."""
+
+    case_id: str
+    variant: str
+    checks: tuple[CheckOfCell, ...]
+    holds: bool | None
+    """True when every check holds, False when one does not, None when it cannot be told."""
+    clean: int
+    """Repeats in which every check passed."""
+    decided: int
+    """Repeats in which every check ran, or one failed: those that say whether the answer was clean."""
+    about: str = ""
+    """What the case is there for, in the case's own words."""
+
+    @property
+    def flaky(self) -> bool:
+        """True when some repeats were clean and others were not."""
+        return 0 < self.clean < self.decided
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFigure:
+    """One declared check over all cases it applies to."""
+
+    name: str
+    held: int
+    broken: int
+    undecided: int
+    passed: int
+    """Answers in which it passed; with `failed` and `not_run`, every planned answer it applies to."""
+    failed: int
+    not_run: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksFigures:
+    """What came of a run's expectations. A cell is a case under a variant."""
+
+    cells_held: int
+    cells_broken: int
+    cells_undecided: int
+    checks_held: int
+    """Over all cells; with `checks_broken` and `checks_undecided`, every check of every planned cell. A cell of which
+    nothing is known counts as one undecided check."""
+    checks_broken: int
+    checks_undecided: int
+    cells_rate: Estimate
+    """Share of all planned cells that hold; those that cannot be told do not, and are missing: `n` is the others."""
+    checks_rate: Estimate
+    """Share of all checks of all cells that hold, with those that cannot be told as above."""
+    by_check: tuple[CheckFigure, ...]
+    """In the order of the suite, each value that was looked for on its own line; the first `MOST_CELLS` lines."""
+    held: dict[str, Estimate] = field(default_factory=dict)
+    """By declared check, the share of its checks over all cells that hold, whatever values they look for."""
+    all_of: dict[int, Estimate] = field(default_factory=dict)
+    """pass^k by k: the chance that k repeats of a case are all clean, mean over the cells with k decided repeats."""
+    flaky: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Share of the cells with at least two decided repeats in which some are clean and others are not."""
+    cells: tuple[CellChecks, ...] = ()
+    """The first `MOST_CELLS` in the order of the cases."""
+    n_cells: int = 0
+    cells_unknown: int = 0
+    """Cells of which nothing is known, not even how many checks they have."""
+
+
+MOST_CELLS = 1_000
+"""More cells than this are counted, but not kept one by one: a report of a million cases would hold them all."""
+
+
+# The first cells of a run one by one, each of its checks with what was found in its repeats.
+
+_RULES = tuple(Hold)
+
+
+def listed_cells(
+    checks: Checks, columns: Columns, conclusive: Array, count: Counted, state: Array, cells: CellGroups
+) -> tuple[CellChecks, ...]:
+    """The first `MOST_CELLS` cells in the order of the cases; `state` says which of them hold."""
+    n = min(cells.n, MOST_CELLS)
+    rows, bounds = _rows(checks, columns, cells, n)
+    states = effective_states(checks, conclusive)
+    last = int(np.searchsorted(count.cell, n))
+    check_of_cells: list[list[CheckOfCell]] = [[] for _ in range(n)]
+    for at in range(last):
+        mine = rows[bounds[at] : bounds[at + 1]]
+        check_of_cells[int(count.cell[at])].append(_check(checks, mine, states[mine], count, at))
+    order = {name: place for place, name in enumerate(count.names)}
+    listed = []
+    for cell, its in enumerate(check_of_cells):
+        its.sort(key=lambda check: (count.base[order[check.name]], order[check.name]))
+        case, variant = cells.name(cell)
+        listed.append(
+            CellChecks(
+                case_id=case,
+                variant=variant,
+                checks=tuple(its),
+                holds=_told(int(state[cell])),
+                clean=int(count.clean[cell]),
+                decided=int(count.decided[cell]),
+            )
+        )
+    return tuple(listed)
+
+
+def _rows(checks: Checks, columns: Columns, cells: CellGroups, n: int) -> tuple[Array, Array]:
+    """The checks of the first `n` cells by cell, name and repeat, and where each cell's check of a name begins."""
+    cell = cells.of_sample[checks.sample]
+    rows = np.flatnonzero(cell < n)
+    pair = cell[rows].astype(np.int64) * max(1, len(checks.names)) + checks.name[rows]
+    order = np.lexsort((columns.repeat[checks.sample[rows]], pair))
+    rows, pair = rows[order], pair[order]
+    starts = np.flatnonzero(np.concatenate(([True], pair[1:] != pair[:-1]))) if len(pair) else np.empty(0, int)
+    return rows, np.append(starts, len(rows))
+
+
+def _check(checks: Checks, rows: Array, state: Array, count: Counted, at: int) -> CheckOfCell:
+    name = int(count.name[at])
+    values = checks.value[rows[state != NOT_RUN]]
+    return CheckOfCell(
+        name=count.names[name],
+        passed=int(count.passed[at]),
+        failed=int(count.failed[at]),
+        not_run=int(count.not_run[at]),
+        hold=_RULES[int(count.rules[name])].value,
+        holds=_told(int(count.holds[at])),
+        detail=checks.details[int(checks.detail[_telling(rows, state, int(count.holds[at]))])],
+        values=tuple(values[~np.isnan(values)].tolist()),
+        low=_end(checks.low[rows]),
+        high=_end(checks.high[rows]),
+    )
+
+
+def _telling(rows: Array, state: Array, holds: int) -> int:
+    """The repeat whose words say most: what failed breaks a check, what did not run leaves it open."""
+    for wanted in (NOT_RUN, FAILED) if holds < 0 else (FAILED, NOT_RUN):
+        if len(result := rows[state == wanted]):
+            return int(result[0])
+    return int(rows[0])
+
+
+def _end(values: Array) -> float | None:
+    """The end of a range, which is the same in every repeat that tells it."""
+    available = values[~np.isnan(values)]
+    return float(available[0]) if len(available) else None
+
+
+def _told(state: int) -> bool | None:
+    return None if state < 0 else state == HELD
+
+
+# What came of a run's expectations over repeats: counts, the table of checks and the first cells one by one.
+
+
+def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures | None:
+    """The figures of a run whose metrics over cells are `run`; None for a suite without expectations.
+
+    Checks of inconclusive samples, and of planned ones that never came, did not run. A cell of which nothing came
+    counts as undecided, and as one undecided check.
+    """
+    count, cells, checks = data.counted, data.cells, data.checks
+    if count is None or checks is None:
+        return None
+    held, broken, undecided = (count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1))
+    state = data.cell_states
+    blind = int((held + broken + undecided == 0).sum())
+    return ChecksFigures(
+        cells_held=int((state == HELD).sum()),
+        cells_broken=int((state == BROKEN).sum()),
+        cells_undecided=int((state < 0).sum()) + cells.absent,
+        checks_held=int(held.sum()),
+        checks_broken=int(broken.sum()),
+        checks_undecided=int(undecided.sum()) + blind + cells.absent,
+        cells_rate=run["cases.held"],
+        checks_rate=run["checks.held"],
+        by_check=_by_check(count),
+        held={name: run[f"check.{name}.held"] for name in count.declared},
+        all_of={k: run[f"pass_all.{k}"] for k in data.pass_all},
+        flaky=run["flaky_rate"],
+        cells=listed_cells(checks, data.columns, data.table.conclusive, count, state, cells),
+        n_cells=cells.n + cells.absent,
+        cells_unknown=blind + cells.absent,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ByName:
+    count: Counted
+
+    def __call__(self, weights: Array) -> list[int]:
+        result = np.bincount(self.count.name, weights, minlength=len(self.count.names))
+        return [round(item) for item in result.tolist()]
+
+
+def _by_check(count: Counted) -> tuple[CheckFigure, ...]:
+    """Every name in the order in which the suite declares its check, then as they came."""
+    by_name = _ByName(count)
+    held, broken, undecided = (by_name(count.holds == state) for state in (HELD, BROKEN, -1))
+    passed, failed, not_run = by_name(count.passed), by_name(count.failed), by_name(count.not_run)
+    order = sorted(range(len(count.names)), key=lambda code: (count.base[code], code))
+    return tuple(
+        CheckFigure(count.names[i], held[i], broken[i], undecided[i], passed[i], failed[i], not_run[i])
+        for i in order[:MOST_CELLS]
+    )
+
+
+_RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
+_STATES = {"held": HELD, "broken": BROKEN, "undecided": -1}
+_CELLS = (
+    "a cell is a case under a variant, and a check of it holds over the repeats as `hold` says; a repeat that failed,"
+    " could not be read or never came did not run the check; of a check that a sample has twice the worse counts"
+)
+_Contribute = Callable[[RunData, At], Contributions]
+
+
+def _metric(name: str, place: str, formula: str, contributions: _Contribute) -> Reported:
+    return Reported(name, f"checks.{place}", formula, _CELLS, contributions, Level.CELL)
+
+
+def _cells(values: Callable[[RunData, Counted], Any], *, planned: bool = False) -> _Contribute:
+    """The cells with a value above 0; of `planned` ones, those that never came count 1."""
+
+    def contributions(data: RunData, _: At) -> Contributions:
+        absent = data.cells.absent if planned else 0
+        return data.of_cells(np.asarray(values(data, data.checked)), absent=1.0, n_absent=absent)
+
+    return contributions
+
+
+def _of_check(values: Callable[[Counted, Array], Array], code: int | None = None) -> _Contribute:
+    """What the cells of one check bring, all of them or those in one state."""
+
+    def contributions(data: RunData, at: At) -> Contributions:
+        count = data.checked
+        mine = count.name == count.names.index(at.name("name"))
+        mine = mine if code is None else mine & (count.holds == code)
+        return data.of_cells(values(count, mine), count.cell[mine], absent=0.0)
+
+    return contributions
+
+
+def _clean(data: RunData, at: At) -> Contributions:
+    return one_value(data, at, f"{at.item['clean']} of {at.item['decided']} repeats clean")
+
+
+def _ran(data: RunData, at: At) -> Contributions:
+    check = at.item
+    return one_value(data, at, f"{check['passed']} passed, {check['failed']} failed, {check['not_run']} did not run")
+
+
+def _in_state(code: int) -> tuple[_Contribute, _Contribute]:
+    """Cells, and checks of cells, in one state."""
+    return (
+        _cells(lambda data, _: data.cell_states == code, planned=code < 0),
+        _cells(
+            lambda _, count: count.of_cell(count.holds == code) + (count.n_checks == 0 if code < 0 else 0),
+            planned=code < 0,
+        ),
+    )
+
+
+REPORTED = (
+    *(
+        metric
+        for state, code in _STATES.items()
+        for metric in (
+            _metric(
+                f"cases.count.{state}",
+                f"cells_{state}",
+                f"cells that are {state}: held when every check is, broken when one is or most repeats are",
+                _in_state(code)[0],
+            ),
+            _metric(
+                f"checks.count.{state}",
+                f"checks_{state}",
+                f"checks of cells that are {state}; a cell of which no check is known is one undecided check",
+                _in_state(code)[1],
+            ),
+        )
+    ),
+    _metric(
+        "cases.count.all",
+        "n_cells",
+        "cells that came + cells that never came",
+        _cells(lambda data, _: np.ones(data.cells.n), planned=True),
+    ),
+    _metric(
+        "cases.count.unknown",
+        "cells_unknown",
+        "cells of which no check is known",
+        _cells(lambda _, count: count.n_checks == 0, planned=True),
+    ),
+    *(
+        _metric(
+            f"check.<name>.cells.{state}",
+            f"by_check[<name>].{state}",
+            f"cells in which the check is {state}",
+            _of_check(lambda _, mine: np.ones(mine.sum()), code),
+        )
+        for state, code in _STATES.items()
+    ),
+    *(
+        _metric(
+            f"check.<name>.answers.{state}",
+            f"by_check[<name>].{state}",
+            f"planned answers of its cells in which it {word}",
+            _of_check(lambda count, mine, state=state: getattr(count, state)[mine]),  # type: ignore[misc]
+        )
+        for state, word in _RAN.items()
+    ),
+    _metric("<case>.clean", "cells[<case>].clean", "repeats in which every check passed", _clean),
+    _metric("<case>.decided", "cells[<case>].decided", "repeats that are clean, or in which a check failed", _clean),
+    *(
+        _metric(
+            f"<case>.check.<name>.{state}",
+            f"cells[<case>].checks[<name>].{state}",
+            f"repeats in which it {word}",
+            _ran,
+        )
+        for state, word in {**_RAN, "n": "was planned"}.items()
+    ),
+    _metric(
+        "<case>.check.<name>.value.<n>",
+        "cells[<case>].checks[<name>].values[<n>]",
+        "the figure that the check found, as recorded",
+        one_value,
+    ),
+)
+
 
 MOST_FAILING = 5
 _UNDECIDED, _HELD, _FAILED = range(3)
@@ -50,7 +413,7 @@ class Repeats:
 
     def __init__(self, table: Table, suite: SuiteDescription) -> None:
         self._counted: list[_Counted] = []
-        rules = rules_of(suite)
+        rules = repeat_rules(suite)
         if not rules:
             return
         self._cells = Cells(table, suite)
@@ -68,24 +431,24 @@ class Repeats:
         pair, _ = distinct(groups.of(self._cells.of_sample).astype(int) * size + groups.group)
         cell, group = pair // size, pair % size
         unseen = np.maximum(0, self._expected(factor) - np.bincount(group, minlength=size))
-        found: list[dict[str, Repeated]] = [{} for _ in groups.names]
+        repeateds: list[dict[str, Repeated]] = [{} for _ in groups.names]
         for counted in self._counted:
             states = counted.states()[cell]
             counts = np.bincount(group * 3 + states, minlength=size * 3).reshape(size, 3)
             failed = states == _FAILED
             for g in range(size):
-                found[g][counted.rule.text] = Repeated(
+                repeateds[g][counted.rule.text] = Repeated(
                     held=int(counts[g, _HELD]),
                     failed=int(counts[g, _FAILED]),
                     undecided=int(counts[g, _UNDECIDED] + unseen[g]),
                     failing=self._words(counted, cell[failed & (group == g)][:MOST_FAILING]),
                 )
-        return found
+        return repeateds
 
     def looked_at(self, text: str, samples: Array, factor: str) -> tuple[Array, Array, int, Callable[[int], str]]:
         """Of one rule: the cells of some samples, the state of every cell (`STATES`), how many cells of a group were
         planned of which nothing came, and a cell in words."""
-        counted = next(each for each in self._counted if each.rule.text == text)
+        counted = next(item for item in self._counted if item.rule.text == text)
         cells = np.unique(self._cells.of_sample[samples]).astype(int)
         unseen = max(0, self._expected(factor) - len(cells))
         return cells, counted.states(), unseen, lambda cell: self._words(counted, np.array([cell]))[0]
@@ -106,15 +469,15 @@ class Repeats:
         )
 
 
-def rules_of(suite: SuiteDescription) -> list[RepeatsRule]:
+def repeat_rules(suite: SuiteDescription) -> list[RepeatsRule]:
     """The different rules over repeats among the suite's criteria."""
-    found = {}
+    results = {}
     for criterion in suite.criteria:
         for text in (criterion.passes, criterion.fails):
             rule = parse_repeats(text) if text else None
             if rule is not None:
-                found[rule.text] = rule
-    return list(found.values())
+                results[rule.text] = rule
+    return list(results.values())
 
 
 def _samples(table: Table, rule: RepeatsRule) -> tuple[Array, Array]:
@@ -135,19 +498,19 @@ def _samples(table: Table, rule: RepeatsRule) -> tuple[Array, Array]:
 
 def _findings(table: Table, code: str) -> Array:
     """How many findings of the code each sample has."""
-    found = np.zeros(table.n, dtype=np.int32)
+    result = np.zeros(table.n, dtype=np.int32)
     if code in table.codes:
         wanted = table.codes.index(code)
         for piece in pieces(len(table.finding_sample)):
-            add_at(found, table.finding_sample[piece][table.finding_code[piece] == wanted].astype(int))
-    return found
+            add_at(result, table.finding_sample[piece][table.finding_code[piece] == wanted].astype(int))
+    return result
 
 
 def _of_run(data: RunData) -> Repeats:
     return Repeats(data.table, data.suite)
 
 
-def _in_state(state: str) -> Callable[[RunData, At], Contributions]:
+def _criterion_in_state(state: str) -> Callable[[RunData, At], Contributions]:
     """The cells in one state or, for `share`, all that could be decided."""
 
     def contributions(data: RunData, at: At) -> Contributions:
@@ -175,13 +538,13 @@ _HOW = (
     "a cell is a case under a variant; the condition is looked for in its conclusive repeats, and with fewer of them"
     " than the rule asks for nobody can tell; what failed in none of them and never came is undecided"
 )
-REPORTED = tuple(
+REPORTED_CRITERIA = tuple(
     Reported(
         f"<slice>.repeated.<rule>.{state}",
         f"<slice>.repeated.<rule>.{state}",
         "cells of which this came out",
         _HOW,
-        _in_state(state),
+        _criterion_in_state(state),
         Level.CELL,
     )
     for state in ("held", "failed", "undecided")
@@ -191,7 +554,7 @@ SHARE = Reported(
     "gates[<n>].value",
     "cells in which it holds / cells that could be decided",
     _HOW,
-    _in_state("share"),
+    _criterion_in_state("share"),
     Level.CELL,
     "share",
     Aggregate.MEAN,

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis import best, checks, confidence, judge_figures, latency, mending, repeats, stability
-from steelyard.analysis.failure_words import failure_reason
-from steelyard.analysis.patterns import component_gain, pattern_samples
+from steelyard.analysis import confidence, findings, latency, repeats, stability, variants
+from steelyard.analysis import repeats as checks
+from steelyard.analysis.findings import component_gain, pattern_samples
+from steelyard.analysis.judge import figures
+from steelyard.analysis.wording import failure_reason
+from steelyard.metrics.own import RunData, Thing, one_value
 from steelyard.metrics.registry import (
     NO_INTERVAL,
     Aggregate,
@@ -21,7 +24,6 @@ from steelyard.metrics.registry import (
     Reported,
     register_reported,
 )
-from steelyard.metrics.run_data import RunData, Thing, one_value
 from steelyard.metrics.table import FORMAT
 from steelyard.records import BROKEN_SCALE, Finding, Outcome, Sample
 from steelyard.stats.arrays import Array
@@ -93,7 +95,7 @@ def _scored(values: Callable[[RunData, At], Array]) -> Contribute:
 
 
 def _mended(blank: str) -> Callable[[RunData, At], Array]:
-    return lambda data, at: mending.mended_scores(data.table, at.name(blank))
+    return lambda data, at: findings.mended_scores(data.table, at.name(blank))
 
 
 def _rise(blank: str) -> Callable[[RunData, At], Array]:
@@ -106,18 +108,18 @@ def _unread(data: RunData, _: At) -> Array:
 
 def _has(data: RunData, *codes: str) -> Array:
     """The conclusive samples with a finding of one of the codes; FORMAT is what could not be read."""
-    table, found = data.table, np.zeros(data.table.n, dtype=bool)
+    table, result = data.table, np.zeros(data.table.n, dtype=bool)
     for code in codes:
         if code == FORMAT:
-            found |= table.malformed
+            result |= table.malformed
         elif code in table.codes:
-            found[table.finding_sample[table.finding_code == table.codes.index(code)]] = True
-    return found
+            result[table.finding_sample[table.finding_code == table.codes.index(code)]] = True
+    return result
 
 
 def _is_component(data: RunData, at: At) -> bool:
     name = at.name("component")
-    return name in data.table.weights and all(each["code"] != name for each in at.path[0]["codes"])
+    return name in data.table.weights and all(code["code"] != name for code in at.path[0]["codes"])
 
 
 _MENDED = (
@@ -229,8 +231,8 @@ def _findings(wanted: Callable[[Finding, At], bool], *, once: bool = False) -> C
         main = data.suite.judge and data.suite.judge.mode
 
         def things(sample: Sample, _: str) -> Iterator[Thing]:
-            aside = sample.outcome.value == "scored" and main is not None and sample.mode != main
-            if not sample.outcome.conclusive or aside:
+            excluded = sample.outcome.value == "scored" and main is not None and sample.mode != main
+            if not sample.outcome.conclusive or excluded:
                 return
             mine = [finding for finding in sample.findings if wanted(finding, at)]
             for finding in mine[:1] if once else mine:
@@ -396,7 +398,7 @@ def _inconclusive(data: RunData, at: At) -> Contributions:
     report, why = at.path[0], next(text for text, n in list(at.item.items())[int(at.name("n")) - 1 :])
     failures, silent = report["failures"], (report["judge"] or {}).get("why_failed", {})
     if why in silent:
-        return judge_figures.silent_texts(data, why)
+        return figures.silent_texts(data, why)
     n_broken = report["overall"]["outcomes"].get(Outcome.JUDGE_FAILED, 0) - sum(silent.values())
     kind = next((kind for kind in failures if f"{why} ".startswith(f"target: {kind} ")), "")
     alike = None if at.value == failures.get(kind, n_broken) else why.removeprefix("target: ")
@@ -472,20 +474,20 @@ _CAME = Reported(
 for _group in (
     (_CAME,),
     COUNTS,
-    repeats.REPORTED,
+    repeats.REPORTED_CRITERIA,
     CODES,
     PRIORITIES,
     FAILING,
     FINDINGS,
     PATTERNS,
     MODES,
-    judge_figures.REPORTED,
+    figures.REPORTED,
     confidence.REPORTED,
     checks.REPORTED,
     stability.REPORTED,
     latency.REPORTED,
-    best.REPORTED,
+    variants.REPORTED,
     (INCONCLUSIVE,),
-    tuple(each for where in ("samples", "worst", "slowest") for each in _listed(where)),
+    tuple(item for where in ("samples", "worst", "slowest") for item in _listed(where)),
 ):
     register_reported(*_group)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.checks_model import MOST_CELLS
-from steelyard.analysis.number_text import percent
+from steelyard.analysis.repeats import MOST_CELLS
+from steelyard.analysis.wording import percent
 from steelyard.metrics.cells import CellGroups
+from steelyard.metrics.own import RunData, one_value
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
-from steelyard.metrics.run_data import RunData, one_value
 from steelyard.metrics.stability import PRESENCE, Seen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
@@ -78,16 +78,16 @@ class StabilityFigures:
         """Every figure below 60 %, first of the run, then of its cases, the least first: `span 22.2 % of case_04`."""
         run = [("", self.presence, self.fields)]
         cells = [(f" of {cell.case_id} {cell.variant}".rstrip(), cell.presence, cell.fields) for cell in self.cells]
-        told = [
+        messages = [
             [
-                (each.value or 0.0, name, where)
+                (item.value or 0.0, name, where)
                 for where, presence, fields in part
-                for name, each in {"presence": presence, **fields}.items()
-                if band_of(each.value) == "unstable"
+                for name, item in {"presence": presence, **fields}.items()
+                if band_of(item.value) == "unstable"
             ]
             for part in (run, cells)
         ]
-        return [f"{name} {percent(value)}{where}" for part in told for value, name, where in sorted(part)]
+        return [f"{name} {percent(value)}{where}" for part in messages for value, name, where in sorted(part)]
 
 
 def stability_figures(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
@@ -132,7 +132,7 @@ def _compared(data: RunData, at: At) -> Contributions:
 
 def _in_words(data: RunData, at: At) -> str:
     """What the repeats of a cell come to."""
-    seen, cell = _seen(data), next(each for each in at.path if "case_id" in each)
+    seen, cell = _seen(data), next(item for item in at.path if "case_id" in item)
     number = np.flatnonzero(~seen.apart)[at.path[1]["cells"].index(cell)]
     both = f"{seen.shared[number]} items in both, {seen.either[number]} in either"
     return f"{seen.runs[number]} of {data.cells.planned_repeats[number]} repeats read; {both}"
@@ -145,7 +145,7 @@ def _of_cell(data: RunData, at: At) -> Contributions:
 def _of_items(data: RunData, at: At) -> Contributions:
     """The items behind a share are its n."""
     words = _in_words(data, at)
-    cell = next(each for each in at.path if "case_id" in each)
+    cell = next(item for item in at.path if "case_id" in item)
     values = np.full(max(at.value.n, 1), at.value.value)
     key = (cell["case_id"], cell["variant"], None)
     return Contributions(values, np.ones(len(values)), detail=lambda _: words, key=lambda _: key)

@@ -1,40 +1,56 @@
-"""All figures of a run from its columns."""
+"""Summary of a run: overall and by slice."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.best import find_best, planned_cases
-from steelyard.analysis.checks import checks_figures
 from steelyard.analysis.confidence import confidence_figures
-from steelyard.analysis.failing_codes import failing_codes
-from steelyard.analysis.finding_places import section_figures, top_confusions
-from steelyard.analysis.judge_check import JudgeCheck, SampleKey, judge_check
-from steelyard.analysis.judge_figures import judge_figures
-from steelyard.analysis.judge_model import Judged
-from steelyard.analysis.latency import latency_figures
-from steelyard.analysis.mending import code_figures
+from steelyard.analysis.findings import (
+    code_figures,
+    failing_codes,
+    find_patterns,
+    find_priorities,
+    section_figures,
+    severities,
+    top_confusions,
+)
+from steelyard.analysis.judge.figures import judge_figures
+from steelyard.analysis.judge.model import Judged
+from steelyard.analysis.judge.votes import (
+    DescribedRubric,
+    JudgeCheck,
+    Labels,
+    SampleKey,
+    described_rubric,
+    judge_check,
+    labelled_samples,
+    labels_by_case,
+    with_labelled,
+)
+from steelyard.analysis.latency import bottleneck, latency_figures
 from steelyard.analysis.model import BestVariant, ModeFigure, Slice, Summary
-from steelyard.analysis.patterns import find_patterns, find_priorities
-from steelyard.analysis.repeats import Repeats
-from steelyard.analysis.rubric import DescribedRubric, Labels, described_rubric
-from steelyard.analysis.severity import severities
+from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.analysis.stability import stability_figures
+from steelyard.analysis.variants import find_best, planned_cases
 from steelyard.metrics.aggregate import Proportion, figures
 from steelyard.metrics.cells import Cells
+from steelyard.metrics.own import RunData, load_metrics
 from steelyard.metrics.registry import Level
-from steelyard.metrics.run_data import RunData
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
+from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array, tally
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Certainties, Checks, Columns
+from steelyard.store.base import Certainties, Checks, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.models import SuiteDescription
+from steelyard.suite.values import load_in_words
 
 
 def summarise(
@@ -80,7 +96,7 @@ def summarise(
         failing=failing_codes(table, codes, suite),
         best_variant=_best_variant(table, suite),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
-        method=_method(table, clustered=any(each.clustered for each in groups.values())),
+        method=_method(table, clustered=any(group.clustered for group in groups.values())),
         extra={
             "n_patterns": n_patterns,
             "scales": {name: list(scale) for name, scale in table.scales.items()},
@@ -108,11 +124,11 @@ def _judge_check(
 ) -> JudgeCheck:
     """What labels say of the judge, over the samples that it read."""
     passed = table.passed()
-    known = table.scored & (passed >= 0)
+    available = table.scored & (passed >= 0)
     places = zip(columns.case.tolist(), columns.variant.tolist(), columns.repeat.tolist(), strict=True)
     keys = ((columns.case_ids[case], columns.variants[variant], repeat) for case, variant, repeat in places)
     own = np.array([key in labelled for key in keys], dtype=bool)
-    return judge_check(np.where(known, passed, np.nan), columns.case, columns.case_ids, labels, own, rubric)
+    return judge_check(np.where(available, passed, np.nan), columns.case, columns.case_ids, labels, own, rubric)
 
 
 def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
@@ -120,10 +136,10 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
     groups, table = data.groups[factor], data.table
     n_outcomes = len(table.outcomes)
     outcomes = groups.counts(groups.labelled(table.outcome), n_outcomes)
-    set_aside, repeated = groups.count(table.set_aside), repeats.of(factor, groups)
+    excluded, repeated = groups.count(table.set_aside), repeats.of(factor, groups)
     fields: list[dict[str, Any]] = [{} for _ in groups.names]
     levels = [Level.SAMPLE] if data.counted is None and data.stability is None else [Level.SAMPLE, Level.CELL]
-    for metric, names, column in (found for level in levels for found in figures(data, factor, level)):
+    for metric, names, column in (figure for level in levels for figure in figures(data, factor, level)):
         path = metric.place_of(names)
         for place, figure in zip(fields, column, strict=True):
             _put(place, path, figure)
@@ -134,7 +150,7 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
             n_planned=int(groups.planned[g]),
             outcomes={table.outcomes[i]: int(outcomes[g, i]) for i in range(n_outcomes) if outcomes[g, i]},
             repeated=repeated[g],
-            set_aside=int(set_aside[g]),
+            set_aside=int(excluded[g]),
             **fields[g],
         )
         for g, name in enumerate(groups.names)
@@ -164,13 +180,13 @@ def _modes(run: Groups, table: Table, rubric: DescribedRubric | None) -> dict[st
     if rubric is None:
         return {}
     dimensions = [name for name in rubric.dimensions if name in table.components]
-    found = {}
+    results = {}
     for mode in sorted(table.modes, key=lambda name: (name != rubric.mode, name)):
         average = run.means(table.read_in(mode))[0]
         if average.n:
             means = {name: run.means(table.read_in(mode, name), rubric.scale)[0] for name in dimensions}
-            found[mode] = ModeFigure(average.n, average, means)
-    return found
+            results[mode] = ModeFigure(average.n, average, means)
+    return results
 
 
 def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
@@ -208,3 +224,200 @@ def _method(table: Table, *, clustered: bool) -> str:
     text += "; samples of a case: one cluster, shares over them as means"
     n_units, n_cases = len(table.unit_names), len(table.case_ids)
     return text if n_units == n_cases else f"{text}; {clusters_in_words(n_cases, n_units)}"
+
+
+# The summary of a run in a store: everything that `summarise` wants, read from it.
+
+
+def summarise_stored(
+    store: Store,
+    run_id: str,
+    suite: SuiteDescription,
+    columns: Columns | None = None,
+    *,
+    header: RunHeader | None = None,
+    only_for_gates: bool = False,
+) -> Summary:
+    """The summary of a run; `columns` are its own when they have been read already, and `header` is the run's when it
+    says more than the stored one does yet.
+
+    `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
+    cases took and what was taken for what.
+    """
+    judge = suite.judge
+    judged = judge is not None and not only_for_gates
+    reviewed = judge if judge and judge.labels and (judged or judge.require_checked) else None
+    columns = store.columns(run_id) if columns is None else columns
+    own = labelled_samples(store.samples(run_id), reviewed) if reviewed else frozenset()
+    result = len(columns.finding_sample) > 0 and not only_for_gates
+    header = header or store.run(run_id)
+    load_metrics(header)
+    summary = summarise(
+        columns,
+        suite,
+        with_labelled(store.judgements(run_id), own) if judged else None,
+        None if only_for_gates else store.certainties(run_id),
+        store.checks(run_id),
+        store.items(run_id) if suite.stability else None,
+        None if only_for_gates else _load(header),
+        store.contents(run_id) if result else None,
+        labels_by_case(store.cases(run_id), reviewed, skip_wrong=True) if reviewed else None,
+        own,
+    )
+    if summary.latency is None:
+        return summary
+    client = bottleneck(summary.latency.overall.p50, header.options.get("load") or {})
+    return replace(summary, latency=replace(summary.latency, bottleneck=client))
+
+
+def _load(header: RunHeader) -> str:
+    """How the calls were made; "" for recorded answers, whose calls were made elsewhere."""
+    return "" if header.target.get("kind") == "recorded" else load_in_words(header.options.get("load"))
+
+
+# The figures that were kept with a run when it ended: hundreds of runs are read without touching their samples.
+
+_ESTIMATES = ("average", "median", "pass_rate")
+_BY_NAME = ("bands", "components", "latency", "finding_rates", "outcome_rates", "totals", "over_repeats", "metrics")
+_PLAIN = ("outcomes", "findings", "finding_samples")
+
+
+def summary_data(summary: Summary) -> dict[str, Any]:
+    """All figures as plain data, with nothing that JSON cannot say."""
+    return {name: _plain(value) for name, value in asdict(summary).items()}
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def stored_summary(data: Mapping[str, Any] | None, factors: Collection[str] = ()) -> Summary | None:
+    """The whole run's figures from what its header keeps, and those of the slices of some factors.
+
+    None when nothing is kept, or nothing that this version can read: then they are computed again.
+    """
+    if not isinstance(data, Mapping):
+        return None
+    try:
+        slices = data.get("slices") or {}
+        return Summary(
+            passing=str(data.get("passing") or ""),
+            overall=_slice(data["overall"]),
+            slices={factor: [_slice(item) for item in slices[factor]] for factor in factors if factor in slices},
+            repeats=int(data.get("repeats") or 1),
+            extra=dict(data.get("extra") or {}),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _slice(data: Mapping[str, Any]) -> Slice:
+    figures: dict[str, Any] = {name: dict(data.get(name) or {}) for name in _PLAIN}
+    figures |= {name: _estimate(data[name]) for name in _ESTIMATES}
+    figures |= {name: {key: _estimate(item) for key, item in (data.get(name) or {}).items()} for name in _BY_NAME}
+    return Slice(
+        factor=data["factor"],
+        name=data["name"],
+        n_planned=data["n_planned"],
+        **figures,
+        measures={
+            component: {name: _proportion(item) for name, item in result.items()}
+            for component, result in (data.get("measures") or {}).items()
+        },
+        set_aside=int(data.get("set_aside") or 0),
+    )
+
+
+def _estimate(data: Mapping[str, Any]) -> Estimate:
+    missing, constant = data.get("n_missing", 0), bool(data.get("constant"))
+    return Estimate(data["value"], data["n"], missing, data.get("low"), data.get("high"), constant)
+
+
+def _proportion(data: Mapping[str, Any]) -> Proportion:
+    return Proportion(_estimate(data["estimate"]), data["numerator"], data["denominator"], data.get("mean_of", 0))
+
+
+# Which runs are readings of their whole suite, whose answers they hold, and which are runs of the same system.
+
+_LOAD = ("rate", "concurrency", "requests_per_second")
+_SELECTION = ("only", "limit")
+
+
+def is_reading(header: RunHeader) -> bool:
+    """Whether a run has ended and its figures can be believed: neither INVALID nor suspect."""
+    return header.state is RunState.ENDED and header.verdict is not Verdict.INVALID and not header.suspect
+
+
+def is_partial(header: RunHeader) -> bool:
+    """Whether a run looked at a part of its suite alone."""
+    options, suite = header.options, header.description
+    if options.get("cases") or missing_repeats(header):
+        return True
+    if not options.get("only") and options.get("limit") is None:
+        return False
+    cells = max(1, len(suite.variants)) * max(1, suite.repeats)
+    return suite.n_cases is None or header.n_planned // cells < suite.n_cases
+
+
+def missing_repeats(header: RunHeader) -> int:
+    """How many repeats a run made less than its suite declares."""
+    return max(0, (header.description.usual_repeats or 0) - header.description.repeats)
+
+
+def answers_from(header: RunHeader) -> str:
+    """The run whose answers were weighed again, or most of them taken over; "" when they are its own."""
+    retried = header.options.get("retried") or {}
+    return header.rescored_from or header.options.get("answers_of") or retried.get("run") or ""
+
+
+def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:
+    """The run that asked for these answers, as far back as `by_id` knows."""
+    seen = {header.id}
+    while (earlier := answers_from(header)) and earlier not in seen:
+        seen.add(earlier)
+        if earlier not in by_id:
+            return earlier
+        header = by_id[earlier]
+    return header.id
+
+
+def arm_of(header: RunHeader) -> tuple[str, str]:
+    """The A/B or experiment that a run is an arm of, and the arm's name; two empty texts when it is of none."""
+    plan = header.options.get("ab") or header.options.get("experiment") or {}
+    return str(plan.get("id") or plan.get("attempt") or ""), str(plan.get("arm") or "")
+
+
+def target_name(header: RunHeader) -> str:
+    """What was weighed, in a few words: the target's kind and model or place."""
+    target = header.target
+    kind = str(target.get("kind", ""))
+    settings = target.get("settings")
+    described = {**settings, **target} if isinstance(settings, dict) else target
+    for key in ("name", "model", "file", "address", "command", "function"):
+        value = described.get(key)
+        if value and value != kind:
+            words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            return f"{kind} {shown_address(words)}".strip()
+    return kind or "unknown target"
+
+
+def shown_address(address: str) -> str:
+    """An address as a person reads it: `/ask of a service started for the run` where its port was any free one."""
+    place, unfilled, path = address.partition("{port}")
+    return f"{path or '/'} of a service started for the run" if unfilled and "/" not in place[8:] else address
+
+
+def same_load(one: RunHeader, other: RunHeader) -> bool:
+    """Whether two runs asked as often and as much at once, without which latencies cannot be compared."""
+    loads = [item.options.get("load") or {} for item in (one, other)]
+    return all(loads[0].get(name) == loads[1].get(name) for name in _LOAD)
+
+
+def same_system(one: RunHeader, other: RunHeader) -> bool:
+    """Whether two runs asked the same system the same questions in the same way: same signature, load and samples."""
+    asked = [[item.signature, item.n_planned, *map(item.options.get, _SELECTION)] for item in (one, other)]
+    return asked[0] == asked[1] and same_load(one, other)

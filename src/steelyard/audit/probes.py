@@ -1,24 +1,101 @@
-"""Answers that should earn nothing, one that should earn everything, and who makes them."""
+"""Answers that know nothing: empty, constant, echoed, over-wide."""
 
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 from typing import Any
 
-from steelyard.audit.constants import even, guessed, is_repeated, mixture, most_frequent
 from steelyard.audit.filling import completed, filled, nulls, resolved, schema_of
 from steelyard.records import Outcome
+from steelyard.scoring.base import build_answer, merged
+from steelyard.scoring.evaluate import Weighed, Weigher
 from steelyard.scoring.expectations import Expectations
-from steelyard.scoring.place import build_answer, merged
-from steelyard.scoring.unknown import truth_parts
-from steelyard.scoring.weigh import Weighed, Weigher
-from steelyard.suite.case import Case
+from steelyard.scoring.text import truth_parts
+from steelyard.suite.case import EACH, Case, split_path
 from steelyard.suite.models import EXPECT, SuiteModel
-from steelyard.suite.paths import EACH, split_path
+
+# What the truths of all cases have in common: the best answers that are the same for every case, and what guesses are.
+
+_N_GUESSES = 12
+"""Every choice of two, three, four, six or twelve is drawn evenly."""
+_MOST_TRIED = 200
+"""Cases that guesses are tried on."""
+_MOST_JOINED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """What guessing earns where there is a choice of few: the share of full marks, and of cases that it passes."""
+
+    average: float = 0.0
+    passes: float = 0.0
+    weight: float = 0.0
+    """The share of the weight that is a choice of few."""
+
+
+def even(n: int, most: int = _MOST_TRIED) -> list[int]:
+    """Positions of `most` of n cases drawn at random, always the same; all when there are no more."""
+    return list(range(n)) if n <= most else sorted(_draw(range(n), most))
+
+
+def most_frequent(values: Sequence[Any]) -> Any:
+    """The value that occurs most often, the first of several."""
+    ((spelled, _),) = Counter(map(_spelled, values)).most_common(1)
+    return json.loads(spelled)
+
+
+def mixture(values: Sequence[Any]) -> Any:
+    """One value made of many: the median of numbers, frequent texts joined, what stands in half of the lists."""
+    if all(isinstance(value, dict) for value in values):
+        names = dict.fromkeys(name for value in values for name in value)
+        return {name: mixture([value[name] for value in values if name in value]) for name in names}
+    if all(isinstance(value, list) for value in values):
+        return _frequent_elements(values)
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return median(values)
+    if all(isinstance(value, str) for value in values):
+        return ", ".join(text for text, _ in Counter(values).most_common(_MOST_JOINED))
+    return most_frequent(values)
+
+
+def is_repeated(values: Sequence[Any]) -> bool:
+    """Whether values are few: each occurs twice or more on average."""
+    return 2 * len(set(map(_spelled, values))) <= len(values)
+
+
+def guessed(parts: Sequence[Sequence[dict[str, Any]]], other: str) -> Iterator[list[dict[str, Any]]]:
+    """Guesses, each with one truth of every component; the different truths of a component come equally often.
+
+    Where all are one, the other label is not known: it is `other`.
+    """
+    columns = []
+    for at, values in enumerate(parts):
+        labels = [json.loads(fromkey) for fromkey in dict.fromkeys(map(_spelled, values))]
+        labels += [dict.fromkeys(labels[0], other)] if len(labels) == 1 else []
+        some = _draw(labels, min(len(labels), _N_GUESSES))
+        columns.append(_draw([some[k % len(some)] for k in range(_N_GUESSES)], _N_GUESSES, at))
+    yield from map(list, zip(*columns, strict=True))
+
+
+def _draw(values: Sequence[Any], n: int, seed: int = 0) -> list[Any]:
+    return random.Random(seed).sample(values, n)  # noqa: S311 - a sample that is the same in every audit
+
+
+def _frequent_elements(lists: Sequence[list[Any]]) -> Any:
+    counts = Counter(spelled for item in lists for spelled in {_spelled(element): None for element in item})
+    often = [json.loads(spelled) for spelled, n in counts.most_common() if 2 * n >= len(lists)]
+    return often or [json.loads(spelled) for spelled, _ in counts.most_common(1)]
+
+
+def _spelled(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
 
 NULL = "null"
 CONSTANT = "constant"
@@ -67,11 +144,13 @@ class ProbeMaker:
         self._scorers = self._weigher.components
         parts = [self._truth_parts(case) for case in cases]
         self._has_truth = any(parts)
-        shapes = [_document(one) for one in parts if one] + [build_answer({path: _CONSTANT}) for path in self._places()]
-        shapes = [each for each in shapes if isinstance(each, (dict, list))] or [{"answer": _CONSTANT}]
+        shapes = [_document(part) for part in parts if part] + [
+            build_answer({path: _CONSTANT}) for path in self._places()
+        ]
+        shapes = [shape for shape in shapes if isinstance(shape, (dict, list))] or [{"answer": _CONSTANT}]
         # What the scorers look for, where the schema does not name it or there is none.
         self._looked_for, self._as_texts = schema_of(shapes), schema_of(shapes, loose=True)
-        self._truths = [self._truth(at, one) for at, one in enumerate(parts)]
+        self._truths = [self._truth(at, item) for at, item in enumerate(parts)]
 
     def probes(self) -> Iterator[Probe]:
         """All probes, the truth last."""
@@ -139,11 +218,11 @@ class ProbeMaker:
     @property
     def choice_weight(self) -> float:
         """The share of the weight of parts that are a choice of few: by the schema, or since their truths repeat."""
-        found = self._parts_by_component()
+        result = self._parts_by_component()
         is_enough = len(self._cases) >= FEWEST_CASES
         choices = {
             name
-            for name, parts in found.items()
+            for name, parts in result.items()
             if (is_enough and is_repeated(parts)) or any(map(self._is_choice, parts[0]))
         }
         weights = {component.name: component.weight for component, _ in self._scorers}
@@ -151,24 +230,24 @@ class ProbeMaker:
 
     def _parts_by_component(self) -> dict[str, list[dict[str, Any]]]:
         """By component, what it looks for in those cases that have a truth for it."""
-        found = {
+        results = {
             component.name: [parts for case in self._cases if (parts := truth_parts(component, scorer, case))]
             for component, scorer in self._scorers
             if component.weight > 0
         }
-        return {name: parts for name, parts in found.items() if parts}
+        return {name: parts for name, parts in results.items() if parts}
 
     def _best_part(self, name: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
         """The constant by which the component gives most: its most frequent truth, or a mixture of its truths."""
-        places = dict.fromkeys(path for each in parts for path in each)
-        mixed = {path: mixture([each[path] for each in parts if path in each]) for path in places}
+        places = dict.fromkeys(path for part in parts for path in part)
+        mixed = {path: mixture([part[path] for part in parts if path in part]) for path in places}
         modal = most_frequent(parts)
         return modal if mixed == modal else max((modal, mixed), key=lambda each: self._earns(name, each))
 
     def _earns(self, name: str, part: dict[str, Any]) -> float:
         text = self._built([part])
-        found = [self._weighed(text, at) for at in even(len(self._cases))]
-        return sum(score.value or 0.0 for one in found if one for score in one.scores if score.name == name)
+        results = [self._weighed(text, at) for at in even(len(self._cases))]
+        return sum(score.value or 0.0 for item in results if item for score in item.scores if score.name == name)
 
     def poor_answer(self, at: int) -> str:
         """An answer to the case at a position that can be read and deserves little: the truth of another case, or one
@@ -191,8 +270,8 @@ class ProbeMaker:
 
     def _truth_parts(self, case: Case) -> list[dict[str, Any]]:
         """Of each component, what it looks for by path into the answer."""
-        found = (truth_parts(component, scorer, case) for component, scorer in self._scorers)
-        return [parts for parts in found if parts]
+        results = (truth_parts(component, scorer, case) for component, scorer in self._scorers)
+        return [parts for parts in results if parts]
 
     def _truth(self, at: int, parts: list[dict[str, Any]]) -> str:
         """An answer that is right for all components; where they want different things at one place, the best."""
@@ -200,8 +279,8 @@ class ProbeMaker:
             return self._built(parts, at)
         made = [self._built([*parts[:last], *parts[last + 1 :], parts[last]], at) for last in range(len(parts))]
         made.append(self._built(parts, at, join=True))
-        weighed = [(self._weighed(text, at), text) for text in dict.fromkeys(made)]
-        return max(weighed, key=lambda each: -1.0 if each[0] is None else each[0].score)[1]
+        scored = [(self._weighed(text, at), text) for text in dict.fromkeys(made)]
+        return max(scored, key=lambda each: -1.0 if each[0] is None else each[0].score)[1]
 
     def _weighed(self, text: str, at: int) -> Weighed | None:
         """What the scorers make of an answer; None where one breaks, which is told when the probe is tried."""
@@ -217,7 +296,7 @@ class ProbeMaker:
     def _parts_of_questions(self) -> list[str]:
         """The names of what a question holds, where it holds several texts."""
         asked = [case.input for case in self._cases if isinstance(case.input, dict)]
-        texts = list(dict.fromkeys(name for each in asked for name, value in each.items() if _words(value)))
+        texts = list(dict.fromkeys(name for item in asked for name, value in item.items() if _words(value)))
         return texts[:_MOST_ECHOED] if len(texts) > 1 else []
 
     def _echo(self, at: int, name: str | None = None) -> str:
@@ -235,7 +314,7 @@ class ProbeMaker:
         for _, scorer in self._scorers:
             for case in self._cases:
                 words.setdefault(scorer.answer or "", {}).update(dict.fromkeys(scorer.keywords_of(case)))
-        texts = {path: " ".join(found) for path, found in words.items() if found}
+        texts = {path: " ".join(result) for path, result in words.items() if result}
         parts = {path: text[: self._room(path)] if cut else text for path, text in texts.items()}
         return self._built([parts]) if parts else None
 
@@ -262,14 +341,14 @@ class ProbeMaker:
         return self._built(parts) if parts else None
 
     def _blankets_of(self, scorer: Any) -> Mapping[str, Any]:
-        return next((found for case in self._cases if (found := scorer.blankets(case))), {})
+        return next((result for case in self._cases if (result := scorer.blankets(case))), {})
 
     def _blanket(self, name: str, at: int) -> str:
         held = ((scorer, scorer.blankets(self._cases[at]).get(name)) for _, scorer in self._scorers)
         return self._built([{scorer.answer or "": value} for scorer, value in held if value is not None], at)
 
     def _without_groups(self) -> Iterator[Probe]:
-        blind = frozenset(f"score.{each.name}.{name}" for each, it in self._scorers for name in it.blind_measures)
+        blind = frozenset(f"score.{item.name}.{name}" for item, it in self._scorers for name in it.blind_measures)
         made = (it.partly_right(case) for _, it in self._scorers if it.blind_measures for case in self._cases)
         for name in next(filter(None, made), {}):
             answer = partial(self._partly_right, name)
@@ -280,7 +359,7 @@ class ProbeMaker:
         for component, scorer in self._scorers:
             value = scorer.partly_right(case).get(name)
             parts.append(truth_parts(component, scorer, case) if value is None else {scorer.answer or "": value})
-        return self._built([each for each in parts if each], at)
+        return self._built([part for part in parts if part], at)
 
     def _widest(self) -> str | None:
         parts = [parts for _, scorer in self._scorers if (parts := scorer.widest_at())]
@@ -310,7 +389,7 @@ class ProbeMaker:
         if len(texts) < 2:
             return texts[0]
         readings = ((text, self._weighed(text, at)) for text in texts)
-        read = (text for text, weighed in readings if weighed is None or weighed.outcome is not Outcome.MALFORMED)
+        read = (text for text, scored in readings if scored is None or scored.outcome is not Outcome.MALFORMED)
         return next(read, texts[0])
 
     def _text(self, value: Any) -> str:
@@ -329,6 +408,6 @@ def _words(value: Any) -> str:
 def _document(parts: Sequence[Mapping[str, Any]], *, join: bool = False) -> Any:
     """One document that holds all of these parts; where two want different things at one place, the last."""
     document = None
-    for one in parts:
-        document = merged(document, build_answer(one), join=join)
+    for part in parts:
+        document = merged(document, build_answer(part), join=join)
     return document

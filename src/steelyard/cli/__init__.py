@@ -1,18 +1,220 @@
-"""One small module a command; heavy imports inside the function that needs them."""
+"""The command line: its commands, safe output and how errors end. A command's module is imported when it is called."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import importlib
+import io
 import os
+import shlex
 import sys
+import tempfile
 import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
 
 import click
 
-from steelyard.cli.group import steelyard
-from steelyard.cli.safe_output import safe_output
-from steelyard.errors import SteelyardError
+from steelyard import __version__
+from steelyard.errors import UNFINISHED, SteelyardError
+from steelyard.plugins import raised_in_words
 from steelyard.redact import learn_secrets, redact_known, secrets_in
+from steelyard.report.format import spelled_out
+from steelyard.report.render.github import harmless_log
+from steelyard.store.sql import DEFAULT
+
+# The group of commands. A command's module is imported only when it is called.
+
+COMMANDS = {
+    "ab": "Decide between two systems, on a suite's cases or on users.",
+    "alerts": "Tell people what changed, once for each cause.",
+    "audit": "Test the test: what do answers earn that know nothing?",
+    "baseline": "Lock runs that others are held against.",
+    "ci": "Run, compare, gate and write the files of a CI job, in one step.",
+    "compare": "Say what changed from one run to another, and how sure that is.",
+    "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
+    "export": "Write a stored run as one snapshot file.",
+    "gate": "Check a run's gates; the exit code is the verdict.",
+    "history": "Show how a suite's figures went, run by run, and where they changed.",
+    "import": "Read a snapshot file into the store.",
+    "init": "Write a commented starter suite that runs at once.",
+    "judge": "Find out how far a suite's judge can be trusted.",
+    "power": "Say which change a suite can detect, and what a smaller one takes.",
+    "report": "Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.",
+    "rescore": "Weigh recorded answers again; no call is made.",
+    "run": "Weigh a suite's target and keep every answer.",
+    "runs": "List the stored runs, newest first.",
+    "schema": "Print the JSON Schema of suite files, for editors.",
+    "suites": "List the built-in suites.",
+    "truth": "Say why truth and scorers were edited, and see what was.",
+}
+
+
+_MODULES = {
+    "run": ("gate", "report", "rescore", "run"),
+    "compare": ("baseline", "compare"),
+    "experiments": ("ab", "experiment"),
+    "suites": ("audit", "init", "power", "schema", "suites", "truth"),
+    "store": ("alerts", "export", "history", "import", "runs"),
+    "judge": ("judge",),
+    "ci": ("ci",),
+}
+"""By module, its commands: in `run`, `gate_command` is the command `gate`."""
+
+
+class LazyGroup(click.Group):
+    """Knows every command's name and one line of help without importing it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        home = next(module for module, commands in _MODULES.items() if name in commands)
+        command = getattr(importlib.import_module(f"steelyard.cli.{home}"), f"{name}_command")
+        assert isinstance(command, click.Command)  # noqa: S101 - every module named above has one
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else f" Commands: {', '.join(sorted(COMMANDS))}."
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="steelyard")
+def steelyard() -> None:
+    """Weigh AI features against ground truth, with readings that can be trusted.
+
+    Exit codes: 0 pass, 1 fail, 2 wrong usage or broken suite, 3 invalid run, 4 ambiguous, 70 internal error,
+    130 interrupted.
+    """
+
+
+# Makes what commands print harmless, in one place: it quotes answers, and a terminal or CI log obeys some of them.
+
+
+class SafeOutput(io.TextIOBase):
+    """A stream in front of another that is not a terminal. `unguarded` is that other one."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+        self._line = ""
+        """As much of the line that is being written as decides what may follow."""
+        # Whoever wants colours in a log gets them: what is foreign was spelled out before it was coloured.
+        self._keep = "\n\t\x1b" if os.environ.get("FORCE_COLOR") else "\n\t"
+
+    def write(self, text: str) -> int:
+        before = harmless_log(self._line)
+        whole = self._line + spelled_out(text, keep=self._keep)
+        with self._reader_may_leave():
+            self.unguarded.write(harmless_log(whole)[len(before) :])
+        line = whole.rpartition("\n")[2]
+        self._line = line if line.strip() in ("", ":") else "." + line[-2:]
+        return len(text)
+
+    def flush(self) -> None:
+        with self._reader_may_leave():
+            self.unguarded.flush()
+
+    @contextlib.contextmanager
+    def _reader_may_leave(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.unguarded.fileno())
+
+    def isatty(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self.unguarded.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override] # the base class has a variable
+        return self.unguarded.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]
+        return self.unguarded.errors
+
+
+@contextlib.contextmanager
+def safe_output() -> Iterator[None]:
+    """Everything that is printed meanwhile is harmless; a terminal is left alone, since reports are safe for it."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (stream if stream.isatty() else SafeOutput(stream) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def workflow_command(line: str) -> None:
+    """A command to the runner of a CI job. It reads standard error too; standard output stays the report's."""
+    print(line, file=getattr(sys.stderr, "unguarded", sys.stderr), flush=True)
+
+
+# What a person is told of a defect of Steelyard itself: one line, what is safe, how to go on, where the rest is.
+
+INTERNAL_ERROR = 70
+"""EX_SOFTWARE of sysexits.h: no verdict has this code."""
+
+
+def internal_error_text(error: BaseException) -> str:
+    """The message; the full traceback is in a file, or in the message itself where a file would be lost."""
+    notes = getattr(error, "__notes__", ())
+    unfinished = [note.removeprefix(UNFINISHED) for note in notes if note.startswith(UNFINISHED)]
+    lines = [f"steelyard: internal error: {raised_in_words(error)}"]
+    if unfinished:
+        lines += [f"What run {unfinished[0]} had finished is stored. Go on with:", f"  {_go_on(unfinished[0])}"]
+    else:
+        lines.append("Whatever runs had finished is stored as it was.")
+    written = redact_known("".join(traceback.format_exception(error)))
+    place = None if os.environ.get("CI") else _file(written)
+    where = f"The full traceback is in {place}." if place else f"{written}\nThe full traceback is above."
+    return "\n".join([*lines, f"{where} This is a defect of Steelyard, not of your suite: please report it with that."])
+
+
+def _go_on(run_id: str) -> str:
+    words = sys.argv[1:]
+    if words[:1] in (["run"], ["ci"]):
+        from steelyard.cli.output import same_command
+
+        return same_command(run_id)
+    if words[:1] in (["ab"], ["experiment"]) and "--resume" not in words:
+        words.append("--resume")
+    return shlex.join(["steelyard", *words])
+
+
+def _file(text: str) -> str | None:
+    """A file of this user's own with the text, beside the store of the working folder if there is one."""
+    folder = DEFAULT.parent if DEFAULT.parent.is_dir() else Path(tempfile.gettempdir())
+    try:
+        number, place = tempfile.mkstemp(prefix="internal-error-", suffix=".log", dir=folder)
+        with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError:
+        return None
+    return place
+
 
 WRONG_USAGE = 2
 INTERRUPTED = 130
@@ -48,7 +250,7 @@ def _run() -> None:
         if frame.f_globals["__name__"].startswith("steelyard."):
             raise
         # With its exit code a verdict would be made up.
-        from steelyard.user_code import raised_in_words
+        from steelyard.plugins import raised_in_words
 
         _say(f"steelyard: code of the suite ended the process: {raised_in_words(error)}")
         sys.exit(WRONG_USAGE)
@@ -58,7 +260,6 @@ def _run() -> None:
 
 def _crash(error: BaseException) -> None:
     # Python's own exit code for a crash is 1, which means that a gate failed. A crash is no verdict at all.
-    from steelyard.cli.internal_error import INTERNAL_ERROR, internal_error_text
 
     _say(internal_error_text(error))
     sys.exit(INTERNAL_ERROR)

@@ -10,21 +10,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.compared_arms import answering_models, compare_arms
-from steelyard.analysis.compared_run import read_run
-from steelyard.analysis.stored import summarise_stored
+from steelyard.analysis.compare.against import answering_models, compare_arms
+from steelyard.analysis.compare.pairing import read_run
+from steelyard.analysis.summary import summarise_stored
 from steelyard.cli.experiments import JUDGE, ArmChoice
-from steelyard.cli.found_run import FoundRuns
+from steelyard.cli.options import FoundRuns
 from steelyard.decide.arms import changed_factors, held_against
 from steelyard.decide.experiment import Arm, rule
 from steelyard.decide.experiment_file import ARMS, Experiment
-from steelyard.engine.options import RunOptions, Selection, parse_only
-from steelyard.engine.progress import progress_of
+from steelyard.engine.plan import RunOptions, Selection, parse_only
+from steelyard.engine.writer import progress_of
 from steelyard.errors import UserMistake
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.report.experiments import ExperimentReport
-from steelyard.same_instrument import rescored
+from steelyard.runner.same_signature import rescored
 from steelyard.store.sql import new_run_id
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
@@ -60,22 +60,22 @@ class Attempt:
 
 def attempts(store: Store, name: str) -> list[Attempt]:
     """Every time that an experiment of this name was run, newest first. Runs that were rescored are no arms."""
-    found: dict[str, dict[str, RunHeader]] = {}
+    run_headers: dict[str, dict[str, RunHeader]] = {}
     for header in store.runs():
         plan = header.options.get("experiment")
         if isinstance(plan, dict) and plan.get("name") == name and header.rescored_from is None:
-            found.setdefault(str(plan.get("attempt")), {}).setdefault(str(plan.get("arm")), header)
-    return [Attempt(number, arms.get(ARMS[0]), arms.get(ARMS[1])) for number, arms in found.items()]
+            run_headers.setdefault(str(plan.get("attempt")), {}).setdefault(str(plan.get("arm")), header)
+    return [Attempt(number, arms.get(ARMS[0]), arms.get(ARMS[1])) for number, arms in run_headers.items()]
 
 
 def changed_since(plan: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """The parts of a stored plan that are others in the file now, by the names they have in it."""
-    found = [key for key in ("hypothesis", "suite", "factor", "cases") if plan.get(key) != now.get(key)]
+    results = [key for key in ("hypothesis", "suite", "factor", "cases") if plan.get(key) != now.get(key)]
     for group, keys in (("criteria", ("adopt", "reject")), ("arms", ARMS)):
         before, after = plan.get(group) or {}, now[group]
         prefix = "criteria." if group == "criteria" else ""
-        found += [f"{prefix}{key}" for key in keys if before.get(key) != after.get(key)]
-    return found
+        results += [f"{prefix}{key}" for key in keys if before.get(key) != after.get(key)]
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +119,11 @@ def run_arms(experiment: Experiment, suites: Mapping[str, SuiteModel], store: St
 
 
 def _run(suite: SuiteModel, store: Store, options: RunOptions, what: str) -> tuple[RunHeader, str | None, bool]:
-    from steelyard import weighing
+    from steelyard.runner import run
 
     # Whatever the system under test prints must not get into the report.
     with progress_of(what, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        header, ending = weighing.run(suite, store, options, progress)
+        header, ending = run.run(suite, store, options, progress)
     return header, ending.stopped, ending.interrupted
 
 
@@ -194,12 +194,12 @@ def on_runs(experiment: Experiment, names: tuple[str, str], store_url: str | Non
 
 def _beforehand(experiment: Experiment, header: RunHeader, *, anyway: bool) -> str:
     """What is to be said when a run does not carry the plan as it is now; "" when it does."""
-    plan, told = experiment.plan(), header.options.get("experiment")
-    if not isinstance(told, dict):
+    plan, message = experiment.plan(), header.options.get("experiment")
+    if not isinstance(message, dict):
         return f"nothing shows that the criteria were written before run {header.id}: it carries no plan"
-    if told.get("plan") == plan["plan"]:
+    if message.get("plan") == plan["plan"]:
         return ""
-    changed = ", ".join(changed_since(told, plan)) or "its name"
+    changed = ", ".join(changed_since(message, plan)) or "its name"
     sentence = f"since run {header.id} was made, these have changed in the plan: {changed}"
     if not anyway:
         raise UserMistake(
@@ -217,7 +217,7 @@ def _decided(
     candidate = arms[1] if len(arms) == 2 else None
     comparison = changed = None
     if candidate is not None:
-        slices = {factor: [one.name for one in found] for factor, found in candidate.summary.slices.items()}
+        slices = {factor: [item.name for item in result] for factor, result in candidate.summary.slices.items()}
         experiment.check_criteria(SuiteNames.of_run(candidate.header.description, slices))
         before, after = (read_run(*place) for place in places)
         comparison = compare_arms(rescored(before, after), after, anyway=anyway)

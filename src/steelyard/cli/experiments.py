@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.shared_options import (
+from steelyard.cli.options import (
     Finite,
     JudgeChoice,
     as_json,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from steelyard.decide.assignment import Experiment as LiveExperiment
     from steelyard.decide.experiment import AbPlan, AbReport
     from steelyard.decide.experiment_file import Experiment
-    from steelyard.interleaving import AbRuns, Suites
     from steelyard.report.experiments import ExperimentReport
+    from steelyard.runner.ab import AbRuns, Suites
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
 
@@ -69,8 +69,8 @@ class ArmChoice:
 
         names = [variant.name for variant in suite.variants if variant.name]
         if name not in names:
-            known = f"; there are: {listed(names)}" if names else ", which has no variants"
-            raise UserMistake(f"suite {suite.name} has no variant {name!r}{meant(name, names) or known}")
+            available = f"; there are: {listed(names)}" if names else ", which has no variants"
+            raise UserMistake(f"suite {suite.name} has no variant {name!r}{meant(name, names) or available}")
         return replace(suite, variants=tuple(variant for variant in suite.variants if variant.name == name))
 
 
@@ -99,7 +99,7 @@ def _typed(key: str, value: str, hint: str) -> Any:
 
 def show(report: AbReport, markdown: Path | None, html: Path | None, *, as_json: bool) -> None:
     """Print the report, and write the files that were asked for."""
-    from steelyard.cli.show import show_document
+    from steelyard.cli.output import show_document
     from steelyard.report.experiments import ab_data, ab_document
 
     show_document(ab_document(report), ab_data(report), markdown, html, as_json=as_json)
@@ -131,7 +131,7 @@ class _Offline(click.Command):
 @click.group(
     "ab", cls=_SuiteOrCommand, context_settings={"ignore_unknown_options": True}, subcommand_metavar="SUITE | COMMAND"
 )
-def ab() -> None:
+def ab_command() -> None:
     """Decide between two systems, on a suite's cases or on users.
 
     `steelyard ab SUITE --a KEY=VALUE --b KEY=VALUE` asks both arms the same cases, interleaved in random order.
@@ -139,7 +139,7 @@ def ab() -> None:
     """
 
 
-@ab.command(_OFFLINE, cls=_Offline, short_help="Ask two arms the same cases, interleaved, and decide.")
+@ab_command.command(_OFFLINE, cls=_Offline, short_help="Ask two arms the same cases, interleaved, and decide.")
 @click.argument("suite", metavar="SUITE")
 @click.option("--a", "a", metavar="KEY=VALUE", multiple=True, help="Arm A, how it is now. [default: as the suite says]")
 @click.option("--b", "b", metavar="KEY=VALUE", multiple=True, help="Arm B, how it may become. May be repeated.")
@@ -202,10 +202,10 @@ def offline(
     --same-within allows; 1 when A is better; 4 when nobody can tell; 3 when an arm is no reading.
     """
     from steelyard.decide.experiment import AbPlan
-    from steelyard.engine.options import RunOptions, Selection, parse_only
-    from steelyard.engine.progress import progress_of
-    from steelyard.interleaving import find_ab, metric_of, run_ab
-    from steelyard.store.open import open_store
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.engine.writer import progress_of
+    from steelyard.runner.ab import find_ab, metric_of, run_ab
+    from steelyard.store.sql import open_store
 
     suites = _suites(suite, a, b)
     options = RunOptions(
@@ -262,8 +262,8 @@ def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
 def _say_how_to_go_on(runs: AbRuns) -> None:
     if runs.stopped is None:
         return
-    kept = _without_resume(sys.argv[1:])
-    again = shlex.join(["steelyard", *kept, "--resume", runs.id])
+    retained = _without_resume(sys.argv[1:])
+    again = shlex.join(["steelyard", *retained, "--resume", runs.id])
     click.echo(f"Not finished ({runs.stopped}). Go on with:\n  {again}", err=True)
     if runs.interrupted:
         sys.exit(_INTERRUPTED)
@@ -271,19 +271,19 @@ def _say_how_to_go_on(runs: AbRuns) -> None:
 
 def _without_resume(words: list[str]) -> list[str]:
     """The command as it was typed, without what it was told to go on with."""
-    kept: list[str] = []
+    retained: list[str] = []
     named = False
     for word in words:
         is_name, named = named and not word.startswith("-"), word == "--resume"
         if not is_name and not named and not word.startswith("--resume="):
-            kept.append(word)
-    return kept
+            retained.append(word)
+    return retained
 
 
 def _decided(store: Store, runs: AbRuns, *, anyway: bool) -> AbReport:
-    from steelyard.analysis.compared_run import read_run
-    from steelyard.decide.offline import offline_report
-    from steelyard.same_instrument import rescored
+    from steelyard.analysis.compare.pairing import read_run
+    from steelyard.decide.online import offline_report
+    from steelyard.runner.same_signature import rescored
 
     a, b = (read_run(store, header.id) for header in runs.headers)
     return offline_report(rescored(a, b), b, stopped=runs.stopped, anyway=anyway)
@@ -328,13 +328,13 @@ def assign_command(
         "--arms": arms,
     }
     experiment = _of_file(file, own) if file is not None else _of_options(name, salt_exposure, salt_arm, traffic, arms)
-    found = ((unit, assign(unit, experiment)) for unit in (units or _from_standard_input()))
+    results = ((unit, assign(unit, experiment)) for unit in (units or _from_standard_input()))
     if as_json:
-        from steelyard.cli.show import print_json
+        from steelyard.cli.output import print_json
 
-        print_json([{"unit": unit, "arm": arm} for unit, arm in found])
+        print_json([{"unit": unit, "arm": arm} for unit, arm in results])
         return
-    for unit, arm in found:
+    for unit, arm in results:
         click.echo(f"{unit}\t{_NOT_IN if arm is None else arm}")
 
 
@@ -365,7 +365,7 @@ def _of_options(
         part = 1.0 if traffic is None else share(traffic)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--traffic") from None
-    names = ("control", "treatment") if arms is None else tuple(one.strip() for one in arms.split(","))
+    names = ("control", "treatment") if arms is None else tuple(word.strip() for word in arms.split(","))
     return LiveExperiment(name or "unnamed", names, part, salt_exposure=salt_exposure, salt_arm=salt_arm)
 
 
@@ -410,7 +410,7 @@ def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path
 @click.option("--anyway", is_flag=True, help="Let the criteria decide although more than the factor changed.")
 @store_url
 @as_json
-def experiment(
+def experiment_command(
     file: Path,
     folder: Path | None,
     resume: bool,
@@ -425,9 +425,9 @@ def experiment(
     FILE names the hypothesis, the factor, both arms and the criteria; they are stored before the first call. Exit
     code 0 to adopt the candidate, 1 to reject it, 4 when nobody can tell, 3 when an arm is INVALID.
     """
-    from steelyard.cli.show import show_document
+    from steelyard.cli.output import show_document
     from steelyard.decide.experiment_file import read_experiment
-    from steelyard.report.experiments import data, document
+    from steelyard.report.experiments import experiment_data, experiment_document
     from steelyard.report.verdicts import exit_code
 
     if sum((resume, anew, decide_on is not None)) > 1:
@@ -442,7 +442,7 @@ def experiment(
     else:
         report = _run_and_decide(experiment, store_url, resume=resume, anew=anew, anyway=anyway)
     files = (None, None) if folder is None else (folder / "report.md", folder / "report.html")
-    show_document(document(report), data(report), *files, as_json=as_json)
+    show_document(experiment_document(report), experiment_data(report), *files, as_json=as_json)
     sys.exit(exit_code(report.ruling.decided))
 
 
@@ -450,7 +450,7 @@ def _run_and_decide(
     experiment: Experiment, store_url: str | None, *, resume: bool, anew: bool, anyway: bool
 ) -> ExperimentReport:
     from steelyard.cli.experiment_runs import attempts, check_criteria, loaded_suites, on_attempt, run_arms
-    from steelyard.store.open import open_store
+    from steelyard.store.sql import open_store
 
     suites = loaded_suites(experiment)
     check_criteria(experiment, suites["candidate"])
@@ -511,5 +511,5 @@ def _make(folder: Path) -> None:
         raise UserMistake(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
-ab.add_command(assign_command)
-ab.add_command(report_command)
+ab_command.add_command(assign_command)
+ab_command.add_command(report_command)

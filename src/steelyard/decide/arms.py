@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.analysis.compare_model import Comparison
-from steelyard.analysis.sound_runs import shown_address
+from steelyard.analysis.compare.model import Comparison
+from steelyard.analysis.summary import shown_address
 from steelyard.records import RunHeader
 
 _PARTS = {
@@ -67,19 +67,19 @@ class Changed:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is wrong with the experiment; nothing when the declared factor changed, and it alone."""
-        found = []
+        results = []
         if not self.as_declared:
-            found.append(f"{self.declared}, the factor that was to change, did not change")
+            results.append(f"{self.declared}, the factor that was to change, did not change")
         if self.besides:
-            found.append(f"also changed: {', '.join(one.told for one in self.besides)}")
-        return tuple(found)
+            results.append(f"also changed: {', '.join(item.told for item in self.besides)}")
+        return tuple(results)
 
     @property
     def caution(self) -> str:
         """What cannot be seen; "" when the declared factor can."""
         if not self.behind:
             return ""
-        seen = " and ".join(one.told for one in self.as_declared)
+        seen = " and ".join(item.told for item in self.as_declared)
         return (
             f"{self.declared} cannot be seen from outside, only another {seen}: whatever else differs behind it is"
             " counted as the same change"
@@ -89,18 +89,18 @@ class Changed:
 def held_against(declared: str, changes: Sequence[FactorChange]) -> Changed:
     """Which of the changes are the declared factor, and which came besides."""
     mine = {declared, *_COVERS.get(declared, ())}
-    own = [one for one in changes if one.factor in mine]
+    own = [change for change in changes if change.factor in mine]
     # A target that is exchanged brings its model along, where only one of them names any.
     if declared == "target" and own:
-        own += [one for one in changes if one.factor == "model" and not (one.baseline and one.candidate)]
-    behind = not own and declared in _BEHIND
-    if behind:
-        own = [one for one in changes if one.factor in ("service", "target")]
+        own += [change for change in changes if change.factor == "model" and not (change.baseline and change.candidate)]
+    contributing = not own and declared in _BEHIND
+    if contributing:
+        own = [change for change in changes if change.factor in ("service", "target")]
     # A variant is one factor's level; where its name tells that several differ, each is a change.
-    several = [one for one in own if one.factor == "variant"][1:]
-    kept = tuple(one for one in own if one not in several)
-    besides = tuple(one for one in changes if one not in kept)
-    return Changed(declared, kept, besides, behind=behind and bool(kept))
+    several = [item for item in own if item.factor == "variant"][1:]
+    retained = tuple(item for item in own if item not in several)
+    besides = tuple(change for change in changes if change not in retained)
+    return Changed(declared, retained, besides, behind=contributing and bool(retained))
 
 
 def changed_factors(
@@ -111,7 +111,7 @@ def changed_factors(
     `answered` are the models that the answers of either side name.
     """
     a, b = comparison.a, comparison.b
-    found: dict[tuple[str, ...], FactorChange] = {}
+    factor_changes: dict[tuple[str, ...], FactorChange] = {}
     for change in (
         *_instruments(comparison),
         *_targets(a, b),
@@ -120,8 +120,8 @@ def changed_factors(
         *_settings(a, b),
     ):
         several = (change.baseline, change.candidate) if change.factor == "variant" else ()
-        found.setdefault((change.factor, *several), change)
-    return tuple(found.values())
+        factor_changes.setdefault((change.factor, *several), change)
+    return tuple(factor_changes.values())
 
 
 def _instruments(comparison: Comparison) -> Iterator[FactorChange]:
@@ -143,10 +143,10 @@ def _targets(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
         return
     differs = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     if "address" in differs:
-        places = (_short(shown_address(str(each.get("address") or ""))) for each in (before, after))
+        places = (_short(shown_address(str(item.get("address") or ""))) for item in (before, after))
         yield FactorChange("service", *places)
-    said = _said_differently(a, b)
-    if "settings" in differs and not (said == {"base_url"} and "address" in differs):
+    text = _said_differently(a, b)
+    if "settings" in differs and not (text == {"base_url"} and "address" in differs):
         yield from _parameters(before.get("settings"), after.get("settings"), _set_differently(a, b))
     others = [key for key in differs if key not in ("address", "settings", "model", "prompts", "stdin", "n")]
     if others:
@@ -159,8 +159,8 @@ def _parameters(before: Any, after: Any, named: Sequence[str]) -> Iterator[Facto
     """Settings of a target that differ, by name where the run or the plan tells it."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-        told = [_short(", ".join(f"{key} {side.get(key, 'not set')}" for key in keys)) for side in (before, after)]
-        yield FactorChange("parameter", *told)
+        messages = [_short(", ".join(f"{key} {side.get(key, 'not set')}" for key in keys)) for side in (before, after)]
+        yield FactorChange("parameter", *messages)
         return
     if "start" in named:
         yield FactorChange("service")
@@ -198,20 +198,20 @@ def _settings(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
     # Runs of before loads were kept, and answers that nobody was asked for, say nothing of theirs.
     if all(run.options.get("load") for run in (a, b)) and loads[0] != loads[1]:
         keys = [key for key in _LOAD if loads[0][key] != loads[1][key]]
-        told = (", ".join(f"{key.replace('_', ' ')} {load[key] or 'none'}" for key in keys) for load in loads)
-        yield FactorChange("load", *told)
+        messages = (", ".join(f"{key.replace('_', ' ')} {load[key] or 'none'}" for key in keys) for load in loads)
+        yield FactorChange("load", *messages)
     before, after = _arms(a, b)
     for key in _LIMITS:
         if before.get(key) != after.get(key):
-            told = (str(arm.get(key, "as the suite says")) for arm in (before, after))
-            yield FactorChange(key.replace("_", " "), *told)
+            messages = (str(arm.get(key, "as the suite says")) for arm in (before, after))
+            yield FactorChange(key.replace("_", " "), *messages)
 
 
 def _arms(a: RunHeader, b: RunHeader) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the plan says of either arm; nothing where a run is of no experiment."""
     plans = [run.options.get("experiment") or {} for run in (a, b)]
-    told = [(plan.get("arms") or {}).get(plan.get("arm")) or {} for plan in plans]
-    return told[0], told[1]
+    messages = [(plan.get("arms") or {}).get(plan.get("arm")) or {} for plan in plans]
+    return messages[0], messages[1]
 
 
 def _said_differently(a: RunHeader, b: RunHeader) -> set[str]:

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.sound_runs import is_partial
-from steelyard.analysis.stored import summarise_stored
+from steelyard.analysis.summary import is_partial, summarise_stored
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import decide
 from steelyard.errors import UserMistake
@@ -23,8 +22,8 @@ from steelyard.store.logs import BaselineEntry, standing
 from steelyard.suite.yaml import listed, meant
 
 if TYPE_CHECKING:
-    from steelyard.analysis.against import Against
-    from steelyard.analysis.compared_run import Rescore
+    from steelyard.analysis.compare.against import Against
+    from steelyard.analysis.compare.pairing import Rescore
 
 
 def set_baseline(
@@ -40,9 +39,9 @@ def set_baseline(
         raise UserMistake('--force asks for --reason "...": the log keeps why a doubtful run became a baseline')
     doubts = why_unsound(store, run)
     if doubts and not force:
-        told = "".join(f"\n  - {doubt}" for doubt in doubts)
+        message = "".join(f"\n  - {doubt}" for doubt in doubts)
         raise UserMistake(
-            f"run {run.id} is no sound baseline:{told}\n"
+            f"run {run.id} is no sound baseline:{message}\n"
             'Choose another run, or lock it all the same with --force --reason "..."'
         )
     entry = BaselineEntry(
@@ -70,8 +69,8 @@ def why_unsound(store: Store, run: RunHeader) -> list[str]:
     absolute = run.description.model_copy(update={"gates": gates})
     summary = summarise_stored(store, run.id, run.description, only_for_gates=True)
     decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.get("broken"))
-    told = "it weighed a part of the suite alone, or other cases (see its report); the rest would have no baseline"
-    partial = [told] if is_partial(run) else []
+    message = "it weighed a part of the suite alone, or other cases (see its report); the rest would have no baseline"
+    partial = [message] if is_partial(run) else []
     if decision.verdict in (Verdict.INVALID, Verdict.AMBIGUOUS):
         return partial + [f"it is {decision.verdict.value}: {reason}" for reason in decision.reasons]
     return partial + [f"it is suspect: {reason}" for reason in run.suspect]
@@ -114,11 +113,11 @@ def find_baseline(store: Store, name: str, suite: str | None = None) -> Baseline
     asked = name.removeprefix(BASELINE_SIGN)
     locks = baselines(store, suite)
     of_suite, _, alone = asked.rpartition("/")
-    found = [lock for lock in locks if lock.name == asked or (lock.suite_name, lock.name) == (of_suite, alone)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        suites = listed([lock.suite_name for lock in found])
+    results = [lock for lock in locks if lock.name == asked or (lock.suite_name, lock.name) == (of_suite, alone)]
+    if len(results) == 1:
+        return results[0]
+    if results:
+        suites = listed([lock.suite_name for lock in results])
         raise UserMistake(f"several suites have a baseline {asked!r}: {suites}. Say which with --suite NAME")
     raise UserMistake(no_baseline(asked, suite, [lock.name for lock in locks]))
 
@@ -184,12 +183,12 @@ def find_reference(store: Store, name: str, suite: str) -> Reference:
     if name.startswith(BASELINE_SIGN):
         raise UserMistake(nowhere)
     try:
-        found = store.run(name)
+        result = store.run(name)
     except UserMistake as error:
         raise UserMistake(f"{nowhere}; and as the name of a run: {error}") from None
-    if found.suite_name != suite:
-        raise UserMistake(f"{name!r} is a run of suite {found.suite_name}, not of {suite}: {nowhere}")
-    return Reference(asked, found.id)
+    if result.suite_name != suite:
+        raise UserMistake(f"{name!r} is a run of suite {result.suite_name}, not of {suite}: {nowhere}")
+    return Reference(asked, result.id)
 
 
 def held_against(
@@ -212,8 +211,8 @@ def held_against(
     if not gates and reference is None:
         return []
     # A run that is held against nothing needs none of this, which takes long to import.
-    from steelyard.analysis.against import Against
-    from steelyard.analysis.compared_run import read_run
+    from steelyard.analysis.compare.against import Against
+    from steelyard.analysis.compare.pairing import read_run
     from steelyard.decide.relative_gates import relative_results, undecided
 
     me = replace(read_run(store, header.id), header=header)
@@ -227,14 +226,14 @@ def held_against(
         # A suite that says itself how far the deciding figure may fall has the word.
         if implied.stands_on not in {gate.stands_on for gate in gates if gate.baseline == reference.label}:
             gates.append(implied)
-    found: list[GateResult] = []
+    gate_results: list[GateResult] = []
     for gate in gates:
         run_id = runs[gate.baseline]
         if run_id is None:
-            found.append(undecided(gate, no_baseline(gate.baseline, header.suite_name, [])))
+            gate_results.append(undecided(gate, no_baseline(gate.baseline, header.suite_name, [])))
         else:
-            found += relative_results(gate, compared[run_id])
-    return found
+            gate_results += relative_results(gate, compared[run_id])
+    return gate_results
 
 
 def _relative_gates(header: RunHeader) -> list[Gate]:

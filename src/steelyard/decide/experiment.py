@@ -12,27 +12,28 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from steelyard.analysis.arm_pairs import ArmPairs
-from steelyard.analysis.compare_model import Comparison
-from steelyard.analysis.model import Estimate, Summary
+from steelyard.analysis.compare.against import ArmPairs
+from steelyard.analysis.compare.model import Comparison
+from steelyard.analysis.model import Summary
 from steelyard.decide.arms import Changed
 from steelyard.decide.experiment_file import comparison_word, word_holds
 from steelyard.decide.gates import GateResult, Scope, measure, results
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import parse_gate
 from steelyard.records import RunHeader, Verdict
-from steelyard.stats.bounded_mean import METHOD as BOUNDS
-from steelyard.stats.bounded_mean import bounded_mean
+from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import Paired, paired_mean, paired_rate
 from steelyard.stats.sequential import (
     ALPHA,
     MISMATCH,
     Sequential,
     asymptotic_mean,
+    bounded_mean,
     carried_by_few,
     independence_p,
     sequential_mean,
 )
+from steelyard.stats.sequential import METHOD as BOUNDS
 
 PASS_RATE, AVERAGE = "pass_rate", "average"
 SEQUENTIAL, FIXED = "sequential", "fixed"
@@ -171,12 +172,12 @@ def quality(pairs: ArmPairs, metric: str, reading: Reading) -> Effect:
     fixed = _fixed(pairs, rate=metric == PASS_RATE and pairs.single)
     if fixed.low is None:
         return _without_spread(replace(effect, p=fixed.p), fixed.test, always)
-    found = replace(effect, low=fixed.low, high=fixed.high, p=fixed.p, method=f"fixed: {fixed.test}")
-    if not is_same(found, reading.same_within):
-        return found
+    result = replace(effect, low=fixed.low, high=fixed.high, p=fixed.p, method=f"fixed: {fixed.test}")
+    if not is_same(result, reading.same_within):
+        return result
     bounds = bounded_mean(pairs.differences, pairs.differences**0, (-1.0, 1.0))
     low, high = (None, None) if bounds is None else bounds.interval()
-    return replace(found, low=low, high=high, method=f"fixed: {fixed.test}; {BOUNDS}")
+    return replace(result, low=low, high=high, method=f"fixed: {fixed.test}; {BOUNDS}")
 
 
 def _without_spread(effect: Effect, test: str, always: Sequential) -> Effect:
@@ -257,9 +258,9 @@ def conclude(
     if not due:
         return Decided.CANNOT_TELL, (NOT_DUE,)
     decided = decided_by(quality, same_within)
-    hindered = tuple(check.told for check in checks if check.hinders)
-    if hindered and not anyway and decided is not Decided.CANNOT_TELL:
-        return Decided.CANNOT_TELL, ("a decision would not be about the systems alone", *hindered)
+    confounded = tuple(check.told for check in checks if check.hinders)
+    if confounded and not anyway and decided is not Decided.CANNOT_TELL:
+        return Decided.CANNOT_TELL, ("a decision would not be about the systems alone", *confounded)
     return decided, (TOO_FEW,) if quality.method == FEW_CARRY else ()
 
 
@@ -386,20 +387,20 @@ def rule(
 
 def _why_invalid(baseline: Arm, candidate: Arm | None, comparison: Comparison | None) -> tuple[str, ...]:
     arms = (("the baseline", baseline), ("the candidate", candidate))
-    found = [f"{name} is INVALID: {arm.why_invalid}" for name, arm in arms if arm is not None and arm.why_invalid]
+    matches = [f"{name} is INVALID: {arm.why_invalid}" for name, arm in arms if arm is not None and arm.why_invalid]
     if candidate is None:
-        found.append("the candidate was not asked: there is nothing to compare it with")
-    elif comparison is not None and not comparison.pairs.comparable and not found:
-        found.append("no sample of the baseline can be compared with one of the candidate")
-    return tuple(found)
+        matches.append("the candidate was not asked: there is nothing to compare it with")
+    elif comparison is not None and not comparison.pairs.comparable and not matches:
+        matches.append("no sample of the baseline can be compared with one of the candidate")
+    return tuple(matches)
 
 
 def _spoilt(changed: Changed) -> tuple[str, ...]:
     """Why a difference could not be put down to the factor."""
-    told = changed.sentences
-    if not told:
+    message = changed.sentences
+    if not message:
         return ()
-    return (f"{'; '.join(told)}: whatever came of it cannot be put down to the {changed.declared}",)
+    return (f"{'; '.join(message)}: whatever came of it cannot be put down to the {changed.declared}",)
 
 
 def _held(text: str, asks: str, baseline: Arm, candidate: Arm, comparison: Comparison) -> Held:
@@ -420,42 +421,42 @@ def _gate(text: str, asks: str, baseline: Arm, candidate: Arm) -> Held:
         Scope(arm.summary, arm.summary.overall, arm.header.description.max_inconclusive)
         for arm in (baseline, candidate)
     ]
-    found = results(gate, scopes[1])
+    outcome = results(gate, scopes[1])
     decisive = Verdict.FAIL if asks == "adopt" else Verdict.PASS
     order = {decisive: 0, Verdict.AMBIGUOUS: 1}
-    one: GateResult = min(found, key=lambda each: order.get(each.verdict, 2))
-    holds = {Verdict.PASS: True, Verdict.FAIL: False}.get(one.verdict)
-    told = one.reason if gate.factor is None else f"{one.metric}: {one.reason}"
-    before = next((each.value for each in results(gate, scopes[0]) if each.metric == one.metric), None)
+    gate_result: GateResult = min(outcome, key=lambda each: order.get(each.verdict, 2))
+    holds = {Verdict.PASS: True, Verdict.FAIL: False}.get(gate_result.verdict)
+    message = gate_result.reason if gate.factor is None else f"{gate_result.metric}: {gate_result.reason}"
+    before = next((result.value for result in results(gate, scopes[0]) if result.metric == gate_result.metric), None)
     if before is None and gate.factor is None:
         before = measure(gate, scopes[0].part, scopes[0].summary)
-    return Held(text, asks, holds, told, before, one.value, gate.unit)
+    return Held(text, asks, holds, message, before, gate_result.value, gate.unit)
 
 
 def _by_criteria(held: Sequence[Held]) -> tuple[Decided, tuple[str, ...]]:
     """Rejected when one criterion to reject holds, adopted when all to adopt hold and none to reject could."""
-    adopt = [each for each in held if each.asks == "adopt"]
-    reject = [each for each in held if each.asks == "reject"]
-    if fatal := [each for each in reject if each.holds]:
-        return Decided.REJECT, tuple(_said(each) for each in fatal)
-    failed = [each for each in adopt if each.holds is False]
+    adopt = [item for item in held if item.asks == "adopt"]
+    reject = [item for item in held if item.asks == "reject"]
+    if fatal := [item for item in reject if item.holds]:
+        return Decided.REJECT, tuple(_said(item) for item in fatal)
+    failed = [item for item in adopt if item.holds is False]
     if failed and not reject:
-        return Decided.REJECT, tuple(f"does not hold: {_said(each)}" for each in failed)
-    still_open = [each for each in held if each.holds is None]
+        return Decided.REJECT, tuple(f"does not hold: {_said(item)}" for item in failed)
+    still_open = [item for item in held if item.holds is None]
     if not failed and not still_open:
         return Decided.ADOPT, (_all_hold(len(adopt), len(reject)),)
-    told = [f"does not hold: {_said(each)}" for each in failed]
-    told += [f"cannot be told: {_said(each)}" for each in still_open]
+    messages = [f"does not hold: {_said(item)}" for item in failed]
+    messages += [f"cannot be told: {_said(item)}" for item in still_open]
     if failed:
-        told.insert(0, "neither what it takes to adopt nor what it takes to reject is met")
-    return Decided.CANNOT_TELL, tuple(told)
+        messages.insert(0, "neither what it takes to adopt nor what it takes to reject is met")
+    return Decided.CANNOT_TELL, tuple(messages)
 
 
 def _all_hold(adopt: int, reject: int) -> str:
-    told = "the criterion to adopt holds" if adopt == 1 else f"all {adopt} criteria to adopt hold"
+    message = "the criterion to adopt holds" if adopt == 1 else f"all {adopt} criteria to adopt hold"
     if not reject:
-        return told
-    return f"{told}, and {'the one to reject does not' if reject == 1 else 'none to reject does'}"
+        return message
+    return f"{message}, and {'the one to reject does not' if reject == 1 else 'none to reject does'}"
 
 
 def _said(each: Held) -> str:

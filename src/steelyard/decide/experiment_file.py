@@ -12,8 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from steelyard.errors import Mistake, SuiteError, UserMistake
 from steelyard.metrics.expression_checks import Problem, SuiteNames, check_gate, overlap
 from steelyard.metrics.expressions import Gate, parse_gate
+from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import digest
-from steelyard.suite.draft import Draft
 from steelyard.suite.files import text_of
 from steelyard.suite.load import holds_suite
 from steelyard.suite.values import Anything, Rate, Share
@@ -110,14 +110,14 @@ class Experiment:
 
     def place(self, written: str) -> str:
         """A suite or cases beside the experiment's file where there are any, else as written."""
-        beside = self.file.parent / written
-        return str(beside) if holds_suite(beside) or (beside.is_dir() and written != self.part.suite) else written
+        extra = self.file.parent / written
+        return str(extra) if holds_suite(extra) or (extra.is_dir() and written != self.part.suite) else written
 
     def settings(self, arm: str) -> dict[str, Any]:
         """Everything that was said of an arm, for both or for it alone, by key."""
         own: ArmPart = getattr(self.part, arm)
-        shared, said = self.part.model_dump(include=set(ArmPart.model_fields)), own.model_dump(exclude_unset=True)
-        together = shared | said | {"set_": shared["set_"] | said.get("set_", {})}
+        shared, text = self.part.model_dump(include=set(ArmPart.model_fields)), own.model_dump(exclude_unset=True)
+        together = shared | text | {"set_": shared["set_"] | text.get("set_", {})}
         return {_KEYS[name]: value for name, value in together.items() if value not in (None, {})}
 
     def check_criteria(self, names: SuiteNames) -> None:
@@ -136,7 +136,7 @@ class Experiment:
         Of the arms' settings only numbers stand in the clear, all others by their hash: one may hold a secret.
         """
         part = self.part
-        told: dict[str, Any] = {
+        messages: dict[str, Any] = {
             "name": part.experiment,
             "hypothesis": part.hypothesis,
             "suite": part.suite,
@@ -145,7 +145,7 @@ class Experiment:
             "cases": digest([part.cases, sorted(part.only), part.limit, part.strict]),
             "arms": {arm: _hashed(self.settings(arm)) for arm in ARMS},
         }
-        return told | {"plan": digest(told)}
+        return messages | {"plan": digest(messages)}
 
 
 _KEYS = {name: field.alias or name for name, field in ArmPart.model_fields.items()}

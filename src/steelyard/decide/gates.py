@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from steelyard.analysis.model import Estimate, Repeated, Slice, Summary
-from steelyard.analysis.number_text import in_unit, told_apart
+from steelyard.analysis.model import Repeated, Slice, Summary
+from steelyard.analysis.wording import in_unit, told_apart
 from steelyard.errors import UserMistake
 from steelyard.metrics.expression_checks import SuiteNames, check_gate
 from steelyard.metrics.expressions import (
@@ -19,6 +19,7 @@ from steelyard.metrics.expressions import (
     parse_gate,
 )
 from steelyard.records import Verdict
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import Criterion, SuiteDescription
 
 
@@ -138,16 +139,16 @@ class Scope:
         """The slices a gate speaks of, as far as this scope has them."""
         if gate.factor is None:
             return [self.part]
-        known = [self.part] if self.is_variant else self.summary.slices.get(gate.factor, [])
-        return [each for each in known if each.factor == gate.factor and gate.slice in (EVERY, each.name)]
+        available = [self.part] if self.is_variant else self.summary.slices.get(gate.factor, [])
+        return [item for item in available if item.factor == gate.factor and gate.slice in (EVERY, item.name)]
 
 
 def results(gate: Gate, scope: Scope) -> list[GateResult]:
     """The results of one gate: one for each slice it speaks of, or a single undecided one when there is none."""
-    found = scope.slices(gate)
-    small = small_slices(gate, {each.name: _reachable(gate, each, scope.summary) for each in found})
-    rest: Sequence[Slice | None] = [each for each in found if each.name not in small] or [None]
-    return [_result(gate, each, scope.summary, scope.max_inconclusive, named(small)) for each in rest]
+    result = scope.slices(gate)
+    small = small_slices(gate, {item.name: _reachable(gate, item, scope.summary) for item in result})
+    rest: Sequence[Slice | None] = [item for item in result if item.name not in small] or [None]
+    return [_result(gate, item, scope.summary, scope.max_inconclusive, named(small)) for item in rest]
 
 
 def small_slices(gate: Gate, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -238,13 +239,13 @@ def _few_calls(gate: Gate, found: Slice) -> tuple[Verdict, str]:
     """A percentile of too few calls for one: it lies between the median and the longest, and these may decide."""
     middle, longest = found.latency["p50"], found.latency["max"]
     few = f"{gate.metric} of {longest.n:,} call{'' if longest.n == 1 else 's'} is not known"
-    ends = [(each, _holds(each.value or 0.0, gate.operator, gate.threshold)) for each in (middle, longest)]
+    ends = [(item, _holds(item.value or 0.0, gate.operator, gate.threshold)) for item in (middle, longest)]
     if gate.operator in ("==", "!=") or ends[0][1] is not ends[1][1]:
         return Verdict.AMBIGUOUS, f"{few}; the longest took {in_unit(longest.value or 0.0, 's')}" + _missing(longest)
     decisive = longest if ends[0][1] is (gate.operator[0] == "<") else middle
-    told = _words(gate, decisive.value or 0.0, holds=ends[0][1])
+    message = _words(gate, decisive.value or 0.0, holds=ends[0][1])
     return (Verdict.PASS if ends[0][1] else Verdict.FAIL), (
-        f"{few}; {'the longest' if decisive is longest else 'the median'}: {told}" + _missing(longest)
+        f"{few}; {'the longest' if decisive is longest else 'the median'}: {message}" + _missing(longest)
     )
 
 
@@ -404,9 +405,9 @@ def _between(passes: Expression, fails: Expression, value: Estimate) -> str | No
     if passes.stands_on != fails.stands_on or passes.slice == EVERY:
         return None
     figure = told_apart(value.value or 0.0, passes.unit, passes.threshold, fails.threshold)
-    high, low = (f"{each.operator} {in_unit(each.threshold, each.unit)}" for each in (passes, fails))
+    high, low = (f"{item.operator} {in_unit(item.threshold, item.unit)}" for item in (passes, fails))
     absent = f"; {value.n_missing} missing" if value.n_missing else ""
-    noise = any(within_noise(each, value, holds=False) for each in (passes, fails))
+    noise = any(within_noise(item, value, holds=False) for item in (passes, fails))
     across = "; the 95 % interval reaches across a threshold" if noise else ""
     return f"{figure} lies between: passes at {high}, fails at {low}{absent}{across}"
 
@@ -427,28 +428,28 @@ def _anywhere(expression: Expression, scope: Scope) -> _Answer:
 
 def _of_slices(gate: Gate, scope: Scope, *, decisive: Verdict) -> _Answer:
     """The first slice that decides; without one, the first that is open; else they all agree."""
-    found = results(gate, scope)
+    result = results(gate, scope)
     order = {decisive: 0, OPEN: 1}
-    one = min(found, key=lambda each: order.get(each.verdict, 2))
-    alike = sum(each.verdict is one.verdict for each in found)
-    reason = one.reason if gate.factor is None else f"{one.metric}: {one.reason}"
+    entry = min(result, key=lambda each: order.get(each.verdict, 2))
+    alike = sum(item.verdict is entry.verdict for item in result)
+    reason = entry.reason if gate.factor is None else f"{entry.metric}: {entry.reason}"
     more = f"; {alike - 1} more alike" if alike > 1 else ""
-    more += f"; skipped as small: {one.skipped}" if one.skipped else ""
-    return _Answer(one.verdict, reason + more, one.metric, one.value, gate.operator, gate.threshold, gate.unit)
+    more += f"; skipped as small: {entry.skipped}" if entry.skipped else ""
+    return _Answer(entry.verdict, reason + more, entry.metric, entry.value, gate.operator, gate.threshold, gate.unit)
 
 
 def _over_repeats(rule: RepeatsRule, scope: Scope, *, enough_once: bool) -> _Answer:
-    found = scope.part.repeated.get(rule.text, Repeated(0, 0, 0))
-    decided = found.held + found.failed
-    share = Estimate(found.held / decided if decided else None, decided, found.undecided)
-    if not decided and not found.undecided:
+    result = scope.part.repeated.get(rule.text, Repeated(0, 0, 0))
+    decided = result.held + result.failed
+    share = Estimate(result.held / decided if decided else None, decided, result.undecided)
+    if not decided and not result.undecided:
         state, reason = OPEN, "n/a: nothing to stand on"
-    elif enough_once and found.held:
-        state, reason = HOLDS, f"{rule.text} holds in {found.held} of {decided}"
-    elif found.failed and not enough_once:
-        state, reason = DOES_NOT, _failing(found, decided)
-    elif found.undecided:
-        state, reason = OPEN, _undecided(rule, found, scope.summary.repeats)
+    elif enough_once and result.held:
+        state, reason = HOLDS, f"{rule.text} holds in {result.held} of {decided}"
+    elif result.failed and not enough_once:
+        state, reason = DOES_NOT, _failing(result, decided)
+    elif result.undecided:
+        state, reason = OPEN, _undecided(rule, result, scope.summary.repeats)
     else:
         state = DOES_NOT if enough_once else HOLDS
         reason = f"{rule.text} holds in none of {decided}" if enough_once else f"all {decided} hold"

@@ -9,12 +9,19 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from steelyard.analysis.by_run import smallest_that_matters
-from steelyard.analysis.model import Estimate, Summary
-from steelyard.analysis.number_text import in_unit
-from steelyard.analysis.sound_runs import answers_from, arm_of, is_partial, is_reading, origin, target_name
-from steelyard.analysis.stored import summarise_stored
-from steelyard.analysis.stored_summary import stored_summary
+from steelyard.analysis.compare.unpaired import smallest_that_matters
+from steelyard.analysis.model import Summary
+from steelyard.analysis.summary import (
+    answers_from,
+    arm_of,
+    is_partial,
+    is_reading,
+    origin,
+    stored_summary,
+    summarise_stored,
+    target_name,
+)
+from steelyard.analysis.wording import in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
 from steelyard.errors import UserMistake
@@ -22,6 +29,7 @@ from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, pars
 from steelyard.metrics.own import load_metrics
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.change_points import METHOD, ChangePoint, Series, find_change_points
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
 from steelyard.suite.values import Band
 from steelyard.suite.yaml import listed
@@ -155,19 +163,19 @@ def marks_between(headers: Sequence[RunHeader], when: Sequence[float]) -> list[H
                 # Whoever names another model is another target, too.
                 changed = tuple(part for part in changed if part != "target")
             if changed:
-                told = _joined([parts[part] + _named(part, before, after) for part in changed])
-                marks.append(HistoryMark(at, after.id, when[at], instrument, changed, f"{told} changed"))
+                message = _joined([parts[part] + _named(part, before, after) for part in changed])
+                marks.append(HistoryMark(at, after.id, when[at], instrument, changed, f"{message} changed"))
     return marks
 
 
 def _as_last_said(headers: Sequence[RunHeader]) -> Iterator[RunHeader]:
     """The runs, each with what the runs before it said where it does not say."""
-    said: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
     for header in headers:
-        said |= {
+        texts |= {
             part: value for part, value in header.signature.items() if value is not None and part not in _ABSENT_IS_SAID
         }
-        yield replace(header, signature=header.signature | said)
+        yield replace(header, signature=header.signature | texts)
 
 
 def _differs(part: str, before: RunHeader, after: RunHeader) -> bool:
@@ -291,9 +299,9 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     shown = headers[: wanted.last] if wanted.last else headers
     factors = {factor for factor in (wanted.by, *(gate.factor for gate in asked.values())) if factor in FACTORS}
     reader = _Reader(store, headers, asked, {factor for factor in factors if factor})
-    found = sorted(map(reader.read, shown), key=lambda each: (each.run.answered_at, each.header.created_at))
-    trended = [each for each in found if not each.run.left_out]
-    marks = marks_between([each.header for each in trended], [each.run.answered_at for each in trended])
+    results = sorted(map(reader.read, shown), key=lambda each: (each.run.answered_at, each.header.created_at))
+    trended = [item for item in results if not item.run.left_out]
+    marks = marks_between([item.header for item in trended], [item.run.answered_at for item in trended])
     names = [name for name in asked if name in wanted.metrics] or ["average", "pass_rate"]
     trends = [_trend(name, name, asked[name], trended) for name in names]
     for text in wanted.metrics:
@@ -303,11 +311,11 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     grouped, n_groups = _groups(wanted, names, asked, trended)
     # The figures of the whole suite were asked for first: how many slices there are does not blur them.
     named = _named_changes(trends, marks, trended) | _named_changes(grouped, marks, trended)
-    newest = found[-1]
+    newest = results[-1]
     return History(
         suite=suite,
         n_all=len(headers),
-        runs=tuple(each.run for each in found),
+        runs=tuple(item.run for item in results),
         marks=tuple(marks),
         trends=tuple(replace(trend, changes=named[trend.metric]) for trend in trends),
         grouped=tuple(replace(trend, changes=named[trend.metric]) for trend in grouped),
@@ -322,10 +330,10 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
 def _of_target(headers: list[RunHeader], name: str) -> list[RunHeader]:
     names = {header.id: target_name(header) for header in headers}
     exact = [header for header in headers if not name or names[header.id] == name]
-    found = exact or [header for header in headers if name.casefold() in names[header.id].casefold()]
-    if not found:
+    result = exact or [header for header in headers if name.casefold() in names[header.id].casefold()]
+    if not result:
         raise UserMistake(f"no run with a target {name!r}; there are: {listed(sorted(set(names.values())))}")
-    return found
+    return result
 
 
 def asked_metric(text: str) -> Gate:
@@ -384,9 +392,9 @@ class _Reader:
 
     def _summary(self, header: RunHeader) -> Summary | None:
         """What was kept when the run ended; computed again for a run that keeps nothing that can be read."""
-        kept = stored_summary(header.summary, self._factors)
-        if kept is not None or header.state is not RunState.ENDED:
-            return kept
+        retained = stored_summary(header.summary, self._factors)
+        if retained is not None or header.state is not RunState.ENDED:
+            return retained
         return summarise_stored(self._store, header.id, header.description, only_for_gates=True)
 
     def _answered_at(self, header: RunHeader) -> float:
@@ -415,8 +423,8 @@ def _highest_band(header: RunHeader) -> Band | None:
 def _figure(gate: Gate, summary: Summary) -> Estimate:
     if gate.factor is None:
         return measure(gate, summary.overall, summary)
-    found = [each for each in summary.slices.get(gate.factor, ()) if each.name == gate.slice]
-    return measure(gate, found[0], summary) if found else Estimate(None, 0)
+    results = [item for item in summary.slices.get(gate.factor, ()) if item.name == gate.slice]
+    return measure(gate, results[0], summary) if results else Estimate(None, 0)
 
 
 def _trend(
@@ -424,7 +432,7 @@ def _trend(
 ) -> Trend:
     read = value or (lambda each: each.run.figures.get(metric, Estimate(None, 0)))
     gates = tuple(_thresholds(runs[-1].header, gate)) if runs else ()
-    return Trend(metric, title, gate.unit, tuple(read(each) for each in runs), gates)
+    return Trend(metric, title, gate.unit, tuple(read(run) for run in runs), gates)
 
 
 def _thresholds(header: RunHeader, figure: Gate) -> Iterator[tuple[str, float]]:
@@ -447,20 +455,20 @@ def _groups(
     if not wanted.by:
         return [], 0
     if wanted.by == CODE:
-        every = dict.fromkeys(code for each in runs if each.summary for code in each.summary.overall.findings)
-        found = [_code_trend(code, runs) for code in sorted(every)]
+        every = dict.fromkeys(code for run in runs if run.summary for code in run.summary.overall.findings)
+        results = [_code_trend(code, runs) for code in sorted(every)]
     else:
         metric = next((name for name in names if asked[name].factor is None), "average")
-        of = [each.summary.slices.get(wanted.by, []) if each.summary else [] for each in runs]
+        of = [run.summary.slices.get(wanted.by, []) if run.summary else [] for run in runs]
         every = dict.fromkeys(part.name for parts in of for part in parts)
-        found = [_slice_trend(wanted.by, name, metric, runs) for name in every]
-    found = [trend for trend in found if any(value.value is not None for value in trend.values)]
-    return sorted(found, key=_moved, reverse=True)[:MOST_GROUPS], len(found)
+        results = [_slice_trend(wanted.by, name, metric, runs) for name in every]
+    results = [trend for trend in results if any(value.value is not None for value in trend.values)]
+    return sorted(results, key=_moved, reverse=True)[:MOST_GROUPS], len(results)
 
 
 def _moved(trend: Trend) -> float:
-    known = [value.value for value in trend.values if value.value is not None]
-    return max(known) - min(known)
+    available = [value.value for value in trend.values if value.value is not None]
+    return max(available) - min(available)
 
 
 def _code_trend(code: str, runs: Sequence[_Read]) -> Trend:
@@ -497,15 +505,15 @@ def _named_changes(
         )
         for trend in trends
     ]
-    found: dict[str, list[NamedChange]] = {trend.metric: [] for trend in trends}
+    named_changes: dict[str, list[NamedChange]] = {trend.metric: [] for trend in trends}
     by_metric = {trend.metric: trend for trend in trends}
     for point in find_change_points(series):
-        known = places[point.series]
-        at, previous = known[point.at], known[point.at - 1]
+        available = places[point.series]
+        at, previous = available[point.at], available[point.at - 1]
         unit, by = by_metric[point.series].unit, abs(point.after - point.before)
         if unit in ("s", "cost") and by <= smallest_that_matters(runs[at].header.description, unit, point.before):
             continue
         here = [mark for mark in marks if previous < mark.at <= at]
         run = runs[at].run
-        found[point.series].append(named_change(point, by_metric[point.series], here, at, run))
-    return {metric: tuple(changes) for metric, changes in found.items()}
+        named_changes[point.series].append(named_change(point, by_metric[point.series], here, at, run))
+    return {metric: tuple(changes) for metric, changes in named_changes.items()}

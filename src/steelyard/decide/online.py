@@ -1,12 +1,16 @@
-"""The experiment on live traffic, from the outcomes of units in two arms."""
+"""Experiments on stored runs, and on users."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from steelyard.analysis.compare.against import cost_pairs, latency_pairs, quality_pairs
+from steelyard.analysis.compare.pairing import ComparedRun
+from steelyard.analysis.compare.signatures import signed
 from steelyard.decide.assignment import arm_of, is_exposed
 from steelyard.decide.experiment import (
     BESIDE,
@@ -14,31 +18,207 @@ from steelyard.decide.experiment import (
     FEW_CARRY,
     FIXED,
     MIXTURE,
+    PASS_RATE,
+    SEQUENTIAL,
     AbCheck,
+    AbPlan,
     AbReport,
     ArmFacts,
     Effect,
+    Reading,
+    beside,
     better_when,
     conclude,
     is_same,
     missing_alike,
+    quality,
     readable_test,
 )
 from steelyard.decide.outcomes import OnlineExperiment, Outcomes, Unit, in_order
+from steelyard.metrics.table import Table, clusters_in_words
+from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array
-from steelyard.stats.bounded_mean import METHOD as BOUNDS
-from steelyard.stats.bounded_mean import bounded_difference
 from steelyard.stats.sequential import (
     ALPHA,
     MISMATCH,
     asymptotic_mean,
     block_sizes,
     blocks,
+    bounded_difference,
     carried_by_few,
     ratio_p,
     sequential_mean,
     welch,
 )
+from steelyard.stats.sequential import METHOD as BOUNDS
+
+# The experiment of two runs on the same cases, interleaved.
+
+_SCALES = {"judge": "the judge", "rules": "what is made of the judge's words", "scorers": "the scorers"}
+_MOST_INCONCLUSIVE = 0.05
+"""Of runs that were stored without the limit."""
+_NOT_SET = "not set"
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    quality: Effect
+    beside: tuple[Effect, ...]
+    reading: Reading
+    ended: bool
+    asked: int
+    """Cases that either arm was asked."""
+
+
+def offline_report(a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, anyway: bool = False) -> AbReport:
+    """The report on the runs of an A/B; `anyway` decides although the arms were weighed on two scales."""
+    message = a.header.options["ab"]
+    plan = AbPlan.stored(message)
+    scored = _weighed(a, b, plan, planned=int(message["cases"]))
+    checks = tuple(_checks(a, b, scored))
+    due = plan.stop_early or scored.ended
+    decided, why = conclude(checks, scored.quality, plan.same_within, due=due, anyway=anyway)
+    return AbReport(
+        title=f"{a.header.suite_name}: A/B {message['id']}",
+        kind="offline",
+        arms=(_arm("A", a.header, b.header), _arm("B", b.header, a.header)),
+        decided=decided,
+        why=why,
+        quality=scored.quality,
+        beside=scored.beside,
+        checks=checks,
+        test=scored.reading.test,
+        method=_method(plan, scored, b.table),
+        signatures=tuple(f"{side}: {run.header.signature.get('text', '')}" for side, run in (("A", a), ("B", b))),
+        notes=(*_notes(plan, scored, stopped), *_alike(a.header, b.header)),
+        plan=dict(message),
+    )
+
+
+def _weighed(a: ComparedRun, b: ComparedRun, plan: AbPlan, planned: int) -> _Weighed:
+    pairs = quality_pairs(a.table, b.table, plan.seed, by_pass=plan.metric == PASS_RATE)
+    ended = all(run.header.state is RunState.ENDED for run in (a, b))
+    test = readable_test(SEQUENTIAL if plan.stop_early else FIXED, complete=ended)
+    reading = Reading(test, planned, plan.same_within)
+    results = (
+        beside("latency", "s", latency_pairs(a.table, b.table, plan.seed), reading),
+        beside("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), reading),
+    )
+    effect = quality(pairs, plan.metric, reading)
+    asked = len({*a.table.case_ids, *b.table.case_ids})
+    return _Weighed(effect, tuple(item for item in results if item is not None), reading, ended, asked)
+
+
+def _checks(a: ComparedRun, b: ComparedRun, scored: _Weighed) -> Iterator[AbCheck]:
+    for side, run in (("A", a), ("B", b)):
+        invalid = _is_none(run)
+        yield AbCheck(f"arm {side} is a reading", _reading_of(run), fine=not invalid, invalidates=invalid)
+        if run.header.suspect:
+            yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, hinders=True)
+    yield _availability(a, b)
+    for part, words in _SCALES.items():
+        if signed(a, part) != signed(b, part):
+            sentence = f"{words} is another in B: two scales, on which more is not better"
+            yield AbCheck("both arms on one scale", sentence, fine=False, hinders=True)
+    if scored.quality.n == 0:
+        message = f"no case of {scored.quality.n_missing} has a reading in both arms"
+        yield AbCheck("pairs", message, fine=False, invalidates=True)
+
+
+def _is_none(run: ComparedRun) -> bool:
+    """Whether an arm is no reading. One that was stopped is weighed by what it was asked, not by what it was not."""
+    if run.header.state is RunState.ENDED:
+        return run.header.verdict is Verdict.INVALID
+    missing = run.table.n - int(run.table.conclusive.sum())
+    return missing > run.header.description.max_inconclusive * run.table.n
+
+
+def _reading_of(run: ComparedRun) -> str:
+    message = f"{int(run.table.conclusive.sum()):,} of {run.table.n:,} samples have a reading"
+    if run.header.state is not RunState.ENDED or run.header.verdict is None:
+        return message
+    if run.header.verdict is Verdict.INVALID:
+        return f"{message}; the run is INVALID (steelyard report {run.header.id} says why)"
+    return f"{message}, its gates: {run.header.verdict.value}"
+
+
+def _availability(a: ComparedRun, b: ComparedRun) -> AbCheck:
+    """Whether as many cases lack a reading in both arms; what is of one case or cluster fails together, and is one."""
+    counts = [_whole_and_lacking(run) for run in (a, b)]
+    message = f"{'clusters' if a.columns.clusters else 'cases'} that lack a reading: " + ", ".join(
+        f"{lacking:,} of {whole + lacking:,} in {side}" for side, (whole, lacking) in zip("AB", counts, strict=True)
+    )
+    return missing_alike("readings are missing alike", message, counts)
+
+
+def _whole_and_lacking(run: ComparedRun) -> tuple[int, int]:
+    asked, lacking = (len(set(cases.tolist())) for cases in (run.table.unit, run.table.unit[~run.table.conclusive]))
+    return asked - lacking, lacking
+
+
+def _notes(plan: AbPlan, scored: _Weighed, stopped: str | None) -> Iterator[str]:
+    cases = scored.asked
+    planned = scored.reading.planned
+    if stopped is not None:
+        yield f"stopped before its end: {stopped}"
+    if plan.stop_early and scored.ended and cases < planned:
+        yield f"stopped early, as asked for: {cases:,} of {planned:,} planned cases were enough"
+    elif not scored.ended:
+        yield f"{cases:,} of {planned:,} planned cases were asked"
+
+
+def _alike(a: RunHeader, b: RunHeader) -> Iterator[str]:
+    if not any(_own(a, b)):
+        yield "nothing that is known of the arms differs: whatever differs between their figures is noise"
+
+
+def _method(plan: AbPlan, scored: _Weighed, table: Table) -> str:
+    clustered = len(table.unit_names) < len(table.case_ids)
+    parts = [
+        *([clusters_in_words(len(table.case_ids), len(table.unit_names))] if clustered else []),
+        f"paired by case; cases in an order drawn at random and both arms of a call side by side (seed {plan.seed})",
+        scored.quality.method or "no pairs",
+        f"{100 * (1 - ALPHA):.0f} % intervals",
+    ]
+    if plan.same_within is not None:
+        parts.append(f"same means within {100 * plan.same_within:g} points")
+    return "; ".join(parts)
+
+
+def _arm(letter: str, header: RunHeader, other: RunHeader) -> ArmFacts:
+    """What the arm is: its run, and everything in which it differs from the other."""
+    facts = [("run", header.id), *_own(header, other)]
+    return ArmFacts(letter, letter, tuple(facts))
+
+
+def _own(header: RunHeader, other: RunHeader) -> Iterator[tuple[str, str]]:
+    own, others = dict(_settings(header.target)), dict(_settings(other.target))
+    for key in {**own, **others}:
+        if own.get(key) != others.get(key):
+            yield key, str(own.get(key, _NOT_SET))
+    for key, result in (("variants", _variants), ("judge", _judge)):
+        if result(header) != result(other):
+            yield key, result(header)
+
+
+def _settings(target: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Everything that a run tells of its target, one by one: groups of settings and of prompts are opened."""
+    for key, value in target.items():
+        if not isinstance(value, Mapping):
+            yield key, value
+        for name, inner in value.items() if isinstance(value, Mapping) else ():
+            yield name if key == "settings" else f"{key} {name}", inner
+
+
+def _variants(header: RunHeader) -> str:
+    return ", ".join(name for name in header.description.variants if name) or "none"
+
+
+def _judge(header: RunHeader) -> str:
+    judge = header.description.judge
+    named = "" if judge is None else ", ".join(member.label for member in judge.members)
+    return f"{named} ({str(header.signature.get('judge') or '')[:8]})" if named else "none"
+
 
 _MOST_STRAYED = 0.01
 """Above this share of units in both arms, or in an arm that the hash does not give them, the assignment is broken."""
@@ -78,7 +258,7 @@ def online_report(experiment: OnlineExperiment, found: Outcomes) -> AbReport:
     n_known = sum(arms.n) - sum(arms.missing)
     test = readable_test(part.test, complete=part.planned is not None and n_known >= part.planned)
     quality, notes = _quality(experiment, found, arms, test)
-    checks = tuple(_checks(experiment, found, arms))
+    checks = tuple(_online_checks(experiment, found, arms))
     broken = "the assignment is broken, and no decision can be made"
     decided, why = conclude(checks, quality, part.same_within, due=part.test != FIXED or test == FIXED, broken=broken)
     return AbReport(
@@ -91,7 +271,7 @@ def online_report(experiment: OnlineExperiment, found: Outcomes) -> AbReport:
         beside=tuple(_beside(experiment, arms, test)),
         checks=checks,
         test=test,
-        method=_method(experiment, quality),
+        method=_online_method(experiment, quality),
         signatures=(f"plan {experiment.plan[:16]}",),
         notes=tuple(_early(experiment, test, n_known)) + notes,
         plan=part.model_dump(mode="json"),
@@ -134,21 +314,21 @@ def _quality(experiment: OnlineExperiment, found: Outcomes, arms: _Arms, test: s
         part.outcome.name, unit, None, None, None, None, None, 0, sum(arms.missing), "", None, part.outcome.better
     )
     if test == FIXED and part.planned is not None:
-        kept = _first(arms, part.planned)
-        after = len(a) + len(b) - sum(len(each) for each in kept)
-        told = (f"{after:,} units came after the planned {part.planned:,}: the fixed test leaves them out",)
-        return _by_welch(empty, *kept, ends, part.same_within), told if after else ()
+        retained = _first(arms, part.planned)
+        after = len(a) + len(b) - sum(len(item) for item in retained)
+        messages = (f"{after:,} units came after the planned {part.planned:,}: the fixed test leaves them out",)
+        return _by_welch(empty, *retained, ends, part.same_within), messages if after else ()
     sizes = block_sizes(*experiment.shares)
     first, second = blocks(a, b, sizes)
     waiting = len(a) + len(b) - len(first) * sum(sizes)
-    told = (f"{waiting:,} units wait for partners in the other arm, and have no part in the figures",)
+    messages = (f"{waiting:,} units wait for partners in the other arm, and have no part in the figures",)
     effect = _by_blocks(empty, first, second, len(first) * sum(sizes), ends, part.planned, part.same_within)
-    return effect, told if waiting else ()
+    return effect, messages if waiting else ()
 
 
 def _first(arms: _Arms, planned: int) -> tuple[Array, Array]:
     """The outcomes of the first units that came, as many as were planned, by arm."""
-    taken = [each for each in arms.ordered if each[1].outcome is not None][:planned]
+    taken = [item for item in arms.ordered if item[1].outcome is not None][:planned]
     a, b = ([unit for arm, unit in taken if arm == side] for side in (0, 1))
     return _outcomes(a), _outcomes(b)
 
@@ -159,15 +339,15 @@ def _by_welch(
     if not len(a) or not len(b):
         return empty
     effect = _means(empty, a, b, len(a) + len(b))
-    few = any(carried_by_few(each, looks=False) for each in (a, b))
-    found = None if few else welch(a, b, ALPHA)
-    if found is not None:
-        low, high, p = found
+    few = any(carried_by_few(item, looks=False) for item in (a, b))
+    result = None if few else welch(a, b, ALPHA)
+    if result is not None:
+        low, high, p = result
         effect = replace(effect, low=low, high=high, p=p, method="fixed: Welch's test on units")
-    if ends is not None and (found is None or is_same(effect, same_within)):
+    if ends is not None and (result is None or is_same(effect, same_within)):
         low, high = bounded_difference(a, b, ends)
         return replace(effect, low=low, high=high, method=f"fixed: {BOUNDS}")
-    return effect if found is not None else replace(effect, method=FEW_CARRY)
+    return effect if result is not None else replace(effect, method=FEW_CARRY)
 
 
 def _by_blocks(
@@ -190,9 +370,9 @@ def _by_blocks(
             return replace(effect, method=FEW_CARRY)
         return replace(effect, low=always.low, high=always.high, method=MIXTURE)
     width = ends[1] - ends[0]
-    found = sequential_mean((b - a) / width, None if same_within is None else same_within / width)
-    low, high = (None if end is None else end * width for end in (found.low, found.high))
-    return replace(effect, low=low, high=high, p=found.p, method=BETTING)
+    result = sequential_mean((b - a) / width, None if same_within is None else same_within / width)
+    low, high = (None if end is None else end * width for end in (result.low, result.high))
+    return replace(effect, low=low, high=high, p=result.p, method=BETTING)
 
 
 def _means(empty: Effect, a: Array, b: Array, n: int) -> Effect:
@@ -215,7 +395,7 @@ def _beside(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Ef
             yield _by_blocks(empty, first, second, len(first) * sum(sizes), None, experiment.part.planned, None)
 
 
-def _checks(experiment: OnlineExperiment, found: Outcomes, arms: _Arms) -> Iterator[AbCheck]:
+def _online_checks(experiment: OnlineExperiment, found: Outcomes, arms: _Arms) -> Iterator[AbCheck]:
     yield _ratio(experiment, arms)
     n = len(found.units)
     strayed = [("units in one arm only", arms.n_both, "are in both arms, and left out")]
@@ -232,11 +412,11 @@ def _checks(experiment: OnlineExperiment, found: Outcomes, arms: _Arms) -> Itera
     yield _missing(experiment, arms)
     repeated = sum(1 for unit in found.units.values() if unit.rows > 1)
     rows = found.n_rows - found.n_not_exposed
-    told = f"{rows:,} records of {n:,} units; of {repeated:,} with several the first outcome counts"
-    yield AbCheck("one unit counts once", told)
+    message = f"{rows:,} records of {n:,} units; of {repeated:,} with several the first outcome counts"
+    yield AbCheck("one unit counts once", message)
     if 0 < found.n_untimed < found.n_timed + found.n_untimed:
-        told = f"{found.n_untimed:,} outcomes come without a time: the order of the file stands for all"
-        yield AbCheck("order", told, fine=False)
+        message = f"{found.n_untimed:,} outcomes come without a time: the order of the file stands for all"
+        yield AbCheck("order", message, fine=False)
     if found.n_not_exposed:
         yield AbCheck("exposure", f"{found.n_not_exposed:,} records of units that did not see their arm are left out")
 
@@ -244,23 +424,23 @@ def _checks(experiment: OnlineExperiment, found: Outcomes, arms: _Arms) -> Itera
 def _ratio(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
     p = ratio_p(arms.n, experiment.shares)
     meant = " : ".join(f"{100 * share:g}" for share in experiment.shares)
-    told = f"{arms.n[0]:,} and {arms.n[1]:,} units, meant as {meant}"
+    message = f"{arms.n[0]:,} and {arms.n[1]:,} units, meant as {meant}"
     if p is None:
-        return AbCheck("sample ratio", f"{told}: nothing to test", fine=False, invalidates=True)
+        return AbCheck("sample ratio", f"{message}: nothing to test", fine=False, invalidates=True)
     bad = p < MISMATCH
-    told = f"{told} (exact binomial, p = {p:.2g})"
+    message = f"{message} (exact binomial, p = {p:.2g})"
     if bad:
-        told = f"{told}: below {MISMATCH:g}, so something sorts units by arm, or loses them"
-    return AbCheck("sample ratio", told, fine=not bad, invalidates=bad)
+        message = f"{message}: below {MISMATCH:g}, so something sorts units by arm, or loses them"
+    return AbCheck("sample ratio", message, fine=not bad, invalidates=bad)
 
 
 def _missing(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
     counts = [(n - missing, missing) for n, missing in zip(arms.n, arms.missing, strict=True)]
     names = experiment.arms
-    told = "without an outcome: " + ", ".join(
+    message = "without an outcome: " + ", ".join(
         f"{missing:,} of {n:,} in {name}" for name, n, missing in zip(names, arms.n, arms.missing, strict=True)
     )
-    return missing_alike("outcomes are missing alike", told, counts)
+    return missing_alike("outcomes are missing alike", message, counts)
 
 
 def _early(experiment: OnlineExperiment, test: str, n: int) -> Iterator[str]:
@@ -277,7 +457,7 @@ def _facts(experiment: OnlineExperiment, arms: _Arms) -> tuple[ArmFacts, ArmFact
     return a, b
 
 
-def _method(experiment: OnlineExperiment, quality: Effect) -> str:
+def _online_method(experiment: OnlineExperiment, quality: Effect) -> str:
     sizes = block_sizes(*experiment.shares)
     in_blocks = quality.method in (BETTING, MIXTURE)
     paired = f"blocks of {sizes[0]} and {sizes[1]} units as they came; " if in_blocks else ""

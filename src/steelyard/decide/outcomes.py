@@ -17,9 +17,8 @@ from pydantic import BeforeValidator, Field
 from steelyard.decide.assignment import Experiment
 from steelyard.decide.experiment_file import Part, experiment_draft
 from steelyard.errors import Mistake, SuiteError, UserMistake
-from steelyard.suite.case import digest
-from steelyard.suite.draft import Draft
-from steelyard.suite.paths import MISSING, Getter, compile_path
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.case import MISSING, Getter, compile_path, digest
 from steelyard.suite.readers import Record, read_records
 from steelyard.suite.values import share
 from steelyard.suite.yaml import listed, meant, shown
@@ -100,8 +99,8 @@ class OnlineExperiment:
         """The control and the treatment; UserMistake when there are more."""
         names = [name for name, _ in self.experiment.arms]
         if len(names) != 2:
-            told = f"a report is of two arms, and {self.part.experiment} has {len(names)}: {listed(names)}"
-            raise UserMistake(f"{told}; write an experiment of two of them, with assigned: elsewhere")
+            message = f"a report is of two arms, and {self.part.experiment} has {len(names)}: {listed(names)}"
+            raise UserMistake(f"{message}; write an experiment of two of them, with assigned: elsewhere")
         return names[0], names[1]
 
     @property
@@ -213,8 +212,8 @@ def read_outcomes(file: Path, experiment: OnlineExperiment) -> Outcomes:
         reader.take(record)
     if mistakes:
         more = len(mistakes) - _MOST_TOLD
-        told = [Mistake(f"and {more:,} more mistakes", file.name)] if more > 0 else []
-        raise SuiteError([*mistakes[:_MOST_TOLD], *told])
+        message = [Mistake(f"and {more:,} more mistakes", file.name)] if more > 0 else []
+        raise SuiteError([*mistakes[:_MOST_TOLD], *message])
     if not reader.found.n_rows:
         raise UserMistake(f"{file.name} holds no outcomes")
     if reader.unseen:
@@ -264,10 +263,10 @@ class _Reader:
         self._keep(unit, arm, when, numbers)
 
     def _keep(self, unit: str, arm: str, when: float | None, numbers: Mapping[str, float | None]) -> None:
-        found = self.found
-        entry = found.units.get(unit)
+        result = self.found
+        entry = result.units.get(unit)
         if entry is None:
-            entry = found.units[unit] = Unit(self._alone[arm], math.inf)
+            entry = result.units[unit] = Unit(self._alone[arm], math.inf)
         elif arm not in entry.arms:
             entry.arms = self._arms
         entry.rows += 1
@@ -281,14 +280,14 @@ class _Reader:
             self._weigh(entry, outcome, when)
 
     def _weigh(self, entry: Unit, outcome: float, when: float | None) -> None:
-        found = self.found
+        result = self.found
         if entry.outcome is None:
-            entry.outcome, entry.row = outcome, found.n_rows
-        found.binary = found.binary and outcome in (0.0, 1.0)
+            entry.outcome, entry.row = outcome, result.n_rows
+        result.binary = result.binary and outcome in (0.0, 1.0)
         if when is None:
-            found.n_untimed += 1
+            result.n_untimed += 1
             return
-        found.n_timed += 1
+        result.n_timed += 1
         if when < entry.when:
             entry.when, entry.earliest = when, outcome
 
@@ -306,8 +305,8 @@ class _Reader:
         value = self._value(record, "unit")
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             return str(value)
-        known = listed([str(key) for key in record.data])
-        self._tell(record, "unit", f"says who it is, as a text or a whole number; the record has {known}")
+        available = listed([str(key) for key in record.data])
+        self._tell(record, "unit", f"says who it is, as a text or a whole number; the record has {available}")
         return None
 
     def _arm(self, record: Record) -> str | None:

@@ -13,20 +13,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.analysis.against import Against
-from steelyard.analysis.compare_model import MetricChange, Moved
-from steelyard.analysis.compare_wording import on_cases
-from steelyard.analysis.compared_checks import STABILITY
-from steelyard.analysis.compared_figures import BoundedChange, at_step, verdict_of
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.number_text import difference as signed
-from steelyard.analysis.number_text import in_unit
+from steelyard.analysis.compare.against import Against
+from steelyard.analysis.compare.checks import STABILITY
+from steelyard.analysis.compare.compare import on_cases
+from steelyard.analysis.compare.metrics import BoundedChange, at_step, verdict_of
+from steelyard.analysis.compare.model import MetricChange, Moved
+from steelyard.analysis.wording import difference as signed
+from steelyard.analysis.wording import in_unit
 from steelyard.decide.gates import GateResult, all_small, named, p_text, small_slices
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
 from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.records import Verdict
-from steelyard.stats.bounded_mean import BoundedMean
+from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at
+from steelyard.stats.sequential import BoundedMean
 
 DIFFERENCE = "±"
 """Stands before the unit of a figure that says how much more or less."""
@@ -51,8 +51,8 @@ class _Placed:
     @property
     def sure(self) -> BoundedMean | None:
         """The difference with what is for sure of it, turned so that the limit is below; None when nothing is."""
-        found = self.change.sure if isinstance(self.change, BoundedChange) else None
-        return found if found is None or self.gate.operator == ">=" else found.turned()
+        result = self.change.sure if isinstance(self.change, BoundedChange) else None
+        return result if result is None or self.gate.operator == ">=" else result.turned()
 
     @property
     def limit(self) -> float:
@@ -72,25 +72,25 @@ class _Placed:
 
 def relative_results(gate: Gate, against: Against) -> list[GateResult]:
     """The results of one gate: one for each slice that it speaks of. What turns on edits of the truth is AMBIGUOUS."""
-    found = _results(gate, against)
+    outcome = _results(gate, against)
     if against.by_truth_of_a is None:
-        return found
-    others = {each.metric: each for each in _results(gate, against.by_truth_of_a)}
-    return [_by_either_truth(gate, each, others.get(each.metric, each)) for each in found]
+        return outcome
+    others = {result.metric: result for result in _results(gate, against.by_truth_of_a)}
+    return [_by_either_truth(gate, item, others.get(item.metric, item)) for item in outcome]
 
 
 def _by_either_truth(gate: Gate, by_now: GateResult, by_then: GateResult) -> GateResult:
     if by_now.verdict is by_then.verdict:
         return replace(by_now, reason=f"{by_now.reason}; by the truth of {gate.baseline} it comes to the same")
-    told = f"it turns on the truth edits: {by_now.reason}; by the truth of {gate.baseline}: {by_then.reason}"
-    return replace(by_now, verdict=Verdict.AMBIGUOUS, reason=told)
+    message = f"it turns on the truth edits: {by_now.reason}; by the truth of {gate.baseline}: {by_then.reason}"
+    return replace(by_now, verdict=Verdict.AMBIGUOUS, reason=message)
 
 
 def _results(gate: Gate, against: Against) -> list[GateResult]:
     changes = against.changes(gate)
     if not changes:
-        told = f"this run and {gate.baseline} do not both have {gate.metric}: nothing can be compared"
-        return [undecided(gate, told, baseline=against.a.header.id)]
+        message = f"this run and {gate.baseline} do not both have {gate.metric}: nothing can be compared"
+        return [undecided(gate, message, baseline=against.a.header.id)]
     if gate.factor is None:
         return _judged(gate, {"": changes[""]}, against)
     asked = _asked(gate, changes, against)
@@ -99,13 +99,13 @@ def _results(gate: Gate, against: Against) -> list[GateResult]:
     if small and len(small) == len(asked):
         return [undecided(gate, all_small(gate, named(small)), baseline=against.a.header.id)]
     asked = {name: change for name, change in asked.items() if name not in small}
-    found = {name: change for name, change in asked.items() if change is not None}
+    results = {name: change for name, change in asked.items() if change is not None}
     missing = [
         undecided(gate, _why_missing(gate, name, against), f"{gate.factor}.{name}.{gate.metric}", against.a.header.id)
         for name, change in asked.items()
         if change is None
     ]
-    return [replace(each, skipped=named(small)) for each in _judged(gate, found, against) + missing]
+    return [replace(item, skipped=named(small)) for item in _judged(gate, results, against) + missing]
 
 
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:
@@ -137,15 +137,15 @@ def _why_missing(gate: Gate, name: str, against: Against) -> str:
 
 def _judged(gate: Gate, changes: dict[str, MetricChange], against: Against) -> list[GateResult]:
     metrics = {name: f"{gate.factor}.{name}.{gate.metric}" if gate.factor else gate.metric for name in changes}
-    placed = [_Placed(metrics[name], each, _with_margin(gate, each), name) for name, each in changes.items()]
-    beyond = holm_steps([_beyond(each, gate) for each in placed])
-    within = holm_steps([_within(each) for each in placed] if gate.for_sure else [None] * len(placed))
+    placed = [_Placed(metrics[name], item, _with_margin(gate, item), name) for name, item in changes.items()]
+    beyond = holm_steps([_beyond(item, gate) for item in placed])
+    within = holm_steps([_within(item) for item in placed] if gate.for_sure else [None] * len(placed))
     # The interval that is shown is that of the test which decides.
     steps = within if gate.for_sure else beyond
-    shown = [at_step(each.change, level) for each, (_, level) in zip(placed, steps, strict=True)]
+    shown = [at_step(item.change, level) for item, (_, level) in zip(placed, steps, strict=True)]
     return [
-        _one(each.gate, replace(each, change=change), against, beyond=p, within=p_within, several=len(placed))
-        for each, change, (p, _), (p_within, _) in zip(placed, shown, beyond, within, strict=True)
+        _one(item.gate, replace(item, change=change), against, beyond=p, within=p_within, several=len(placed))
+        for item, change, (p, _), (p_within, _) in zip(placed, shown, beyond, within, strict=True)
     ]
 
 
@@ -190,33 +190,33 @@ def _one(
 ) -> GateResult:
     change, baseline = placed.change, against.a.header.id
     difference = placed.decisive
-    told = _told(gate, change, difference)
-    hindered = against.hindered_by(change, gate.factor or "", placed.name)
+    message = _told(gate, change, difference)
+    confounded = against.hindered_by(change, gate.factor or "", placed.name)
     n, answered = against.paired_of(change, gate.factor or "", placed.name)
-    if n < answered and (against.anyway or not hindered):
-        told += f", on {on_cases(n, answered)}"
+    if n < answered and (against.anyway or not confounded):
+        message += f", on {on_cases(n, answered)}"
     if change.difference.value is None and min(change.a.n, change.b.n):
-        told = f"{change.b.n:,} pairs of calls are too few for {gate.metric}"
+        message = f"{change.b.n:,} pairs of calls are too few for {gate.metric}"
         verdict = Verdict.AMBIGUOUS
     elif change.difference.value is None:
-        told = f"no sample of this run can be compared with one of {gate.baseline}"
-        told += "; it takes two repeats in both" if change.group == STABILITY else ""
+        message = f"no sample of this run can be compared with one of {gate.baseline}"
+        message += "; it takes two repeats in both" if change.group == STABILITY else ""
         verdict = Verdict.AMBIGUOUS
-    elif hindered and not against.anyway:
-        told = f"{told}; cannot tell, A being {gate.baseline} and B this run: {hindered[0]}"
+    elif confounded and not against.anyway:
+        message = f"{message}; cannot tell, A being {gate.baseline} and B this run: {confounded[0]}"
         verdict = Verdict.AMBIGUOUS
     elif change.b.n < gate.min_n:
-        told = f"{told}; n {change.b.n} is below the {gate.min_n} that this gate asks for"
+        message = f"{message}; n {change.b.n} is below the {gate.min_n} that this gate asks for"
         verdict = Verdict.AMBIGUOUS
     else:
         verdict, why = _verdict(gate, placed, beyond, within, several)
-        told = f"{told}: {why}"
+        message = f"{message}: {why}"
         if doubt := against.doubt(change):
-            told += f"; {doubt}"
+            message += f"; {doubt}"
             # What may be the judge's alone is for sure of nobody.
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
-    spite = f"; in spite of: {hindered[0]}" if against.anyway and hindered else ""
-    return _result(gate, placed.metric, difference, verdict, told + spite, baseline)
+    spite = f"; in spite of: {confounded[0]}" if against.anyway and confounded else ""
+    return _result(gate, placed.metric, difference, verdict, message + spite, baseline)
 
 
 def _verdict(
@@ -237,8 +237,8 @@ def _verdict(
             return Verdict.FAIL, f"{limit}, beyond noise ({p_text(beyond)}{among})"
         if beyond is None or too_few:
             return Verdict.AMBIGUOUS, f"{limit}, and {few}"
-        told = f"{limit}, but within noise ({p_text(beyond)}{among})"
-        return (Verdict.AMBIGUOUS if gate.for_sure else Verdict.PASS), told
+        message = f"{limit}, but within noise ({p_text(beyond)}{among})"
+        return (Verdict.AMBIGUOUS if gate.for_sure else Verdict.PASS), message
     if not gate.for_sure:
         return _as_compared(placed.change, f"not {limit}", few if beyond is None or too_few else "")
     if within is not None and within < SIGNIFICANT:
@@ -294,8 +294,8 @@ def _told(gate: Gate, change: MetricChange, by: Estimate) -> str:
 def _allowed(gate: Gate) -> str:
     if gate.unit not in ("share", "score"):
         return in_unit(abs(gate.threshold), gate.unit)
-    told = f"{abs(gate.threshold) * 100:.6g} points"
-    return told.removesuffix("s") if told == "1 points" else told
+    message = f"{abs(gate.threshold) * 100:.6g} points"
+    return message.removesuffix("s") if message == "1 points" else message
 
 
 def _cases(change: MetricChange) -> str:
@@ -309,12 +309,12 @@ def results_data(results: Sequence[GateResult]) -> list[dict[str, object]]:
     """The results as plain data, to be kept with a run."""
     from dataclasses import asdict
 
-    return [asdict(each) | {"verdict": each.verdict.value} for each in results]
+    return [asdict(result) | {"verdict": result.verdict.value} for result in results]
 
 
 def results_from(data: Sequence[dict[str, object]]) -> tuple[GateResult, ...]:
     """The results back from plain data."""
     return tuple(
-        GateResult(**(each | {"value": Estimate(**each["value"]), "verdict": Verdict(each["verdict"])}))  # type: ignore[arg-type]
-        for each in data
+        GateResult(**(item | {"value": Estimate(**item["value"]), "verdict": Verdict(item["verdict"])}))  # type: ignore[arg-type]
+        for item in data
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from steelyard.analysis.judge_check import FEWEST_LABELS
+from steelyard.analysis.judge.votes import FEWEST_LABELS
 from steelyard.analysis.model import Slice, Summary
-from steelyard.analysis.number_text import in_unit, percent
 from steelyard.analysis.stability import BANDS
+from steelyard.analysis.wording import in_unit, percent
 from steelyard.decide.gates import (
     Decision,
     GateResult,
@@ -39,8 +39,8 @@ def with_checked_judge(
     unjudged = [*_UNJUDGED, *(f"score.{component.name}" for component in computed)]
     unjudged += [f"findings.{component.code}" for component in computed if component.code]
     return tuple(
-        each if any(f".{name}." in f".{each.metric}." for name in unjudged) else _capped(each, summary)
-        for each in found
+        item if any(f".{name}." in f".{item.metric}." for name in unjudged) else _capped(item, summary)
+        for item in found
     )
 
 
@@ -55,12 +55,12 @@ def _why_not(result: GateResult, summary: Summary) -> str:
         n, others = (0, 0) if check is None else (check.n_labelled, check.n_labelled_otherwise)
         but = f" ({others:,} have labels of other texts)" if others else ""
         return f"the judge is unchecked: {n} judged texts have labels{but}, and at least {FEWEST_LABELS} must"
-    rate, said = check.corrected.rate, summary.overall.pass_rate.value
+    rate, text = check.corrected.rate, summary.overall.pass_rate.value
     if result.metric != "pass_rate" or result.baseline:
-        if said is None or rate.low is None or rate.high is None or rate.low <= said <= rate.high:
+        if text is None or rate.low is None or rate.high is None or rate.low <= text <= rate.high:
             return ""
-        told = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(said, 'share')}"
-        return f"the labels contradict the judge: by them the pass rate is {told}"
+        message = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(text, 'share')}"
+        return f"the labels contradict the judge: by them the pass rate is {message}"
     if rate.value is None or check.corrected.told:
         return f"nobody can tell the rate by the labels: {check.corrected.told}"
     if COMPARE[result.operator](rate.value, result.threshold):
@@ -95,35 +95,35 @@ def decide(
         *_unheld(gates, relative),
         *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
     )
-    found = with_checked_judge(_without_truth(suite.without_truth, everything), summary, suite)
+    result = with_checked_judge(_without_truth(suite.without_truth, everything), summary, suite)
     broken = (*((gone,) if gone else ()), *_why_invalid(summary.overall, allowed, RunState(state)))
     doubts = tuple(f"suspect: {reason}" for reason in suspect)
-    verdict = Verdict.INVALID if broken else _verdict(found, doubtful=bool(doubts))
-    shown = _reasons(found, Verdict.FAIL, Verdict.AMBIGUOUS, secondary=True)
+    verdict = Verdict.INVALID if broken else _verdict(result, doubtful=bool(doubts))
+    shown = _reasons(result, Verdict.FAIL, Verdict.AMBIGUOUS, secondary=True)
     if broken:
         reasons = (*broken, *_failures(summary))
     elif verdict is None:
-        reasons = ("all criteria are secondary, so none decides" if found else "the suite declares no gates", *shown)
+        reasons = ("all criteria are secondary, so none decides" if result else "the suite declares no gates", *shown)
     elif verdict is Verdict.PASS:
-        reasons = (_all_hold(found), *_worse_within_noise(found), *shown)
+        reasons = (_all_hold(result), *_worse_within_noise(result), *shown)
     else:
-        shown = (_NOTHING_LEFT, *shown) if all(each.secondary for each in found) else shown
-        decided = (*_reasons(found, Verdict.FAIL), *_reasons(found, Verdict.AMBIGUOUS))
-        reasons = (*decided, *_worse_within_noise(found), *shown)
+        shown = (_NOTHING_LEFT, *shown) if all(item.secondary for item in result) else shown
+        decided = (*_reasons(result, Verdict.FAIL), *_reasons(result, Verdict.AMBIGUOUS))
+        reasons = (*decided, *_worse_within_noise(result), *shown)
     if not broken:
         reasons += tuple(
-            dict.fromkeys(f"{each.gate}: skipped as small: {each.skipped}" for each in found if each.skipped)
+            dict.fromkeys(f"{item.gate}: skipped as small: {item.skipped}" for item in result if item.skipped)
         )
     by_variant = _by_variant(criteria, summary, suite, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
-    return Decision(verdict, (*reasons, *_remarks(summary), *doubts), found, by_variant)
+    return Decision(verdict, (*reasons, *_remarks(summary), *doubts), result, by_variant)
 
 
 def _without_repeats(found: list[GateResult], summary: Summary, suite: SuiteDescription) -> list[GateResult]:
     """The same, gates that need more repeats than a run with fewer than usual has left out; not if all would be."""
-    short = [needed_repeats(parse_gate(each.gate)) > summary.repeats for each in found]
+    short = [needed_repeats(parse_gate(item.gate)) > summary.repeats for item in found]
     if all(short) or summary.repeats >= (suite.usual_repeats or 0):
         return found
-    return [_left_out(each, each.reason) if less else each for each, less in zip(found, short, strict=True)]
+    return [_left_out(item, item.reason) if less else item for item, less in zip(found, short, strict=True)]
 
 
 def _remarks(summary: Summary) -> Iterator[str]:
@@ -140,11 +140,11 @@ def _without_truth(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple
     if not unknown:
         return tuple(found)
     marked = []
-    for each in found:
-        figure = next((name for name in unknown if f".{name}." in f".{each.metric}."), None)
+    for item in found:
+        figure = next((name for name in unknown if f".{name}." in f".{item.metric}."), None)
         if figure is not None:
-            each = _left_out(each, f"no case of this run has a truth for {figure.partition('.')[2]}")
-        marked.append(each)
+            item = _left_out(item, f"no case of this run has a truth for {figure.partition('.')[2]}")
+        marked.append(item)
     return tuple(marked)
 
 
@@ -168,10 +168,10 @@ def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateRe
 
 
 def _verdict(found: Sequence[GateResult], *, doubtful: bool) -> Verdict | None:
-    verdicts = {each.verdict for each in found if not each.secondary}
+    verdicts = {item.verdict for item in found if not item.secondary}
     if not verdicts:
         # Nothing passes because everything that could have failed was left out.
-        return Verdict.AMBIGUOUS if any(each.left_out for each in found) else None
+        return Verdict.AMBIGUOUS if any(item.left_out for item in found) else None
     if Verdict.FAIL in verdicts:
         return Verdict.FAIL
     return Verdict.AMBIGUOUS if doubtful or Verdict.AMBIGUOUS in verdicts else Verdict.PASS
@@ -196,13 +196,13 @@ def _by_variant(
     decisions = []
     for part in variants:
         results = evaluate_criteria(criteria, Scope(summary, part, allowed))
-        found = with_checked_judge(_without_truth(suite.without_truth, results), summary, suite)
-        verdict = _verdict(found, doubtful=doubtful)
+        result = with_checked_judge(_without_truth(suite.without_truth, results), summary, suite)
+        verdict = _verdict(result, doubtful=doubtful)
         if verdict is None:
             return ()
         if gone or lacking or _why_invalid(part, allowed, state):
             verdict = Verdict.INVALID
-        decisions.append(VariantDecision(part.name, verdict, found))
+        decisions.append(VariantDecision(part.name, verdict, result))
     return tuple(decisions)
 
 
@@ -212,26 +212,26 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
         reasons.append(f"the run has not finished: it is {state.value}")
     planned, absent = part.n_planned, _absent(part)
     failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
-    aside = part.set_aside
+    excluded = part.set_aside
     if part.average.n == 0:
-        never = f", {aside} set aside" if aside else ""
+        never = f", {excluded} set aside" if excluded else ""
         never += f", {absent} that never came" if absent else ""
         samples = f"{planned} sample{'' if planned == 1 else 's'}"
         reasons.append(f"nothing was weighed: {samples}, {failed} of them inconclusive{never}")
-    elif failed + aside + absent > allowed * planned + 1e-9:
-        found = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
-        if aside:
-            found.append(f"{aside} of {planned} samples {_are(aside)} set aside, read by another kind of judge")
-        found += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
-        share = percent((failed + aside + absent) / planned)
-        reasons.append(f"{' and '.join(found)} ({share}), more than the {100 * allowed:g} % allowed")
+    elif failed + excluded + absent > allowed * planned + 1e-9:
+        result = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
+        if excluded:
+            result.append(f"{excluded} of {planned} samples {_are(excluded)} set aside, read by another kind of judge")
+        result += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
+        share = percent((failed + excluded + absent) / planned)
+        reasons.append(f"{' and '.join(result)} ({share}), more than the {100 * allowed:g} % allowed")
     return tuple(reasons)
 
 
 def _failures(summary: Summary) -> tuple[str, ...]:
     """What the calls failed with, most frequent first."""
-    told = [f"{kind} ({n})" for kind, n in list(summary.failures.items())[:_MOST_FAILURES]]
-    return (f"what failed: {', '.join(told)}",) if told else ()
+    messages = [f"{kind} ({n})" for kind, n in list(summary.failures.items())[:_MOST_FAILURES]]
+    return (f"what failed: {', '.join(messages)}",) if messages else ()
 
 
 def _absent(part: Slice) -> int:
@@ -245,18 +245,18 @@ def _are(n: int) -> str:
 def _worse_within_noise(found: Sequence[GateResult]) -> tuple[str, ...]:
     """What is beyond the limit of a gate on a baseline and passes, since it may be chance: never left unsaid."""
     return tuple(
-        _said(each)
-        for each in found
-        if each.baseline
-        and each.verdict is Verdict.PASS
-        and not COMPARE[each.operator](each.value.value or 0.0, each.threshold)
+        _said(item)
+        for item in found
+        if item.baseline
+        and item.verdict is Verdict.PASS
+        and not COMPARE[item.operator](item.value.value or 0.0, item.threshold)
     )
 
 
 def _all_hold(found: Sequence[GateResult]) -> str:
     """ "the gate holds", "all 2 gates and 3 criteria that decide hold": what decided, counted."""
-    deciding = [each for each in found if not each.secondary]
-    criteria = sum(bool(each.name) for each in deciding)
+    deciding = [item for item in found if not item.secondary]
+    criteria = sum(bool(item.name) for item in deciding)
     gates = len(deciding) - criteria
     decide = " that decide" if len(deciding) < len(found) else ""
     if len(deciding) == 1:
@@ -267,7 +267,7 @@ def _all_hold(found: Sequence[GateResult]) -> str:
 
 
 def _reasons(found: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:
-    return tuple(_said(each) for each in found if each.verdict in verdicts and each.secondary is secondary)
+    return tuple(_said(item) for item in found if item.verdict in verdicts and item.secondary is secondary)
 
 
 def _said(result: GateResult) -> str:

@@ -1,16 +1,249 @@
-"""The grid cases × variants × repeats, walked without holding it in memory."""
+"""Options of a run, also of one that is resumed, and which samples it asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice, product
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice, product, zip_longest
+from typing import Any
 
-from steelyard.engine.options import Selection
+from steelyard.engine.process import is_alive
 from steelyard.errors import UserMistake
+from steelyard.records import RunHeader, RunState
+from steelyard.store.base import Store
 from steelyard.suite.case import Case
-from steelyard.suite.models import SuiteModel, Variant
+from steelyard.suite.cases import drawn_first, drawn_place
+from steelyard.suite.models import Limits, SuiteModel, Variant
+from steelyard.suite.values import OPEN_CONCURRENCY
 from steelyard.targets.base import Ask
+
+# How a run is to be done, as one frozen object.
+
+_LIMITS = (
+    *("concurrency", "timeout", "retries", "requests_per_second"),
+    *("max_cost", "max_inconclusive", "warm_up", "rate", "outage", "anchors"),
+)
+FACTORS = ("category", "difficulty", "tag", "id", "variant")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which part of the grid to weigh: `only` holds (factor, value) pairs; values of one factor are alternatives."""
+
+    only: tuple[tuple[str, str], ...] = ()
+    limit: int | None = None
+
+    def takes_case(self, case: Case) -> bool:
+        """True when every factor that is asked for is met by the case."""
+        have: dict[str, set[str | None]] = {
+            "category": {case.category},
+            "difficulty": {case.difficulty},
+            "tag": {*case.tags},
+            "id": {case.id},
+        }
+        return all(have[factor] & wanted for factor, wanted in _wanted(self.only).items() if factor != "variant")
+
+    def of(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """Those of the cases that are asked for, in their order."""
+        return islice((case for case in cases if self.takes_case(case)) if self.only else iter(cases), self.limit)
+
+    def takes_variant(self, name: str) -> bool:
+        """True when the variant is asked for, or none in particular is."""
+        wanted = _wanted(self.only).get("variant")
+        return wanted is None or name in wanted
+
+
+@lru_cache(maxsize=8)
+def _wanted(only: tuple[tuple[str, str], ...]) -> dict[str, set[str | None]]:
+    wanted: dict[str, set[str | None]] = {}
+    for factor, value in only:
+        wanted.setdefault(factor, set()).add(value)
+    return wanted
+
+
+def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """`category=furniture` and the like as pairs; UserMistake when it is not of that form."""
+    pairs = []
+    for text in texts:
+        factor, sign, value = text.partition("=")
+        if not sign or factor not in FACTORS or not value:
+            raise UserMistake(f"--only {text!r}: write one of {', '.join(f'{name}=VALUE' for name in FACTORS)}")
+        pairs.append((factor, value))
+    return tuple(pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Everything that can differ between two runs of one suite; None means as the suite declares."""
+
+    selection: Selection = Selection()
+    repeats: int | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    requests_per_second: float | None = None
+    max_cost: float | None = None
+    max_inconclusive: float | None = None
+    warm_up: int | None = None
+    rate: float | None = None
+    """Calls a second that fall due whatever came back: an open load."""
+    outage: float | None = None
+    """Seconds that a system which does not answer any more is waited for; 0: not at all."""
+    anchors: int | None = None
+    """Answers of a baseline that a judge which is a model reads again."""
+    cache: bool = False
+    strict: bool = False
+    resume: str | None = None
+    """A run to go on with; "" is the newest unfinished one of the suite."""
+    retry_failed: str | None = None
+    """A run whose failed samples are asked for again, in a new run that takes over the others."""
+    answers_of: str | None = None
+    """The id of a run whose answers are judged anew; the system under test is not asked."""
+    experiment: Mapping[str, Any] | None = None
+    """The plan that this run is an arm of, stored before its first call."""
+
+    def limits(self, declared: Limits) -> Limits:
+        """The suite's limits with what was asked for laid over them; UserMistake when that is two loads at once."""
+        asked = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
+        if self.rate is not None and self.requests_per_second is not None:
+            raise UserMistake(
+                "--rate makes an open load, and --rps is the most of a closed one: give one of them"
+                " (docs/reference/commands.md#open-and-closed-load)"
+            )
+        # The load that was asked for takes the place of the suite's.
+        if self.rate is not None:
+            asked["requests_per_second"] = None
+            if self.concurrency is None and declared.rate is None:
+                asked["concurrency"] = OPEN_CONCURRENCY
+        elif self.requests_per_second is not None and declared.rate is not None:
+            asked["rate"] = None
+            asked.setdefault("concurrency", Limits().concurrency)
+        return declared.model_copy(update=asked)
+
+    def as_data(self) -> dict[str, Any]:
+        """What is stored with the run and taken up again by `--resume`."""
+        return {
+            "only": [f"{factor}={value}" for factor, value in self.selection.only],
+            "limit": self.selection.limit,
+            "repeats": self.repeats,
+            "strict": self.strict,
+            "cache": self.cache,
+            "answers_of": self.answers_of,
+        } | ({} if self.experiment is None else {"experiment": dict(self.experiment)})
+
+
+def load_of(limits: Limits) -> dict[str, Any]:
+    """How the calls of a run are made, as it is stored with the run."""
+    load: dict[str, Any] = {"rate": limits.rate} if limits.rate is not None else {}
+    if limits.requests_per_second is not None:
+        load["requests_per_second"] = limits.requests_per_second
+    return load | {"concurrency": limits.concurrency, "warm_up": limits.warm_up}
+
+
+# Going on with a run that has not ended: which one, as what, and only with the same instrument.
+
+
+def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
+    """The run to go on with: by name, or the suite's newest that has not ended."""
+    if name:
+        header = store.run(name)
+        if header.state is RunState.ENDED:
+            raise UserMistake(f"run {header.id} has ended: there is nothing to resume")
+        if "ab" in header.options:
+            message = header.options["ab"].get("id")
+            raise UserMistake(
+                f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {message} goes on with both"
+            )
+        if is_alive(header.options.get("owner")):
+            raise UserMistake(
+                f"run {header.id} is still going on in process {header.options['owner']['pid']}:"
+                " wait for it, or stop it first"
+            )
+        if header.rescored_from is not None:
+            raise UserMistake(
+                f"run {header.id} is an unfinished rescore, and a rescore makes no calls:"
+                f" steelyard rescore {header.rescored_from} begins it again"
+            )
+        return header
+    for header in store.runs(suite.name):
+        alone = "ab" not in header.options and header.rescored_from is None
+        if alone and header.state is not RunState.ENDED and not is_alive(header.options.get("owner")):
+            return header
+    raise UserMistake(f"no unfinished run of suite {suite.name}: start one without --resume")
+
+
+def refuse_unfinished_rescore(earlier: RunHeader) -> None:
+    """UserMistake when these are the answers of a rescore that was killed midway: the run it read has them all."""
+    if earlier.rescored_from is not None and earlier.state is not RunState.ENDED:
+        raise UserMistake(
+            f"run {earlier.id} is an unfinished rescore and holds only some of the answers:"
+            f" name the run that it read, {earlier.rescored_from}"
+        )
+
+
+def without_owner(header: RunHeader) -> RunHeader:
+    """The header of a run that nobody is running any more."""
+    return replace(header, options={name: value for name, value in header.options.items() if name != "owner"})
+
+
+def selection_of(begun: RunHeader) -> Selection:
+    """The part of the grid that a run was asked to weigh."""
+    return Selection(parse_only(tuple(begun.options.get("only") or ())), begun.options.get("limit"))
+
+
+def as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
+    """A resumed run keeps the part of the grid and the load it was started with."""
+    retained = begun.options
+    load = retained.get("load") or {}
+    for name, given, then in (
+        ("--only and --limit", options.selection, selection_of(begun)),
+        ("--repeats", options.repeats, retained["repeats"]),
+        ("--strict", options.strict, retained["strict"]),
+    ):
+        if given not in (None, False, Selection(), then):
+            raise UserMistake(f"{name}: that of run {begun.id} holds, which is another; leave it out")
+    return replace(
+        options,
+        selection=selection_of(begun),
+        repeats=retained["repeats"],
+        strict=retained["strict"],
+        cache=retained["cache"] or options.cache,
+        rate=load.get("rate"),
+        requests_per_second=options.requests_per_second or load.get("requests_per_second"),
+        answers_of=options.answers_of or retained.get("answers_of"),
+    )
+
+
+def insist_on_same_instrument(begun: RunHeader, now: RunHeader, done: str = "resumed") -> None:
+    """UserMistake that names what has changed since the run began."""
+    # A run that began before there were judges knows nothing of them: "" stands for none.
+    changed = [
+        part for part, value in now.signature.items() if begun.signature.get(part, "") != value and part != "text"
+    ]
+    if changed:
+        raise UserMistake(
+            f"run {begun.id} cannot be {done}: since it began these have changed: {', '.join(changed)}."
+            f" Samples from two instruments do not belong in one run: {_same_again(changed)}start a new one"
+        )
+
+
+def _same_again(changed: list[str]) -> str:
+    """What was said on the command line then and may have been left out now."""
+    options = {"target": "--target, --model and --set", "judge": "--judge options"}
+    left_out = [options[part] for part in changed if part in options]
+    return f"give the same {' and '.join(left_out)} as then, or " if left_out else ""
+
+
+def load_after_resume(begun: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
+    """The load that the run began with, and that it changed on the way where it did."""
+    now = load_of(limits)
+    if begun is None:
+        return now
+    same = all(begun.get(name) == now.get(name) for name in ("rate", "requests_per_second", "concurrency"))
+    return begun if same else begun | {"changed": True}
+
 
 _CHUNK = 500
 _NOTHING: set[tuple[str, str, int]] = set()
@@ -73,7 +306,7 @@ class Plan:
     def _why_empty(self) -> str:
         asked = ", ".join(f"{factor}={value}" for factor, value in self._selection.only)
         survey = self._suite.survey
-        known = [
+        available = [
             f"{factor}: {', '.join(list(names)[:12])}"
             for factor, names in (
                 ("category", survey.categories),
@@ -83,4 +316,85 @@ class Plan:
             )
             if names
         ]
-        return f"nothing to weigh: no case of suite {self._suite.name} fits --only {asked}\n" + "\n".join(known)
+        return f"nothing to weigh: no case of suite {self._suite.name} fits --only {asked}\n" + "\n".join(available)
+
+
+# The calls of two arms on the same cases, interleaved: cases in random order, both arms of a call side by side.
+
+Key = tuple[str, str, int]
+_AT_ONCE = 20_000
+"""Cases held in memory: of more, the files are read once for each piece of the order."""
+_CASES_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A case whose turn it is: what is still to be asked of which arm (0 or 1), in that order."""
+
+    case: Case
+    asks: tuple[tuple[int, Planned], ...]
+    begun: bool
+    """True when a sample of it is kept already."""
+
+
+class DrawnPlan:
+    """What an A/B asks. At most `max_cases` of the cases, chosen at random as their order is."""
+
+    def __init__(self, arms: tuple[Plan, Plan], seed: int, max_cases: int | None = None) -> None:
+        if arms[0].n_cases != arms[1].n_cases:
+            raise UserMistake("the arms of an A/B must be asked the same cases, and these are not")
+        self._arms = arms
+        self._seed = seed
+        self.n_cases = arms[0].n_cases if max_cases is None else min(max_cases, arms[0].n_cases)
+        self.n = tuple(self.n_cases * len(plan.variants) * plan.repeats for plan in arms)
+        """Samples of each arm."""
+
+    def turns(self, done: Sequence[Done | None] = (None, None)) -> Iterator[Turn]:
+        """The cases in the order drawn, each with what is not done of it; cases that are done come, too."""
+        for piece in self._pieces():
+            for start in range(0, len(piece), _CASES_AT_ONCE):
+                chunk = piece[start : start + _CASES_AT_ONCE]
+                ids = [case.id for _, case in chunk]
+                retained = [set() if item is None else item(ids) for item in done]
+                yield from (self._turn(place, case, retained) for place, case in chunk)
+
+    def _turn(self, place: int, case: Case, kept: Sequence[set[Key]]) -> Turn:
+        blind = case.without_truth()
+        grids = [list(product(plan.variants, range(plan.repeats))) for plan in self._arms]
+        asks: list[tuple[int, Planned]] = []
+        begun = False
+        for number, pair in enumerate(zip_longest(*grids)):
+            first = drawn_first(self._seed, case.id, number)
+            for arm in (first, 1 - first):
+                if pair[arm] is None:
+                    continue
+                variant, repeat = pair[arm]
+                if (case.id, variant.name, repeat) in kept[arm]:
+                    begun = True
+                    continue
+                position = place * len(grids[arm]) + number
+                ask = Ask(blind, variant, repeat, case.expected, case.private)
+                asks.append((arm, Planned(position, case, ask)))
+        return Turn(case, tuple(asks), begun)
+
+    def _pieces(self) -> Iterator[list[tuple[int, Case]]]:
+        """Pieces of the drawn order: cases with their places in the files."""
+        drawn = array("Q", (drawn_place(self._seed, case.unit) for case in self._arms[0].cases()))
+        order = sorted(range(len(drawn)), key=lambda place: (drawn[place], place))[: self.n_cases]
+        for start in range(0, len(order), _AT_ONCE):
+            wanted = order[start : start + _AT_ONCE]
+            result = self._read({place: rank for rank, place in enumerate(wanted)})
+            yield [(place, result[place]) for place in wanted]
+
+    def _read(self, wanted: Mapping[int, int]) -> dict[int, Case]:
+        last = max(wanted)
+        cases = enumerate(islice(self._arms[0].cases(), last + 1))
+        return {place: case for place, case in cases if place in wanted}
+
+
+def asks_until(turns: Iterator[Turn], begin: Callable[[Turn], bool]) -> Iterator[tuple[int, Planned]]:
+    """The calls turn by turn; a case is begun when `begin` says so, and whatever is begun is brought to its end."""
+    for turn in turns:
+        if not begin(turn):
+            return
+        yield from turn.asks

@@ -1,22 +1,28 @@
-"""Weighs the recorded answers of a run again, with the suite as it is now. No call is made."""
+"""Score recorded answers again without a call, or ask only for those that failed."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar, Self
 
 from steelyard.engine.health import Health
-from steelyard.engine.progress import Counts, Progress
-from steelyard.engine.sample import Weighing
-from steelyard.records import Sample
-from steelyard.scoring.weigh import Weigher
+from steelyard.engine.plan import Plan
+from steelyard.engine.sample import Judges, Weighing
+from steelyard.engine.writer import TARGET, Counts, Progress
+from steelyard.errors import SteelyardError, TargetFailure, UserMistake
+from steelyard.records import Attempt, Judgement, Outcome, RunHeader, RunState, Sample
+from steelyard.scoring.evaluate import Weigher
 from steelyard.store.base import Store
+from steelyard.store.codec import encode
 from steelyard.suite.case import Case
-
-if TYPE_CHECKING:
-    from steelyard.engine.judges import Judges
+from steelyard.suite.chosen_judge import as_recorded
+from steelyard.suite.judge import JudgeDescription
+from steelyard.suite.models import SuiteModel
+from steelyard.targets.base import Ask, Reply
 
 _CHUNK = 500
 
@@ -64,10 +70,10 @@ def rescore(
 
 
 def _weighed_again(weigher: Weigher, judges: Judges | None, case: Case, earlier: Sample) -> Sample:
-    weighing = Weighing(weigher, case, earlier.variant, earlier.repeat, earlier.attempt)
-    if judges is not None and weighing.to_judge is not None:
-        judges.read_again(weighing, () if earlier.judgement is None else earlier.judgement.calls)
-    return weighing.sample
+    scoring = Weighing(weigher, case, earlier.variant, earlier.repeat, earlier.attempt)
+    if judges is not None and scoring.to_judge is not None:
+        judges.read_again(scoring, () if earlier.judgement is None else earlier.judgement.calls)
+    return scoring.sample
 
 
 def same_question(one: Case, other: Case) -> bool:
@@ -84,3 +90,210 @@ def _keep(
     for sample in samples:
         result.health.watch(sample)
         result.counts.add(sample.outcome)
+
+
+# The answers of an earlier run in the place of the system under test, so that only the judges are asked again.
+
+
+class ReplayTarget:
+    """Gives each case the answer that the earlier run was given. It is known to runs by the name of its answers."""
+
+    sends_attachments: ClassVar[bool] = False
+    asks_nobody: ClassVar[bool] = True
+
+    def __init__(self, store: Store, earlier: RunHeader) -> None:
+        self._store = store
+        self._earlier = earlier
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        return None
+
+    async def ask(self, ask: Ask) -> Reply:
+        """The kept answer, at no cost; TargetFailure as it failed then, or when it answers another question."""
+        attempt = await asyncio.to_thread(self._attempt, ask)
+        if attempt.failure is not None:
+            raise TargetFailure(attempt.failure.kind, attempt.failure.message, retry=False, status=attempt.status)
+        return Reply(
+            text=attempt.text or "",
+            status=attempt.status,
+            tokens_in=attempt.tokens_in,
+            tokens_out=attempt.tokens_out,
+            cost=0.0,
+            model=attempt.model,
+            # One from the cache was no call then, and is none now.
+            latency=0.0 if attempt.cached else attempt.latency,
+            first_byte=attempt.first_byte,
+            cut_off=attempt.cut_off,
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """That of the system which gave the answers."""
+        return self._earlier.target
+
+    def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
+        """None: the answers are in the store already."""
+        return None
+
+    def secrets(self) -> list[str]:
+        """None are needed."""
+        return []
+
+    def _attempt(self, ask: Ask) -> Attempt:
+        for sample, case in self._store.samples(self._earlier.id, case_ids=[ask.case.id]):
+            if (sample.variant, sample.repeat) == (ask.variant.name, ask.repeat):
+                if not same_question(case, ask.case):
+                    raise TargetFailure("other_question", "the question has changed since it was answered", retry=False)
+                return sample.attempt
+        raise TargetFailure("not_recorded", f"run {self._earlier.id} holds no answer for this", retry=False)
+
+
+# Recorded answers of one run on the balance of another, in memory: nothing is kept, and nobody is called.
+
+NOT_KEPT = "the words of A's judge cannot be read by B's rules: "
+
+
+class OtherBalance:
+    """A suite that weighs what another run has recorded. `judge_then` is that run's judge as its header describes it.
+
+    With `same_judge` a judge that is code is asked again; otherwise it is another code than then, and its recorded
+    judgement stands.
+    """
+
+    def __init__(self, suite: SuiteModel, judge_then: JudgeDescription | None, *, same_judge: bool) -> None:
+        self._suite = suite
+        self._weigher = Weigher(suite)
+        self._as_judged_then: Judges | None = None
+        self.why_no_words = ""
+        """Why what the judge said then cannot be read again; "" when it can, or nobody judged."""
+        if suite.judge is None:
+            self.why_no_words = "" if judge_then is None else "A has a judge, and B has none"
+        elif judge_then is None:
+            self.why_no_words = "A has no judge, and B has one"
+        elif same_judge or any(member.kind != "python" for member in judge_then.members):
+            try:
+                self._as_judged_then = Judges(as_recorded(suite.judge, judge_then), suite.folder)
+            except UserMistake:
+                message = "they were given on another scale or for other dimensions"
+                self.why_no_words = NOT_KEPT + message
+
+    @property
+    def asks_no_model(self) -> bool:
+        """True when everything that the suite says of an answer can be said again without a call."""
+        judge = self._suite.judge
+        return judge is None or all(member.kind == "python" for member in judge.members)
+
+    @cached_property
+    def _now(self) -> Judges | None:
+        return None if self._suite.judge is None else Judges(self._suite.judge, self._suite.folder)
+
+    def weigh(self, sample: Sample, case: Case) -> Sample:
+        """The answer by this suite and the truth of `case`, with what its judge said then."""
+        return self._weighed(sample, case, again=False)
+
+    def judge(self, sample: Sample, case: Case) -> Sample:
+        """The answer by this suite and its own judge, which must be code."""
+        return self._weighed(sample, case, again=True)
+
+    def _weighed(self, sample: Sample, case: Case, *, again: bool) -> Sample:
+        try:
+            scoring = Weighing(self._weigher, case, sample.variant, sample.repeat, sample.attempt)
+            if scoring.to_judge is not None:
+                self._judged(scoring, sample.judgement, again=again)
+        except SteelyardError:  # the suite has no reading of this truth: no reading, and no reason to end
+            return replace(sample, outcome=Outcome.JUDGE_FAILED, score=None, passed=None)
+        return scoring.sample
+
+    def _judged(self, weighing: Weighing, then: Judgement | None, *, again: bool) -> None:
+        if again and self._now is not None:
+            self._now.read_again(weighing, ())
+        elif self._as_judged_then is not None and then is not None and then.ballots[:1] and not then.calls:
+            self._as_judged_then.read_recorded(weighing, then.ballots[0])
+        elif self._as_judged_then is not None:
+            self._as_judged_then.read_again(weighing, () if then is None else then.calls)
+        else:
+            weighing.judge(lambda _: Judgement(None, told="nobody judged it then") if then is None else then)
+
+
+def reading_of(sample: Sample, *, by_pass: bool) -> float:
+    """What a sample adds to the headline number; NaN without a reading."""
+    if not sample.outcome.conclusive or sample.score is None:
+        return float("nan")
+    if sample.outcome is Outcome.MALFORMED:
+        return 0.0
+    if not by_pass:
+        return sample.score
+    return float("nan") if sample.passed is None else float(sample.passed)
+
+
+# A new run that asks for the failed samples of an earlier one alone, and takes over the others as they are.
+
+_FAILED_AT_ONCE = 500
+
+
+def find_failed(store: Store, name: str, suite_name: str) -> RunHeader:
+    """The run whose failed samples are to be asked for again; UserMistake when that cannot be done."""
+    earlier = store.run(name)
+    if earlier.suite_name != suite_name:
+        raise UserMistake(f"run {earlier.id} is of suite {earlier.suite_name}, not of {suite_name}")
+    if earlier.state is not RunState.ENDED:
+        raise UserMistake(f"run {earlier.id} has not ended: go on with it first, with --resume {earlier.id}")
+    if "repeats" not in earlier.options:
+        raise UserMistake(f"run {earlier.id} was made by another tool: only a run of this suite can be retried")
+    if "ab" in earlier.options:
+        raise UserMistake(f"run {earlier.id} is an arm of an A/B: its samples belong together with the other arm's")
+    return earlier
+
+
+def retried(store: Store, earlier: RunHeader, plan: Plan) -> dict[str, Any]:
+    """What a run takes over, as its header has it: from which run, how many samples, and how many are asked for again.
+
+    UserMistake when nothing failed, or the samples are not those of the plan.
+    """
+    retained, asks = 0, plan.asks()
+    for sample, _ in store.samples(earlier.id):
+        planned = next((ask for ask in asks if ask.position == sample.position), None)
+        if planned is None or (planned.case.id, planned.ask.variant.name, planned.ask.repeat) != sample.key:
+            raise UserMistake(f"the cases are in another order than in run {earlier.id}: start a new run")
+        retained += not is_failed(sample)
+    if retained == plan.n:
+        raise UserMistake(f"run {earlier.id} has no failed samples: there is nothing to ask again")
+    return {"run": earlier.id, "kept": retained, "asked": plan.n - retained}
+
+
+def is_failed(sample: Sample) -> bool:
+    """True when a call failed, of the target or of a judge that is missed; not for a scorer that broke."""
+    if sample.outcome is Outcome.JUDGE_FAILED:
+        calls = () if sample.judgement is None else sample.judgement.calls
+        return any(call.attempt.failure is not None for call in calls)
+    return sample.outcome is Outcome.TARGET_FAILED
+
+
+def taken_from(header: RunHeader) -> str | None:
+    """The run that this one takes over samples from; None for one that asks for all of them."""
+    option = header.options.get("retried")
+    return None if option is None else option["run"]
+
+
+def take_over(store: Store, earlier: str, run_id: str) -> None:
+    """Put into the run what it takes over and does not hold yet: whole samples and, of those whose judge failed, the
+    answer and what the judges said, so that only the calls that failed are made again."""
+    pairs = store.samples(earlier)
+    while chunk := list(islice(pairs, _FAILED_AT_ONCE)):
+        done = store.done(run_id, [sample.case_id for sample, _ in chunk])
+        missing = [(sample, case) for sample, case in chunk if sample.key not in done]
+        retained = [(sample, case) for sample, case in missing if not is_failed(sample)]
+        cases: dict[str, Case] = {case.id: case for _, case in retained}
+        store.add_rescored(run_id, earlier, [sample for sample, _ in retained], list(cases.values()))
+        store.journal(run_id, [entry for sample, _ in missing if is_failed(sample) for entry in _answered(sample)])
+
+
+def _answered(sample: Sample) -> Iterator[tuple[str, dict[str, Any]]]:
+    calls = () if sample.judgement is None else sample.judgement.calls
+    parts = [(TARGET, sample.attempt)]
+    parts += [(f"judge/{call.member}/{call.repeat}/{call.turn}", call.attempt) for call in calls]
+    for part, attempt in parts:
+        if attempt.failure is None:
+            yield f"{sample.position}/{part}", encode(attempt)

@@ -1,14 +1,36 @@
-"""From an attempt to a sample: weighed, judged, and inconclusive where the scale itself broke."""
+"""Score one sample, off the event loop; its judges, and asking them again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
-from steelyard.errors import SteelyardError
-from steelyard.records import BROKEN_SCALE, Attempt, Finding, Judgement, Outcome, Sample
-from steelyard.scoring.weigh import Weighed, Weigher
-from steelyard.suite.case import Case
-from steelyard.user_code import UserCodeError, raised_in_words
+from steelyard.engine.call import Patience, spent
+from steelyard.engine.limits import Breakers, Closed, Pace, Purse
+from steelyard.engine.process import in_own_loop
+from steelyard.engine.writer import Journal
+from steelyard.errors import SteelyardError, UserMistake
+from steelyard.judging.ask import Bench, CostEstimate, estimate_cost, prompt_characters, rules_judges
+from steelyard.judging.evidence import complaint_check
+from steelyard.judging.judgement import JudgeReader
+from steelyard.plugins import UserCodeError, raised_in_words
+from steelyard.records import BROKEN_SCALE, Attempt, Ballot, Finding, JudgeCall, Judgement, Mode, Outcome, Sample
+from steelyard.scoring.evaluate import Weighed, Weigher
+from steelyard.store.base import Store
+from steelyard.store.codec import decode
+from steelyard.suite.case import Case, digest
+from steelyard.suite.judge import JudgeModel
+from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.redaction import Redactor
+from steelyard.suite.signature import judge_asked
+from steelyard.targets.base import Reply, Surroundings
 
 
 class Weighing:
@@ -52,30 +74,363 @@ class Weighing:
 
         self._take(judged)
 
-    def _take(self, weigh: Callable[[], Weighed]) -> None:
+    def _take(self, score: Callable[[], Weighed]) -> None:
         """Take over what it weighs. A scorer or judge that raises makes the sample inconclusive, never a zero."""
         sample = self.sample
         self.weighed = None
         try:
-            weighed = weigh()
+            scored = score()
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the paid-for answer must not be lost
             sample.outcome = Outcome.JUDGE_FAILED
-            told = (
+            message = (
                 str(error)
                 if isinstance(error, UserCodeError | SteelyardError)
                 else f"a scorer raised {raised_in_words(error)}"
             )
-            sample.findings = (Finding(BROKEN_SCALE, evidence=told),)
-            sample.checks = sample.checks or self._weigher.unrun(self.case, told)
+            sample.findings = (Finding(BROKEN_SCALE, evidence=message),)
+            sample.checks = sample.checks or self._weigher.unrun(self.case, message)
             return
-        sample.outcome = weighed.outcome
-        sample.scores = weighed.scores
-        sample.findings = weighed.findings
-        sample.marks = weighed.marks
-        sample.certainties = weighed.certainties
-        sample.checks = weighed.checks
-        sample.items = weighed.items
-        sample.rung = weighed.rung
-        if weighed.outcome.conclusive and weighed.to_judge is None:
-            sample.score, sample.passed, sample.band = weighed.score, weighed.passed, weighed.band
-        self.weighed = weighed
+        sample.outcome = scored.outcome
+        sample.scores = scored.scores
+        sample.findings = scored.findings
+        sample.marks = scored.marks
+        sample.certainties = scored.certainties
+        sample.checks = scored.checks
+        sample.items = scored.items
+        sample.rung = scored.rung
+        if scored.outcome.conclusive and scored.to_judge is None:
+            sample.score, sample.passed, sample.band = scored.score, scored.passed, scored.band
+        self.weighed = scored
+
+
+# Scores answers beside the event loop, so that a slow scorer delays no call: latency is the target's alone.
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Job:
+    score: Callable[[], Any]
+    done: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+
+class ScoringThread:
+    """Runs what it is given one after the other. It begins with the first job."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._over: deque[_Job] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wakes = False
+        self._seconds, self._n, self._began, self._ended = 0.0, 0, 0.0, 0.0
+        self.mean = 1.0
+        """Seconds that scoring an answer took of late; taken to be long until it is known."""
+
+    @property
+    def waiting(self) -> int:
+        """Answers that wait to be scored."""
+        return self._jobs.qsize()
+
+    @property
+    def load(self) -> dict[str, float]:
+        """The mean of an answer's seconds, and the share of the time since the first answer; empty without answers."""
+        if not self._n:
+            return {}
+        elapsed = max(self._ended - self._began, 1e-9)
+        return {"mean": round(self._seconds / self._n, 6), "share": round(self._seconds / elapsed, 4)}
+
+    async def run(self, score: Callable[[], _T]) -> _T:
+        """What `score` gives, run in the thread; raises what it raised."""
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            # A daemon: a scorer that never returns must not keep the process from ending.
+            threading.Thread(target=self._work, name="steelyard-scoring", daemon=True).start()
+        done: asyncio.Future[_T] = self._loop.create_future()
+        self._jobs.put(_Job(score, done))
+        return await done
+
+    def close(self) -> None:
+        """End when what waits is scored."""
+        self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            began = time.perf_counter()
+            try:
+                job.result = job.score()
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+                job.error = error
+            took = time.perf_counter() - began
+            self.mean += 0.1 * (took - self.mean)
+            self._began = self._began or began
+            self._seconds, self._n, self._ended = self._seconds + took, self._n + 1, began + took
+            self._over.append(job)
+            # What is over before the loop has woken up is handed back together: each wake-up costs time.
+            if not self._wakes and self._loop is not None:
+                self._wakes = True
+                try:
+                    self._loop.call_soon_threadsafe(self._hand_back)
+                except RuntimeError:  # a loop that is closed has nobody left who waits
+                    return
+
+    def _hand_back(self) -> None:
+        self._wakes = False
+        while self._over:
+            job = self._over.popleft()
+            if job.done.done():
+                continue
+            if job.error is None:
+                job.done.set_result(job.result)
+            else:
+                job.done.set_exception(job.error)
+
+
+# The judges of a run: asks those that are models, reads what any of them says, and calls nobody on a rescore.
+
+
+class Judges:
+    """Who judges in one run. Those that are models are asked inside `async with` only."""
+
+    def __init__(
+        self,
+        judge: JudgeModel,
+        folder: Path,
+        *,
+        limits: Limits | None = None,
+        surroundings: Surroundings | None = None,
+        redact: Redactor | None = None,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """Without limits and surroundings nobody can be asked: enough to read recorded answers again. `secrets` are
+        those of the target, which a judge may have from its answers."""
+        self._redact = redact
+        self._reader = JudgeReader(judge, rules_judges(judge, folder), complaint_check(judge, folder))
+        self.are_asked = any(member.kind != "python" for member in judge.members)
+        self._bench: Bench | None = None
+        self._callers: dict[str, Patience] = {}
+        self._paces: list[Pace] = []
+        if limits is not None and surroundings is not None and self.are_asked:
+            self._bench = Bench(judge, surroundings)
+            secrets = [*secrets, *self._bench.secrets()]
+            # Each judge has a pace of its own: one that throttles must not slow down the others or the target.
+            for member in judge.members:
+                pace = Pace(limits.concurrency, None)
+                self._paces.append(pace)
+                self._callers[member.name] = Patience(limits, pace, secrets)
+
+    def watched_by(self, breakers: Breakers) -> None:
+        """Give each judge a circuit breaker of its own."""
+        for (name, caller), pace in zip(self._callers.items(), self._paces, strict=True):
+            caller.watched_by(breakers.of(pace, f"judge {name}"))
+
+    async def __aenter__(self) -> Self:
+        if self._bench is not None:
+            await self._bench.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        if self._bench is not None:
+            await self._bench.__aexit__(*exc_info)
+
+    async def judge(self, weighing: Weighing, journal: Journal, purse: Purse, scoring: ScoringThread) -> None:
+        """Ask about the text and add what is said, read by `scoring`; calls that the journal holds are not made again.
+
+        Closed when the purse is empty before the last call: what was said so far is in the journal.
+        """
+        scored = weighing.weighed
+        calls: tuple[JudgeCall, ...] = ()
+        if self._bench is not None and scored is not None and scored.to_judge is not None:
+            case = weighing.case
+            callers = {name: _Discreet(caller, self._redact, case, purse) for name, caller in self._callers.items()}
+            calls = await self._bench.ask(scored.to_judge, case, scored.metrics, callers.__getitem__, journal)
+        await scoring.run(lambda: self._read(weighing, calls))
+
+    def close(self) -> None:
+        """Start no further call."""
+        for pace in self._paces:
+            pace.close()
+
+    def read_again(self, weighing: Weighing, calls: Sequence[JudgeCall]) -> None:
+        """Add what recorded answers of the judges say of the text."""
+        self._read(weighing, tuple(calls))
+
+    def read_recorded(self, weighing: Weighing, vote: Ballot) -> None:
+        """Add what a reply says that another tool recorded, whose calls nobody kept; code is asked again."""
+        if not self.are_asked:
+            self._read(weighing, ())
+            return
+        weighing.judge(
+            lambda scored: self._reader.recorded(
+                vote.reply if vote.mode else None,
+                scored.to_judge or "",
+                weighing.case,
+                scored.metrics,
+                only_scores=vote.mode is Mode.BASIC,
+                told=vote.told,
+            )
+        )
+
+    def _read(self, weighing: Weighing, calls: tuple[JudgeCall, ...]) -> None:
+        def read(scored: Weighed) -> Judgement:
+            try:
+                return self._reader.read(calls, scored.to_judge or "", weighing.case, scored.metrics)
+            except ValueError as error:
+                if calls:  # the scale is broken, and what was paid for must not be lost: it can be read again
+                    weighing.sample.judgement = Judgement(None, metrics=scored.metrics, calls=calls, told=str(error))
+                raise
+
+        weighing.judge(read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Discreet:
+    """A caller within the budget whose answers hold no personal data of the case: judges like to quote names."""
+
+    caller: Patience
+    redact: Redactor | None
+    case: Case
+    purse: Purse
+
+    async def attempt(self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None) -> Attempt:
+        if self.purse.is_empty:
+            raise Closed
+        attempt = await self.caller.attempt(send, seconds)
+        self.purse.pay(attempt.cost)
+        return attempt if self.redact is None else self.redact.attempt(attempt, self.case.private)
+
+
+# Asks a judge about answers it has not read, within a budget; what was paid for is kept and never bought twice.
+
+Answered = tuple[Sample, Case]
+"""A recorded answer with the case it is to be judged by."""
+
+
+@dataclass(slots=True)
+class Rejudged:
+    """What came of asking: samples by place in the list that was given, and why the rest was not asked."""
+
+    samples: dict[int, Sample] = field(default_factory=dict)
+    stopped: str = ""
+
+
+class BoughtCalls(Journal):
+    """The calls about one text, kept in a store under a name made of judge, text, case and measures."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        super().__init__(0, {}, lambda entry: asyncio.to_thread(store.cache, [entry]))
+        self._store, self._name = store, name
+
+    def get(self, part: str) -> Attempt | None:
+        """The answer that was bought earlier; None when there is none."""
+        data = self._store.cached(self._key(part))
+        return None if data is None else decode(Attempt, data)
+
+    @property
+    def any_bought(self) -> bool:
+        """True when a call was made, and not all of them were known."""
+        return bool(self.keys)
+
+    def _key(self, part: str) -> str:
+        return f"rejudge/{self._name}/{part}"
+
+
+class Rejudging:
+    """A suite's judge in front of recorded answers, with what it costs to ask it."""
+
+    def __init__(self, suite: SuiteModel, answered: Sequence[Answered], store: Store, for_run: str) -> None:
+        """UserMistake when nobody could be asked. `store` keeps what is bought, for this run alone: what a judge said
+        at the time of another does not show how it judged at the time of this one."""
+        if suite.judge is None:
+            raise UserMistake(f"--rejudge: the suite {suite.name} has no judge")
+        self._suite, self._judge, self._store = suite, suite.judge, store
+        self._weigher = Weigher(suite)
+        self._under_way = 0
+        self._scoring = ScoringThread()
+        self._name = digest([judge_asked(self._judge, suite.folder), for_run])
+        self._weighings = [
+            Weighing(self._weigher, case, sample.variant, sample.repeat, sample.attempt) for sample, case in answered
+        ]
+
+    def estimate(self) -> CostEstimate:
+        """What asking takes, without what has been bought already."""
+        return estimate_cost(self._judge, self._prompt_lengths())
+
+    def _prompt_lengths(self) -> Iterator[int]:
+        first = next((member.name for member in self._judge.members if member.kind == "chat"), "")
+        for scoring in self._weighings:
+            scored = scoring.weighed
+            if scored is None or scored.to_judge is None:
+                continue
+            if self._calls(scoring).get(f"judge/{first}/0/0") is None:
+                yield prompt_characters(self._judge, scored.to_judge, scoring.case, scored.metrics)
+
+    def ask(self, limits: Limits, env: Mapping[str, str], max_cost: float | None) -> Rejudged:
+        """Let the judge read the answers until all are read or the budget is spent."""
+        _insist_on_price(self._judge, max_cost)
+        return in_own_loop(self._ask(limits, env, Purse(max_cost)))
+
+    async def _ask(self, limits: Limits, env: Mapping[str, str], purse: Purse) -> Rejudged:
+        suite, result = self._suite, Rejudged()
+        context = Surroundings(
+            folder=suite.folder,
+            answer_schema=suite.answer.schema_data,
+            env=dict(env),
+            max_connections=limits.concurrency,
+        )
+        judges = Judges(self._judge, suite.folder, limits=limits, surroundings=context, redact=suite.redactor)
+        places = iter(range(len(self._weighings)))
+        try:
+            async with judges, asyncio.TaskGroup() as group:
+                for _ in range(min(limits.concurrency, len(self._weighings))):
+                    group.create_task(self._work(places, judges, purse, result))
+        except BaseExceptionGroup as raised:
+            raise raised.exceptions[0] from raised
+        finally:
+            self._scoring.close()
+        return result
+
+    async def _work(self, places: Iterator[int], judges: Judges, purse: Purse, result: Rejudged) -> None:
+        while not result.stopped:
+            # What is under way may cost less than it is taken for: nobody gives up before it has come to its end.
+            while purse.awaits_first_price or (not purse.may_spend() and self._under_way):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            if not purse.may_spend():
+                result.stopped = f"the spending limit of {purse.limit:g} leaves no room for another call"
+            place = None if result.stopped else next(places, None)
+            if place is None:
+                return
+            await self._read(place, judges, purse, result)
+
+    async def _read(self, place: int, judges: Judges, purse: Purse, result: Rejudged) -> None:
+        scoring, available = self._weighings[place], False
+        calls = self._calls(scoring)
+        purse.started()
+        self._under_way += 1
+        try:
+            if scoring.to_judge is not None:
+                await judges.judge(scoring, calls, purse, self._scoring)
+            # What was bought earlier costs nothing now, and says nothing about the price of the next call.
+            available = calls.any_bought and spent(scoring.sample) is not None
+            result.samples[place] = scoring.sample
+        except Closed:
+            result.stopped = f"the spending limit of {purse.limit:g} is reached"
+        finally:
+            self._under_way -= 1
+            # What judges cost has been paid call by call.
+            purse.ended(0.0 if available else None)
+
+    def _calls(self, weighing: Weighing) -> BoughtCalls:
+        scored, case = weighing.weighed, weighing.case
+        measured = {} if scored is None else {name: dict(item) for name, item in scored.metrics.items()}
+        messages = [self._name, weighing.to_judge, measured, case.as_data()]
+        return BoughtCalls(self._store, digest(messages))
+
+
+def _insist_on_price(judge: JudgeModel, max_cost: float | None) -> None:
+    asked = [member for member in judge.members if member.kind == "chat"]
+    if max_cost is not None and any(getattr(member.settings, "price", None) is None for member in asked):
+        raise UserMistake(
+            "--max-cost: the judge does not say what a call costs: declare `price` in its settings, or leave it out"
+        )

@@ -1,20 +1,182 @@
-"""Stores answers and samples: one thread commits them in small groups, and only then are they used or counted."""
+"""Answers and scores on their way into the store, in groups, and progress."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import queue
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.engine.journal import Entry
-from steelyard.records import Sample
+import click
+
+from steelyard.records import Attempt, Outcome, Sample
 from steelyard.store.base import Store
+from steelyard.store.codec import decode, encode
 from steelyard.suite.case import Case
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+
+# Paid-for answers of samples that are not complete yet, so that a kill between two calls loses neither.
+
+TARGET = "target"
+"""The part of a sample's journal that holds the answer of the system under test."""
+
+Entry = tuple[str, dict[str, Any]]
+"""A key and an attempt as plain data."""
+
+
+class Journal:
+    """What one sample of a run has been given so far, by part; failures are not kept, since they are asked anew."""
+
+    def __init__(
+        self, position: int, kept: Mapping[str, dict[str, Any]], store: Callable[[Entry], Awaitable[None]]
+    ) -> None:
+        self._position = position
+        self._kept = kept
+        self._store_entry = store
+        self.keys: list[str] = []
+        """Everything it holds, to be forgotten when the sample is complete."""
+
+    def get(self, part: str) -> Attempt | None:
+        """The answer that an earlier session of this run was given; None when there is none."""
+        key = self._key(part)
+        data = self._kept.get(key)
+        if data is None:
+            return None
+        self.keys.append(key)
+        return decode(Attempt, data)
+
+    async def put(self, part: str, attempt: Attempt) -> None:
+        """Store an answer before it is used; it is committed when this returns."""
+        if attempt.failure is None:
+            key = self._key(part)
+            self.keys.append(key)
+            await self._store_entry((key, encode(attempt)))
+
+    def _key(self, part: str) -> str:
+        return f"{self._position}/{part}"
+
+
+# What a run tells while it goes on: a bar on a terminal, plain lines elsewhere, or nothing.
+
+_EVERY = 5.0
+"""Seconds between two plain lines of progress."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Samples that are durable, by how they ended."""
+
+    planned: int = 0
+    scored: int = 0
+    malformed: int = 0
+    failed: int = 0
+
+    @property
+    def done(self) -> int:
+        """All that are durable."""
+        return self.scored + self.malformed + self.failed
+
+    def __str__(self) -> str:
+        return f"{self.scored} scored, {self.malformed} malformed, {self.failed} failed"
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one more sample."""
+        if outcome is Outcome.SCORED:
+            self.scored += 1
+        elif outcome is Outcome.MALFORMED:
+            self.malformed += 1
+        else:
+            self.failed += 1
+
+
+class Progress(Protocol):
+    """Told from the writer's thread, after each commit."""
+
+    def update(self, counts: Counts) -> None: ...
+
+    def note(self, text: str) -> None:
+        """Something a person should know now: throttled, stopping, resuming."""
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def update(self, counts: Counts) -> None:
+        """Ignore it."""
+
+    def note(self, text: str) -> None:
+        """Ignore it."""
+
+
+@contextmanager
+def progress_of(what: str, *, quiet: bool) -> Iterator[Progress]:
+    """A progress bar on a terminal, plain lines otherwise, on standard error so that reports stay clean."""
+    if quiet:
+        yield Silent()
+        return
+    if not sys.stderr.isatty():
+        yield PlainLines(what)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    with RichProgress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[counts]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    ) as bar:
+        yield Bar(bar, what)
+
+
+class Bar:
+    """Progress as a bar on a terminal."""
+
+    def __init__(self, bar: RichProgress, what: str) -> None:
+        self._bar = bar
+        self._task = bar.add_task(what, total=None, counts="")
+
+    def update(self, counts: Counts) -> None:
+        """Show what is durable."""
+        self._bar.update(self._task, total=counts.planned, completed=counts.done, counts=str(counts))
+
+    def note(self, text: str) -> None:
+        """Say it above the bar."""
+        self._bar.console.print(text, markup=False)
+
+
+class PlainLines:
+    """Progress as a line now and then, for logs."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._said_at = time.monotonic()
+
+    def update(self, counts: Counts) -> None:
+        """Say what is durable, at most every few seconds and at the end."""
+        now = time.monotonic()
+        if counts.done < counts.planned and now - self._said_at < _EVERY:
+            return
+        self._said_at = now
+        self.note(f"{self._what}: {counts.done}/{counts.planned} ({counts})")
+
+    def note(self, text: str) -> None:
+        """Say it now."""
+        click.echo(text, err=True)
+
 
 _GROUP = 200
 _MANY = 8

@@ -1,38 +1,271 @@
-"""The ladder of a judge's answer: from what it wrote to scores that can be used, or to why there are none.
-
-Rungs, tried in this order:
-
-strict      the whole text is one JSON document that fits the response schema, every score and flag valid
-extracted   so is a document that stands in the text
-repaired    so is a broken one, mended; each score must stand in the text as it is, after its name, and only once
-basic       every score and flag is valid, and nothing else is as asked for: an object that lacks other fields, or
-            plain lines such as `tone: 4`
-
-What decides is the last document that names a dimension or flag: whoever drafts first and then answers is taken at the
-last word, and a last word that cannot be used is not replaced by an earlier one. An answer that broke off at the limit
-of tokens is whole when it ends with its document; of any other no more than the scores before the cut is read, on
-`basic`, however well it could be mended. A wrapped answer (`{"result":
-{...}}`, `[{...}]`) is in the wrong shape. Where the suite says `scores_in: scores`, scores and flags are read from
-that field; standing at the top instead, they are read too, on `basic`, and standing in both they are not. A score that
-is missing, out of range, a text, true or false, fractional or given twice cannot be used on any rung: nothing is
-clamped, converted or filled in. Thoughts of a reasoning model are no part of its answer, and neither is JSON that is
-copied from the text under judgement.
-"""
+"""Scores and reasons out of a judge's reply."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Hashable, Mapping
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from steelyard.answer import SchemaValidator, climb
-from steelyard.judging.documents import Document, blanked, documents
-from steelyard.judging.lines import ScoreLines
-from steelyard.judging.score_check import quoted_value, score_problems, whole_scores
-from steelyard.judging.thoughts import answer_begins
 from steelyard.records import BROKE_OFF
-from steelyard.suite.judge import JudgeModel
+from steelyard.scoring.extract import SchemaValidator, climb, embedded_json, finite, shallow, without_surrogates
+from steelyard.suite.judge import JudgeModel, Rubric
+
+# Every JSON document that stands in a judge's answer, with its place and the keys that are in it twice.
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One outermost object or array. `value` is None when it is nested too deeply."""
+
+    start: int
+    end: int
+    value: Any
+    repeated: frozenset[str] = frozenset()
+    """Keys of the object itself, not of those inside it, that stand in it more than once."""
+    repeated_inside: frozenset[tuple[str, str]] = frozenset()
+    """The same of the objects that are its fields: the field, and the key that stands in it more than once."""
+
+
+class _Pairs:
+    """Builds objects and remembers the repeated keys of the last one built, which is the outermost."""
+
+    def __init__(self) -> None:
+        self.repeated: frozenset[str] = frozenset()
+        self.repeated_inside: frozenset[tuple[str, str]] = frozenset()
+        self._of: dict[int, frozenset[str]] = {}
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        built = dict(pairs)
+        self.repeated_inside = frozenset()
+        if self._of:
+            inside = ((key, name) for key, value in pairs for name in self._of.get(id(value), ()))
+            self.repeated_inside = frozenset(inside)
+        self._of.pop(id(built), None)  # an object that is gone may have had this one's identity
+        if len(built) == len(pairs):
+            self.repeated = frozenset()
+        else:
+            counts = Counter(key for key, _ in pairs)
+            self.repeated = self._of[id(built)] = frozenset(key for key, count in counts.items() if count > 1)
+        return built
+
+
+def documents(text: str) -> list[Document]:
+    """The outermost JSON documents of a text in order. Never raises, and reads each character about once.
+
+    Parts of a document, even of one that breaks off, are not given on their own. No number, infinity and 1e999 are
+    no values: they read as null.
+    """
+    pairs = _Pairs()
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_float=finite, parse_constant=lambda _: None)
+    results: list[Document] = []
+    for start, source, value in embedded_json(text, decoder, past_deep=True):
+        whole = without_surrogates(value, source) if shallow(value, source) else None
+        repeated = (pairs.repeated, pairs.repeated_inside) if isinstance(whole, dict) else ()
+        results.append(Document(start, start + len(source), whole, *repeated))
+    return results
+
+
+def blanked(text: str, gone: list[Document]) -> str:
+    """The text with spaces where those documents stood."""
+    pieces, after = [], 0
+    for item in gone:
+        pieces += [text[after : item.start], " " * (item.end - item.start)]
+        after = item.end
+    return "".join([*pieces, text[after:]])
+
+
+# Whether scores are scores and flags are flags: nothing is clamped, converted or filled in.
+
+_LONGEST_VALUE: Final = 40
+
+
+def score_problems(value: Mapping[str, Any], rubric: Rubric, repeated: Collection[str] = ()) -> dict[str, str]:
+    """By dimension or flag that cannot be used, why; empty when all can."""
+    problems: dict[str, str] = {}
+    for dimension in rubric.dimensions:
+        name = dimension.name
+        if name in value and whole_score(value[name], rubric) is None:
+            scale = f"{rubric.low} to {rubric.high}"
+            problems[name] = f"{name}: {quoted_value(value[name])} is not a whole number from {scale}"
+    for flag in rubric.flags:
+        if flag.name in value and not isinstance(value[flag.name], bool):
+            problems[flag.name] = f"{flag.name}: {quoted_value(value[flag.name])} is not true or false"
+    for name in rubric.names:
+        if name not in value:
+            problems[name] = f"{name}: it is missing"
+        elif name in repeated:
+            problems[name] = f"{name}: it is given more than once"
+    return problems
+
+
+def whole_score(value: Any, rubric: Rubric) -> int | None:
+    """The score as a whole number, 4.0 being 4; None when it is no number, not whole, or not on the scale."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if not rubric.low <= value <= rubric.high or value != value // 1:
+        return None
+    return int(value)
+
+
+def whole_scores(value: Mapping[str, Any], rubric: Rubric) -> dict[str, int | bool]:
+    """Scores as whole numbers, and flags; only for values without problems."""
+    scores = {dimension.name: int(value[dimension.name]) for dimension in rubric.dimensions}
+    return scores | {flag.name: bool(value[flag.name]) for flag in rubric.flags}
+
+
+def quoted_value(value: Any) -> str:
+    """A value as JSON, shortened: for messages."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (ValueError, TypeError, RecursionError):
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+
+
+# Scores written as plain lines: `tone: 4`, `**Tone**: 4/5`, `Safety flag: false`.
+
+_NUMBER = re.compile(r"(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)(?:[ \t]*(?:/|out of)[ \t]*([0-9]{1,9})(?![0-9]))?[*_`]*(.*)")
+_TRUTH = re.compile(r"(true|false)\b[*_`]*(.*)", re.IGNORECASE)
+# What may follow a value: nothing, or a sign and then a comment. `5-point`, `4.x` and `4..` go on with the value.
+_COMMENT = re.compile(r"[ \t\r]*+(?:[.,;:]?[ \t\r]*+$|(?:[.,;:-][ \t]|[(\[–—])[ \t]*+([^\W_].*)$)")
+# A comment with one of these may name another value, say what the scale is, or say what would be if. Whoever reads such
+# a line may err, and the judge can be asked again: it does not count.
+_OTHER_VALUE = re.compile(
+    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|half|quarter|null|eins|zwei|drei|vier|fünf|sechs|"
+    r"sieben|acht|neun|zehn|to|or|bis|oder|out|scales?|points?|stars?|range|skala|punkte|no|not|nope|nein|nicht|"
+    r"max|min|maximum|minimum|highest|lowest|best|worst|possible)\b",
+    re.IGNORECASE,
+)
+_NOT_MEANT = re.compile(r"\b(?:if|unless|wenn|falls|example|beispiel|default)\b", re.IGNORECASE)
+_TAKEN_BACK = re.compile(
+    r"\b(?:chang(?:e|ed|ing)|wait|rather|instead|actually|sorry|oops|correct(?:ed|ion)|revis(?:e|ed|ion)|updated|"
+    r"second thoughts?|geändert|moment|vielmehr|sondern)\b",
+    re.IGNORECASE,
+)
+_TRUTHS = re.compile(r"\b(?:true|false|yes|no|not|ja|nein|nicht|wahr|falsch)\b", re.IGNORECASE)
+
+
+class ScoreLines:
+    """Finds the lines that name a dimension or flag of the rubric and give it a value."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self._rubric = rubric
+        self._names = {bare_name(name): name for name in rubric.names}
+        self._flags = {flag.name for flag in rubric.flags}
+        longest_first = sorted(rubric.names, key=len, reverse=True)
+        names = "|".join(loose_name(name) for name in longest_first)
+        self._line = re.compile(
+            rf"^[ \t>*+\-•#_`]*(?:[0-9]{{1,2}}[.)][ \t*_`]*)?({names})(?:[ \t]+(?:score|rating))?"
+            r"[*_`]*[ \t]*[:=][ \t*_`]*(.*)$",
+            re.IGNORECASE | re.MULTILINE,
+        )
+
+    def read(self, text: str) -> tuple[dict[str, Any], dict[str, str]]:
+        """The values by name as far as they can be read, and the problems by name with the others.
+
+        A name that stands on more than one line is ambiguous and has no value, and so is one whose line holds a second
+        number, takes the first one back or speaks of the scale. Numbers in words are no numbers.
+        """
+        stated = self._said(text)
+        values: dict[str, Any] = {}
+        unclear: dict[str, str] = {}
+        for name, rests in stated.items():
+            value = self._value(name, rests[0]) if len(rests) == 1 else None
+            if len(rests) > 1:
+                unclear[name] = f"{name}: it is given more than once"
+            elif value is None:
+                unclear[name] = f"{name}: {rests[0].strip()[:40]!r} is not a value"
+            else:
+                values[name] = value
+        problems = score_problems(values, self._rubric) | unclear
+        return {name: value for name, value in values.items() if name not in problems}, problems
+
+    def against(self, text: str, values: Mapping[str, Any]) -> list[str]:
+        """What the lines of a text say against these values, in words.
+
+        A line that only explains ("tone: warm", "tone: 4, since it rests on two hints") says nothing against 4.
+        """
+        messages = []
+        for name, rests in self._said(text).items():
+            for rest in rests:
+                value, comment = self._beginning(name, rest)
+                if value is not None and value != values[name]:
+                    messages.append(
+                        f"{name}: {quoted_value(values[name])} in the JSON, {quoted_value(value)} in a line beside it"
+                    )
+                elif value is not None and _TAKEN_BACK.search(comment):
+                    messages.append(f"{name}: a line beside the JSON takes it back: {rest.strip()[:40]!r}")
+        return messages
+
+    def _said(self, text: str) -> dict[str, list[str]]:
+        """What stands after each name, line by line."""
+        texts: dict[str, list[str]] = {}
+        for line in self._line.finditer(text):
+            texts.setdefault(self._names[bare_name(line[1])], []).append(line[2])
+        return texts
+
+    def _beginning(self, name: str, rest: str) -> tuple[int | float | bool | None, str]:
+        """The value that a line begins with, if it is one on this scale, and what comes after it."""
+        if name in self._flags:
+            truth = _TRUTH.match(rest)
+            return (truth[1].lower() == "true", truth[2]) if truth else (None, rest)
+        number = _NUMBER.match(rest)
+        if number is None or (number[2] is not None and int(number[2]) != self._rubric.high):
+            return None, rest
+        return float(number[1]) if "." in number[1] else int(number[1]), number[3]
+
+    def _value(self, name: str, rest: str) -> int | float | bool | None:
+        """The value of a line that can be read in one way only, else None."""
+        value, after = self._beginning(name, rest)
+        following = _COMMENT.match(after)
+        if value is None or following is None:
+            return None
+        comment = following[1] or ""
+        if _TAKEN_BACK.search(comment) or _NOT_MEANT.search(comment):
+            return None
+        if name in self._flags:
+            return None if _TRUTHS.search(comment) else value
+        return None if _OTHER_VALUE.search(comment) or any(sign.isnumeric() for sign in comment) else value
+
+
+def loose_name(name: str) -> str:
+    """A pattern for the name with or without its underscores, as people write it."""
+    return r"[ \t_\-]?".join(re.escape(word) for word in name.split("_") if word) or re.escape(name)
+
+
+def bare_name(name: str) -> str:
+    """The name in the spelling that all ways to write it share."""
+    return re.sub(r"[ \t_\-]", "", name).casefold()
+
+
+# Where a judge's thoughts end and its answer begins.
+
+_TAG: Final = r"(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|analysis)"
+_OPENS = re.compile(rf"\s*(?:<{_TAG}>|\[think\]|◁think▷|<\|channel\|>\s*analysis)", re.IGNORECASE)
+_CLOSES = re.compile(rf"</{_TAG}>|\[/think\]|◁/think▷|<\|channel\|>\s*final\s*<\|message\|>", re.IGNORECASE)
+_BEGINS_AS_ANSWER = re.compile(r"\s*(?:\{|```)")
+
+
+def answer_begins(text: str, documents: Sequence[Document]) -> int | None:
+    """The place after the thoughts of a reasoning model, 0 when there are none, None when they never end.
+
+    A draft among the thoughts is not the answer. The end of thoughts that is quoted inside a JSON document does not
+    count, and a text that begins with the answer has no thoughts: else a text under judgement that holds such a mark
+    could cut off the judge's own scores by being quoted.
+    """
+    if _BEGINS_AS_ANSWER.match(text):
+        return 0
+    starts = [document.start for document in documents]
+    for close in reversed(list(_CLOSES.finditer(text))):
+        before = bisect_left(starts, close.start())
+        if not before or documents[before - 1].end <= close.start():
+            return close.end()
+    return None if _OPENS.match(text) else 0
+
 
 # A value and what may come after it: a comma, the end of the object, or the next key where a comma was forgotten.
 # `4 5`, `1,000`, `4` before ` or5` on the next line and `4` at the very end of a text that breaks off are not whole.
@@ -88,22 +321,22 @@ class AnswerParser:
     def _parsed(self, text: str, judged: str) -> Parsed:
         if not text.strip():
             return _unusable("the answer is empty")
-        found = documents(text)
-        if len(found) == 1 and not (text[: found[0].start].strip() or text[found[0].end :].strip()):
-            whole = found[0]
+        result = documents(text)
+        if len(result) == 1 and not (text[: result[0].start].strip() or text[result[0].end :].strip()):
+            whole = result[0]
             if _copied([whole], judged) and _has_words(whole.value):
                 return _unusable(_COPIED)
             return self.check(whole.value, "strict", whole)
-        begin = answer_begins(text, found)
+        begin = answer_begins(text, result)
         if begin is None:
             return _unusable("there are thoughts and no answer after them")
         if begin:
-            text, found = text[begin:], documents(text[begin:])
+            text, result = text[begin:], documents(text[begin:])
         if not text.strip():
             return _unusable("there is no answer after the thoughts")
-        copied = _copied(found, judged)
-        starts = {one.start for one in copied}
-        parsed = self._embedded(blanked(text, copied), [one for one in found if one.start not in starts])
+        copied = _copied(result, judged)
+        starts = {item.start for item in copied}
+        parsed = self._embedded(blanked(text, copied), [item for item in result if item.start not in starts])
         return _unusable(*parsed.problems, _COPIED) if copied and parsed.value is None else parsed
 
     def check(self, value: Any, rung: str, document: Document | None = None) -> Parsed:
@@ -117,14 +350,14 @@ class AnswerParser:
         wrong = score_problems(holder, self._rubric, self._repeated(value, holder, document))
         amiss, extra = self._amiss(value)
         if not wrong:
-            found = self._with(value, whole_scores(holder, self._rubric))
+            result = self._with(value, whole_scores(holder, self._rubric))
             lacking = list(amiss)
             if self._scores_in and holder is value:
                 lacking = lacking or [f"the scores do not stand in {quoted_value(self._scores_in)}"]
-            return Parsed(found, "basic", lacking=tuple(lacking)) if lacking else Parsed(found, rung, extra=extra)
+            return Parsed(result, "basic", lacking=tuple(lacking)) if lacking else Parsed(result, rung, extra=extra)
         # What is wrong with a score is told in one way; the schema says it again in its own words.
         again = tuple(start for name in wrong for start in self._as_the_schema_begins(name))
-        others = [one for one in amiss if not one.startswith(again)]
+        others = [item for item in amiss if not item.startswith(again)]
         return _unusable(*wrong.values(), *self._wrapped(value, wrong), *others)
 
     def _amiss(self, value: dict[str, Any]) -> tuple[list[str], tuple[str, ...]]:
@@ -161,7 +394,7 @@ class AnswerParser:
             return {**value, **scores}
         holder = self._holder(value)
         if holder is value:
-            return {key: one for key, one in value.items() if key not in scores} | {self._scores_in: dict(scores)}
+            return {key: item for key, item in value.items() if key not in scores} | {self._scores_in: dict(scores)}
         return {**value, self._scores_in: {**holder, **scores}}
 
     def _as_the_schema_begins(self, name: str) -> tuple[str, ...]:
@@ -182,13 +415,13 @@ class AnswerParser:
     def _embedded(self, text: str, found: list[Document]) -> Parsed:
         """What a text says that is more than a JSON document, or less."""
         plain = blanked(text, found)
-        naming = [one for one in found if self._key.search(text, one.start, one.end)]
+        naming = [item for item in found if self._key.search(text, item.start, item.end)]
         last = naming[-1] if naming else None
         after = last.end if last else 0
         if last is None or self._key.search(plain, after):
-            mended = self._mended(text[after:])
-            if mended is not None:
-                return self._agreeing(self.check(mended, "repaired"), plain, after)
+            fixed = self._mended(text[after:])
+            if fixed is not None:
+                return self._agreeing(self.check(fixed, "repaired"), plain, after)
             if last is not None:
                 return _unusable("after its first JSON the answer goes on with JSON that cannot be read")
             return self._by_lines(plain, text)
@@ -211,9 +444,11 @@ class AnswerParser:
     def _by_lines(self, plain: str, text: str) -> Parsed:
         values, problems = self._lines.read(plain)
         if not problems:
-            found = self._with({}, whole_scores(values, self._rubric))
-            return Parsed(found, "basic", lacking=("the scores stand in plain lines, not in JSON",))
-        if len(problems) < len(self._rubric.names) or not all(one.endswith("missing") for one in problems.values()):
+            result = self._with({}, whole_scores(values, self._rubric))
+            return Parsed(result, "basic", lacking=("the scores stand in plain lines, not in JSON",))
+        if len(problems) < len(self._rubric.names) or not all(
+            problem.endswith("missing") for problem in problems.values()
+        ):
             return _unusable(*problems.values())
         told_by_ladder = climb(text, self._names_one).problems
         return _unusable(*told_by_ladder, f"there is no JSON object with {', '.join(self._rubric.names)}")
@@ -240,22 +475,22 @@ def _without_last_word(text: str) -> str:
 
 def without_extra(value: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The object without the fields that a closed schema does not list, also inside it, and their names."""
-    known = schema.get("properties", {})
+    available = schema.get("properties", {})
     closed = schema.get("additionalProperties") is False
-    extra = [name for name in value if closed and name not in known]
-    kept = {name: one for name, one in value.items() if name not in extra}
-    for name, one in kept.items():
-        if isinstance(one, dict) and isinstance(known.get(name), dict):
-            kept[name], inside = without_extra(one, known[name])
-            extra += [f"{name}.{each}" for each in inside]
-    return kept, tuple(extra)
+    extra = [name for name in value if closed and name not in available]
+    retained = {name: item for name, item in value.items() if name not in extra}
+    for name, entry in retained.items():
+        if isinstance(entry, dict) and isinstance(available.get(name), dict):
+            retained[name], inside = without_extra(entry, available[name])
+            extra += [f"{name}.{item}" for item in inside]
+    return retained, tuple(extra)
 
 
 def _ends_with_document(text: str) -> bool:
     """True when nothing but space, or the end of a fence, comes after a JSON document."""
     end = len(text.rstrip().removesuffix("```").rstrip())
-    found = documents(text)
-    return bool(found) and found[-1].end == end
+    result = documents(text)
+    return bool(result) and result[-1].end == end
 
 
 def _unusable(*problems: str) -> Parsed:
@@ -266,22 +501,22 @@ def _copied(found: list[Document], judged: str) -> list[Document]:
     """Those documents that stand in the text under judgement too."""
     if not found or "{" not in judged:
         return []
-    theirs = {_hashable(one.value) for one in documents(judged)}
-    return [one for one in found if isinstance(one.value, dict) and _hashable(one.value) in theirs]
+    theirs = {_hashable(document.value) for document in documents(judged)}
+    return [item for item in found if isinstance(item.value, dict) and _hashable(item.value) in theirs]
 
 
 def _hashable(value: Any) -> Hashable:
     """The same for equal values: a search among thousands of documents takes the square of their number."""
     if isinstance(value, dict):
-        return frozenset((key, _hashable(one)) for key, one in value.items())
+        return frozenset((key, _hashable(item)) for key, item in value.items())
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _has_words(value: Any) -> bool:
     """True when a copy cannot be chance: bare scores may well be the same, reasons never are."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(isinstance(one, str) and one.strip() for one in inner) or any(
-        _has_words(one) for one in inner if isinstance(one, (dict, list))
+    return any(isinstance(item, str) and item.strip() for item in inner) or any(
+        _has_words(item) for item in inner if isinstance(item, (dict, list))
     )
 
 
@@ -291,10 +526,10 @@ def _stands(name: str, value: Any, text: str) -> bool:
     Between marks every mention counts as a key. Without marks it may be a word of a note ("tone: 'so it goes'"), so
     that beside a key in marks only one in the place of a key and with a value counts.
     """
-    quoted = [found.end() for found in re.finditer(rf"[\"']\s*{re.escape(name)}\s*[\"']\s*:\s*", text, re.IGNORECASE)]
+    quoted = [match.end() for match in re.finditer(rf"[\"']\s*{re.escape(name)}\s*[\"']\s*:\s*", text, re.IGNORECASE)]
     bare = rf"(?<![\w\"']){re.escape(name)}\s*:\s*"
     if quoted:
         bare = rf"[{{,]\s*{re.escape(name)}\s*:\s*(?=[\"']?(?:[-+.0-9]|true\b|false\b))"
-    places = [*quoted, *(found.end() for found in re.finditer(bare, text, re.IGNORECASE))]
+    places = [*quoted, *(match.end() for match in re.finditer(bare, text, re.IGNORECASE))]
     there = _VALUE.match(text, places[0]) if len(places) == 1 else None
     return there is not None and there[1].lower() == quoted_value(value).lower()

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import Aggregate, Contributions, Labels, Level, Metric, Names, metrics
-from steelyard.metrics.run_data import RunData
 from steelyard.stats.arrays import Array, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import (
@@ -123,14 +123,14 @@ def aggregate(
     if how is Aggregate.RATIO:
         return proportions(groups, found.values, found.below, scale)
     if how is Aggregate.RATE:
-        known = ~np.isnan(found.values)
-        hits = np.where(known, found.values, -1).astype(np.int8) - 1
+        present = ~np.isnan(found.values)
+        hits = np.where(present, found.values, -1).astype(np.int8) - 1
         absent_as = None if found.absent is None else 0
         if absent_as is not None and not found.absent:
             # Those that never came have another label than the one that is asked for.
             hits, absent_as = np.where(hits == 0, 0, 1).astype(np.int8), 1
         n_labels = 1 if absent_as is None else absent_as + 1
-        return [row[0] for row in groups.rates(groups.labelled(hits), n_labels, known, absent_as=absent_as)]
+        return [row[0] for row in groups.rates(groups.labelled(hits), n_labels, present, absent_as=absent_as)]
     if how is Aggregate.SUM:
         return groups.totals(found.values)
     if how is not Aggregate.MEAN:
@@ -149,14 +149,14 @@ def _by_cluster(groups: Groups, values: Array) -> Array:
 def _decided_shares(groups: Groups, found: Contributions) -> list[Estimate]:
     """The share of all, `n` being those that could be decided; a cell that never came counts as one of all."""
     columns = (found.values, found.values if found.below is None else found.below, found.undecided)
-    hits, of, undecided = (_by_cluster(groups, each) for each in columns if each is not None)
+    hits, of, undecided = (_by_cluster(groups, column) for column in columns if column is not None)
     group, size, absent = groups.cluster_group, len(groups), groups.absent
     # Only the whole run has any that are absent, and that is a single group.
     group = np.append(group, np.zeros(absent, dtype=group.dtype))
     hits, of, undecided = (
-        np.append(each, np.full(absent, at)) for each, at in ((hits, 0.0), (of, 1.0), (undecided, 1.0))
+        np.append(item, np.full(absent, at)) for item, at in ((hits, 0.0), (of, 1.0), (undecided, 1.0))
     )
-    total, open_, sums = (np.bincount(group, each, minlength=size) for each in (of, undecided, hits))
+    total, open_, sums = (np.bincount(group, item, minlength=size) for item in (of, undecided, hits))
     estimates = []
     for g, spread in enumerate(share_spreads(hits, of, group, size)):
         n, missing = int(total[g]), int(open_[g])
@@ -174,10 +174,10 @@ def proportions(
     """
     if numerator is None or denominator is None:
         return [Proportion(Estimate(None, 0, int(planned)), 0, 0) for planned in groups.planned]
-    known = ~(np.isnan(numerator) | np.isnan(denominator))
-    n = groups.count(known)
-    above = groups.by_cluster(np.where(known, numerator, np.nan))
-    below = groups.by_cluster(np.where(known, denominator, np.nan))
+    present = ~(np.isnan(numerator) | np.isnan(denominator))
+    n = groups.count(present)
+    above = groups.by_cluster(np.where(present, numerator, np.nan))
+    below = groups.by_cluster(np.where(present, denominator, np.nan))
     size = len(groups)
     sum_above = np.bincount(groups.cluster_group, above, minlength=size)
     sum_below = np.bincount(groups.cluster_group, below, minlength=size)
@@ -232,11 +232,11 @@ def mean_proportions(groups: Groups, ratios: Iterable[tuple[Array, Array]], scal
     total, number = np.zeros(size), np.zeros(size, dtype=int)
     residual, counted = np.zeros(n_clusters), np.zeros(n_clusters, dtype=bool)
     for numerator, denominator in ratios:
-        known = ~(np.isnan(numerator) | np.isnan(denominator))
-        somewhere = known if somewhere is None else somewhere | known
-        above = groups.by_cluster(np.where(known, numerator, np.nan))
-        below = groups.by_cluster(np.where(known, denominator, np.nan))
-        sums = [np.bincount(groups.cluster_group, each, minlength=size) for each in (above, below)]
+        present = ~(np.isnan(numerator) | np.isnan(denominator))
+        somewhere = present if somewhere is None else somewhere | present
+        above = groups.by_cluster(np.where(present, numerator, np.nan))
+        below = groups.by_cluster(np.where(present, denominator, np.nan))
+        sums = [np.bincount(groups.cluster_group, item, minlength=size) for item in (above, below)]
         there = sums[1] > 0
         ratio = np.divide(sums[0], sums[1], out=np.zeros(size), where=there)
         total += ratio

@@ -17,7 +17,7 @@ from steelyard.store.base import Checks, Columns
 from steelyard.suite.models import ExpectDescription, Hold, SuiteDescription
 
 if TYPE_CHECKING:
-    from steelyard.metrics.run_data import RunData
+    from steelyard.metrics.own import RunData
 
 
 class Cells:
@@ -48,17 +48,17 @@ class Cells:
 
     def count(self, mask: Array) -> Array:
         """How many samples of each cell `mask` marks."""
-        found = np.zeros(self.n, dtype=np.int32)
+        result = np.zeros(self.n, dtype=np.int32)
         for piece in pieces(len(mask)):
-            add_at(found, self.of_sample[piece][mask[piece]])
-        return found
+            add_at(result, self.of_sample[piece][mask[piece]])
+        return result
 
     def means(self, values: Array) -> Array:
         """The mean of each cell over the samples whose value is known, as a table of cases by variants; NaN of none."""
         total, n = np.zeros(self.n), self.count(~np.isnan(values))
         for piece in pieces(len(values)):
-            known = ~np.isnan(values[piece])
-            add_at(total, self.of_sample[piece][known], values[piece][known])
+            present = ~np.isnan(values[piece])
+            add_at(total, self.of_sample[piece][present], values[piece][present])
         total[n == 0] = np.nan
         total /= np.maximum(n, 1)
         return total.reshape(-1, len(self.variants))
@@ -90,7 +90,7 @@ class CellGroups:
         of_cell = np.zeros(self.n, dtype=np.int64)
         of_cell[self.of_sample] = table.unit
         unit = of_cell if len(table.unit_names) < self.n else None
-        self.groups = {factor: self._cut(factor, each, unit) for factor, each in groups.items()}
+        self.groups = {factor: self._cut(factor, item, unit) for factor, item in groups.items()}
 
     def name(self, cell: int) -> tuple[str, str]:
         """The case and the variant of a cell."""
@@ -146,12 +146,12 @@ class Counted:
 
     def of_cell(self, mask: Array) -> Array:
         """How many checks of each cell the mask marks."""
-        found = np.zeros(len(self.n_checks), dtype=np.int32)
-        known = self.n_checks > 0
+        result = np.zeros(len(self.n_checks), dtype=np.int32)
+        available = self.n_checks > 0
         # Rows are in the order of the cells.
-        starts = (np.cumsum(self.n_checks) - self.n_checks)[known]
-        found[known] = np.add.reduceat(mask, starts, dtype=np.int32) if len(starts) else 0
-        return found
+        starts = (np.cumsum(self.n_checks) - self.n_checks)[available]
+        result[available] = np.add.reduceat(mask, starts, dtype=np.int32) if len(starts) else 0
+        return result
 
     def of_name(self, cell: int) -> list[tuple[str, int]]:
         """The checks of one cell by name, each with whether it holds: 1, 0, or -1 where nobody can tell."""
@@ -177,7 +177,7 @@ def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGrou
     most = rules == _RULES.index(Hold.MAJORITY)
     mine, n_most = most[name], np.bincount(cell[most[named]], minlength=cells.n)
     together = _repeats(sample[mine], state[mine], n_most[cells.of_sample])
-    good, bad = (np.bincount(cells.of_sample[each], minlength=cells.n) for each in together)
+    good, bad = (np.bincount(cells.of_sample[item], minlength=cells.n) for item in together)
     return Counted(
         names=checks.names,
         base=base,
@@ -210,18 +210,18 @@ class _Rows:
 
     def count(self, state: int) -> Array:
         """How many checks of each pair are in that state."""
-        found = self._ranked_state == state
-        if len(self._starts) == len(found):
-            return np.asarray(found, dtype=np.int32)
-        counts: Array = np.add.reduceat(found, self._starts, dtype=np.int32)
+        result = self._ranked_state == state
+        if len(self._starts) == len(result):
+            return np.asarray(result, dtype=np.int32)
+        counts: Array = np.add.reduceat(result, self._starts, dtype=np.int32)
         return counts
 
     def at_first(self, first: Array) -> Array:
         """Whether each pair passed in the repeat that `first` marks: 1, 0, or -1 where it did not run."""
-        found = np.full(len(self.pair), -1, dtype=np.int8)
-        told = first & (self._state != NOT_RUN)
-        found[np.searchsorted(self.pair, self._given[told])] = self._state[told] == PASSED
-        return found
+        result = np.full(len(self.pair), -1, dtype=np.int8)
+        message = first & (self._state != NOT_RUN)
+        result[np.searchsorted(self.pair, self._given[message])] = self._state[message] == PASSED
+        return result
 
 
 def effective_states(checks: Checks, conclusive: Array) -> Array:
@@ -266,10 +266,10 @@ def _declared(names: list[str], suite: SuiteDescription) -> tuple[list[str], Arr
     expect = suite.expect or ExpectDescription()
     holds = {check.name: check.hold for check in expect.checks}
     bases = [declared_check(name, holds) for name in names]
-    known = list(dict.fromkeys([*holds, *bases]))
+    available = list(dict.fromkeys([*holds, *bases]))
     rules = [_RULES.index(holds.get(base, expect.hold)) for base in bases]
-    place = {name: at for at, name in enumerate(known)}
-    return known, np.array([place[base] for base in bases], dtype=int), np.array(rules, dtype=np.int8)
+    place = {name: at for at, name in enumerate(available)}
+    return available, np.array([place[base] for base in bases], dtype=int), np.array(rules, dtype=np.int8)
 
 
 def declared_check(name: str, declared: Any) -> str:
@@ -316,12 +316,12 @@ def all_of(clean: Array, decided: Array, ks: range) -> dict[int, Array]:
 
     NaN for a cell with fewer than k decided repeats.
     """
-    found, chance = {}, np.ones(len(clean))
+    result, chance = {}, np.ones(len(clean))
     for k in ks:
         left = decided - k + 1.0
         chance = np.where(left > 0, chance * np.maximum(clean - k + 1.0, 0.0) / np.maximum(left, 1.0), np.nan)
-        found[k] = chance
-    return found
+        result[k] = chance
+    return result
 
 
 def _cases(data: RunData, _: Names) -> Contributions:
@@ -335,12 +335,12 @@ def _cases(data: RunData, _: Names) -> Contributions:
         listed = [name for name, holds in checks if holds == wanted]
         return f"{word}: {', '.join(listed) or ('all at once' if checks else 'no check')}"
 
-    known = count.n_checks > 0
+    available = count.n_checks > 0
     return Contributions(
         (state == HELD).astype(float),
         np.ones(len(state)),
         undecided=(state < 0).astype(float),
-        noted=((_UNDECIDED, (state < 0) & known), (_UNKNOWN, ~known)),
+        noted=((_UNDECIDED, (state < 0) & available), (_UNKNOWN, ~available)),
         detail=detail,
     )
 

@@ -227,7 +227,7 @@ def _meet(a: Expression, b: Expression, names: SuiteNames | None) -> bool:
 def check_judge_threshold(gate: Gate, rubric: Rubric) -> str | None:
     """What is wrong with a threshold on a judge: what its rubric does not have, or a number that decides nothing."""
     what = "flag" if "<flag>" in gate.pattern else "dimension"
-    allowed = [one.name for one in (rubric.flags if what == "flag" else rubric.dimensions)]
+    allowed = [flag.name for flag in (rubric.flags if what == "flag" else rubric.dimensions)]
     if gate.subject and gate.subject not in allowed:
         return f"{gate.label}: {_no_such(what, gate.subject, allowed, 'the rubric has none')}"
     return cannot_fail(gate, SuiteNames(scales={gate.subject: (0.0, float(rubric.high - rubric.low))}))

@@ -12,20 +12,206 @@ The suite file names it (`metrics: [figures:cost_per_resolved]`); it is then in 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
 from steelyard.errors import SuiteError, UserMistake
-from steelyard.importing import place_of, source_digest
-from steelyard.metrics.registry import Aggregate, Better, Compared, Contributions, Metric, Names, metrics, register
+from steelyard.metrics.cells import BROKEN, HELD, CellGroups, Counted, all_of, cells_hold, counted
+from steelyard.metrics.registry import (
+    MOST_IN_A_ROW,
+    Aggregate,
+    At,
+    Better,
+    Compared,
+    Contributions,
+    Key,
+    Metric,
+    Names,
+    Reasons,
+    metrics,
+    register,
+)
 from steelyard.metrics.registry import unregister as _unregister
-from steelyard.metrics.run_data import RunData
-from steelyard.records import RunHeader
+from steelyard.metrics.stability import Placed, Seen, seen_in
+from steelyard.metrics.table import Table, cut
+from steelyard.plugins import place_of, source_digest
+from steelyard.records import RunHeader, Sample
 from steelyard.stats.arrays import Array
+from steelyard.stats.groups import Groups
+from steelyard.store.base import Certainties, Checks, Columns
 from steelyard.suite.load import suite_of_run
+from steelyard.suite.models import SuiteDescription
+
+# The columns of a run and what is made of them once: what every metric takes its contributions from.
+
+T = TypeVar("T")
+Thing = tuple[float | None, str]
+"""A value, or None when it is not in the figure; and in words how it came about, or why it is not in it."""
+Things = Callable[[Sample, str], Iterable[Thing]]
+"""What is in a sample, of which it is also told what went wrong."""
+_WHOLE = At()
+
+
+class RunData:
+    """A run; `suite` is the suite as the run's header describes it.
+
+    `checks` are what became of its expectations and `items` what its repeats are compared by, read when asked for.
+    `claims` and `read` bring what its answers claim, and every sample with what went wrong in it.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        suite: SuiteDescription,
+        checks: Checks | None = None,
+        items: Iterable[Placed] | None = None,
+        claims: Callable[[], Certainties] | None = None,
+        read: Callable[[], list[tuple[Sample, str]]] = list,
+    ) -> None:
+        self.columns, self.suite, self.checks, self._items = columns, suite, checks, items
+        self.table = Table(columns, suite)
+        self.absent = max(0, (suite.n_planned or 0) - columns.n)
+        """Samples that were planned and never came."""
+        self.claims, self._read = claims, read
+        self._made: dict[Callable[..., Any], Any] = {}
+
+    @cached_property
+    def groups(self) -> dict[str, Groups]:
+        """Samples by factor; `""` is the whole run."""
+        return cut(self.columns, self.suite, self.absent)
+
+    @cached_property
+    def cells(self) -> CellGroups:
+        """Cases under variants, cut as samples are."""
+        return CellGroups(self.table, self.groups, self.suite)
+
+    @cached_property
+    def counted(self) -> Counted | None:
+        """What came of the checks of every cell; None for a suite without expectations."""
+        if self.checks is None or not (self.checks.n or self.suite.expect):
+            return None
+        return counted(self.checks, self.columns, self.table.conclusive, self.cells, self.suite)
+
+    @property
+    def checked(self) -> Counted:
+        """The same of a suite that has expectations."""
+        if self.counted is None:
+            raise ValueError("a suite without expectations has no metrics of checks")
+        return self.counted
+
+    @cached_property
+    def cell_states(self) -> Array:
+        """By cell, whether every check holds: 1, 0, or -1 where nobody can tell."""
+        if self.counted is None:
+            return np.full(self.cells.n, -1, dtype=np.int8)
+        count = self.counted
+        return cells_hold(count, *(count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1)))
+
+    @cached_property
+    def pass_all(self) -> dict[int, Array]:
+        """By k, the chance of every cell that k repeats are all clean."""
+        if self.counted is None:
+            return {}
+        ks = range(1, min(self.cells.repeats, MOST_IN_A_ROW) + 1)
+        return all_of(self.counted.clean, self.counted.decided, ks)
+
+    @cached_property
+    def stability(self) -> Seen | None:
+        """How alike the repeats of every cell are; None for a suite that does not compare them."""
+        if self._items is None or self.suite.stability is None:
+            return None
+        return seen_in(self._items, self.table, self.cells, self.suite.stability)
+
+    def once(self, make: Callable[[RunData], T]) -> T:
+        """What a function makes of the run, made when it is first asked for."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        result: T = self._made[make]
+        return result
+
+    def key(self, sample: int) -> Key:
+        """Case, variant and repeat of a sample."""
+        columns = self.columns
+        case, variant = int(columns.case[sample]), int(columns.variant[sample])
+        return columns.case_ids[case], columns.variants[variant], int(columns.repeat[sample])
+
+    def cell_key(self, cell: int) -> Key:
+        """Case and variant of a cell."""
+        return (*self.cells.name(cell), None)
+
+    @cached_property
+    def _codes(self) -> dict[int, Counter[str]]:
+        codes: dict[int, Counter[str]] = {}
+        columns = self.columns
+        for sample, code in zip(columns.finding_sample.tolist(), columns.finding_code.tolist(), strict=True):
+            codes.setdefault(sample, Counter())[columns.finding_codes[code]] += 1
+        return codes
+
+    def detail(self, sample: int) -> str:
+        """What went wrong in a sample: its failure, or the codes that were found in it."""
+        columns, table = self.columns, self.table
+        if len(columns.failure) == table.n and columns.failure[sample] >= 0:
+            return columns.failures[int(columns.failure[sample])]
+        codes = ", ".join(code if n == 1 else f"{code} x {n}" for code, n in self._codes.get(sample, Counter()).items())
+        outcome = table.outcomes[int(table.outcome[sample])]
+        outcome = "" if outcome == "scored" else outcome
+        return f"{outcome}: {codes}" if outcome and codes else outcome or codes
+
+    def in_slice(self, factor: str, name: str) -> Array:
+        """The samples of a slice, by number."""
+        groups = self.groups[factor]
+        if name not in groups.names:
+            return np.empty(0, dtype=int)
+        return groups.samples_where(groups.names.index(name), np.ones(self.table.n, dtype=bool))
+
+    def samples(self, values: Array, rows: Array | None = None, excluded: Reasons = (), **more: Any) -> Contributions:
+        """What samples bring, all of them or some."""
+        at = np.arange(self.table.n) if rows is None else rows
+        return Contributions(
+            values[at].astype(float),
+            excluded=tuple((why, None if mask is None else mask[at]) for why, mask in excluded),
+            detail=lambda row: self.detail(int(at[row])),
+            key=lambda row: self.key(int(at[row])),
+            **more,
+        )
+
+    def marked(self, mask: Array, at: At = _WHOLE, **more: Any) -> Contributions:
+        """The samples of a slice that a mask marks, each counting 1."""
+        here = np.zeros(self.table.n, dtype=bool)
+        here[self.in_slice(at.factor, at.slice)] = True
+        return self.samples(np.ones(self.table.n), np.flatnonzero(mask & here), **more)
+
+    def of_cells(self, values: Array, cells: Array | None = None, **more: Any) -> Contributions:
+        """What cells bring: those with a value above 0, or those that are named."""
+        rows = np.flatnonzero(values) if cells is None else np.arange(len(values))
+        where = rows if cells is None else cells
+        return Contributions(values[rows].astype(float), key=lambda row: self.cell_key(int(where[row])), **more)
+
+    @cached_property
+    def _samples(self) -> list[tuple[Sample, str]]:
+        return self._read()
+
+    def things(self, things: Things, excluded: str = "") -> Contributions:
+        """What is in samples (votes, texts, findings, calls), one row a thing."""
+        rows = [(sample.key, thing) for sample, why in self._samples for thing in things(sample, why)]
+        values = np.array([np.nan if value is None else value for _, (value, _) in rows])
+        return Contributions(
+            values, excluded=((excluded, None),), detail=lambda row: rows[row][1][1], key=lambda row: rows[row][0]
+        )
+
+
+def one_value(_: RunData, at: At, detail: str = "") -> Contributions:
+    """A figure of one row of a report, which is all that is behind it."""
+    repeat = at.item.get("repeat")
+    row: dict[str, Any] = next((item for item in at.path if "case_id" in item), {})
+    where = (row.get("case_id", "(all)"), row.get("variant", ""), repeat)
+    return Contributions(np.array([float(at.value)]), detail=lambda _: detail, key=lambda _: where)
+
 
 UNITS = ("share", "score", "count", "s", "cost", "tokens", "number")
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -65,8 +251,8 @@ class Samples:
 
     def count(self, component: str, name: str) -> Array:
         """One of the counts that a scorer gives beside its value."""
-        found = self._data.table.count(component, name)
-        return np.full(self.n, np.nan) if found is None else found
+        result = self._data.table.count(component, name)
+        return np.full(self.n, np.nan) if result is None else result
 
     def counts(self, component: str) -> dict[str, Array]:
         """All counts of a scorer, by name."""
@@ -112,13 +298,13 @@ def metric(
     `point`, `quantile`; numerators and denominators for `ratio`, or a list of such pairs for the mean of several
     ratios.
     """
-    known = [each.value for each in Aggregate]
+    available = [item.value for item in Aggregate]
     if not _NAME.fullmatch(name) or name.partition(".")[0] in ("category", "difficulty", "variant", "tag"):
         raise ValueError(f"metric {name!r}: a name is words joined by dots, such as cost_per_resolved")
     if unit not in UNITS:
         raise ValueError(f"metric {name!r}: there is no unit {unit!r}; there are: {', '.join(UNITS)}")
-    if aggregate not in known:
-        raise ValueError(f"metric {name!r}: there is no aggregate {aggregate!r}; there are: {', '.join(known)}")
+    if aggregate not in available:
+        raise ValueError(f"metric {name!r}: there is no aggregate {aggregate!r}; there are: {', '.join(available)}")
     if better not in ("higher", "lower", ""):
         raise ValueError(f"metric {name!r}: better is higher, lower or nothing, not {better!r}")
     if (aggregate == Aggregate.QUANTILE) is not (point is not None and 0 < point < 1):
@@ -164,7 +350,7 @@ def add_metric(declared: Mapping[str, Any], function: Function | None) -> None:
             declared["better"],
             stands_on="samples to which it gives a number",
             point=declared["point"],
-            all_names=lambda data: [()] if any(each["name"] == name for each in data.suite.metrics) else [],
+            all_names=lambda data: [()] if any(item["name"] == name for item in data.suite.metrics) else [],
             compared=Compared.PAIRS,
             for_sure=declared["unit"] in ("share", "score") and declared["aggregate"] in ("mean", "rate"),
             own=True,
@@ -187,13 +373,13 @@ def load_metrics(header: RunHeader) -> None:
     Where the suite is not here, or its code is another now, they are n/a and say why.
     """
     declared = header.description.metrics
-    if all(_is_added(each) for each in declared):
+    if all(_is_added(item) for item in declared):
         return
     with suppress(UserMistake, SuiteError):
         suite_of_run(header)  # a suite that is loaded adds its metrics
-    for each in declared:
-        if not _is_added(each):
-            add_metric(each, None)
+    for item in declared:
+        if not _is_added(item):
+            add_metric(item, None)
 
 
 def _is_added(declared: Mapping[str, Any]) -> bool:
@@ -208,8 +394,8 @@ def _contributions(code: str, function: Function | None) -> Callable[[RunData, N
                 np.full(table.n, np.nan), excluded=((f"its code is not here, or is another now: {code}", None),)
             )
         try:
-            found = function(Samples(data))
-            return _shaped(found, data)
+            result = function(Samples(data))
+            return _shaped(result, data)
         except Exception as error:
             raise UserMistake(f"metric {code} failed: {type(error).__name__}: {error}") from error
 
@@ -240,5 +426,5 @@ def _column(values: Any, n: int) -> Array:
 
 
 def _known(above: Array, below: Array) -> tuple[Array, Array]:
-    known = ~np.isnan(above + below)
-    return np.where(known, above, np.nan), np.where(known, below, np.nan)
+    present = ~np.isnan(above + below)
+    return np.where(present, above, np.nan), np.where(present, below, np.nan)

@@ -7,17 +7,21 @@ how that is put together, and one function that gives the contributions. Adding 
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from steelyard.metrics.run_data import RunData
+    from steelyard.metrics.own import RunData
     from steelyard.stats.arrays import Array
     from steelyard.suite.models import SuiteDescription
+
 
 Better = Literal["higher", "lower", ""]
 Names = tuple[str, ...]
@@ -298,7 +302,7 @@ class Reported:
         """A formula at one place."""
         if callable(text):
             return text(at)
-        return text.format(**{key: NONE if each == "" else each for key, each in at.item.items()})
+        return text.format(**{key: NONE if item == "" else item for key, item in at.item.items()})
 
 
 _REPORTED: list[tuple[Reported, ...]] = []
@@ -369,15 +373,52 @@ N = TypeVar("N", bound=Named)
 
 def spell(parts: Sequence[str], among: Iterable[N]) -> tuple[N, dict[str, str]] | None:
     """The first of several whose name these parts spell, and what fills its angle brackets."""
-    for each in among:
-        if len(each.parts) != len(parts):
+    for item in among:
+        if len(item.parts) != len(parts):
             continue
-        filled = {part: name for part, name in zip(each.parts, parts, strict=True) if part.startswith("<")}
-        if all(filled.get(part, part) == name for part, name in zip(each.parts, parts, strict=True)):
-            return each, filled
+        filled = {part: name for part, name in zip(item.parts, parts, strict=True) if part.startswith("<")}
+        if all(filled.get(part, part) == name for part, name in zip(item.parts, parts, strict=True)):
+            return item, filled
     return None
 
 
 def same_but(metric: Metric, **changes: Any) -> Metric:
     """A metric like another, with some of it changed."""
     return replace(metric, **changes)
+
+
+# The table of all metrics in docs/reference/metrics.md, written from the registry.
+
+_MARKS = re.compile(r"(<!-- metrics: begin -->\n).*?(<!-- metrics: end -->)", re.S)
+_UNITS = {"s": "seconds", "cost": "the suite's currency"}
+_BETTER = {"higher": "higher", "lower": "lower", "": "-"}
+
+
+def table() -> str:
+    """Every metric of the product, one line each."""
+    rows = [_row(metric) for metric in metrics().values() if not metric.own]
+    head = ["| metric | what it is | unit | better | formula | stands on |", "|---|---|---|---|---|---|"]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+def _row(metric: Metric) -> str:
+    better = "as the suite says" if callable(metric.better) else _BETTER[metric.better]
+    cells = (
+        f"`{metric.name}`",
+        metric.about,
+        _UNITS.get(metric.unit, metric.unit),
+        better,
+        metric.formula.replace(" / ", " ÷ "),
+        metric.stands_on,
+    )
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def written(page: str) -> str:
+    """The page with the table as it is now."""
+    return _MARKS.sub(lambda found: f"{found[1]}{table()}{found[2]}", page)
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -21,7 +21,7 @@ from steelyard.metrics.registry import (
 from steelyard.stats.arrays import Array
 
 if TYPE_CHECKING:
-    from steelyard.metrics.run_data import RunData
+    from steelyard.metrics.own import RunData
     from steelyard.suite.models import SuiteDescription
 
 _LEFT_OUT = "inconclusive samples, those set aside and those that never came are left out"
@@ -112,9 +112,9 @@ def _component(data: RunData, names: Names) -> Contributions:
 
 
 def _component_share(data: RunData, names: Names) -> Contributions:
-    found = _component(data, names)
+    result = _component(data, names)
     low, high = data.table.scales.get(names[0], (0.0, 1.0))
-    return replace(found, values=(found.values - low) / (high - low))
+    return replace(result, values=(result.values - low) / (high - low))
 
 
 def _measure(data: RunData, names: Names) -> Contributions:
@@ -133,9 +133,9 @@ def _measured(data: RunData, names: Names, unread: Array | None) -> Contribution
     ratios = []
     for name in [measure] if mean is None else mean.of:
         counts = [table.count(component, part) for part in (measures[name].numerator, measures[name].denominator)]
-        above, below = (nothing if each is None else each for each in counts)
-        known = ~(np.isnan(above) | np.isnan(below)) & (True if unread is None else ~unread)
-        ratios.append((np.where(known, above, np.nan), np.where(known, below, np.nan)))
+        above, below = (nothing if count is None else count for count in counts)
+        available = ~(np.isnan(above) | np.isnan(below)) & (True if unread is None else ~unread)
+        ratios.append((np.where(available, above, np.nan), np.where(available, below, np.nan)))
     counted = np.logical_or.reduce([~np.isnan(above) for above, _ in ratios])
     flagged = ("set aside, and flagged: counts", table.set_aside & counted)
     unreadable = (

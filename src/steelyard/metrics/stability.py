@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.assignment import best_assignment
 from steelyard.metrics.cells import CellGroups
 from steelyard.metrics.registry import Aggregate, Compared, Contributions, Level, Metric, Names, register
 from steelyard.metrics.table import Table
 from steelyard.records import Item
 from steelyard.stats.arrays import Array
+from steelyard.stats.assignment import best_assignment
 from steelyard.stats.intervals import Estimate, settled
 from steelyard.suite.models import StabilityRules
 
 if TYPE_CHECKING:
-    from steelyard.metrics.run_data import RunData
+    from steelyard.metrics.own import RunData
 
 Placed = tuple[int, tuple[Item, ...]]
 """The position of a sample in the plan, and the items of its answer."""
@@ -58,16 +58,16 @@ def alikeness(answers: Sequence[Sequence[Item]], how: Sequence[str]) -> Alikenes
             groups.setdefault(item.key, []).append(item)
         for key, group in groups.items():
             by_key[key].append(group)
-    found = Alikeness(alike=[0.0] * len(how))
+    result = Alikeness(alike=[0.0] * len(how))
     # Sorted, so that the sums of fractions come out the same whatever came first.
     for _, runs in sorted(by_key.items()):
         shared, either = common([len(run) for run in runs], len(answers))
-        found.shared += shared
-        found.either += either
+        result.shared += shared
+        result.either += either
         for at, kind in enumerate(how):
             compare = overlap_of_all_pairs if kind == "overlap" else same_in_all_pairs
-            found.alike[at] += compare([[item.values[at] for item in run] for run in runs])
-    return found
+            result.alike[at] += compare([[item.values[at] for item in run] for run in runs])
+    return result
 
 
 class Seen:
@@ -93,8 +93,8 @@ class Seen:
 
     def shares(self) -> dict[str, Array]:
         """By field, and under `PRESENCE`, how alike the repeats of every cell are; NaN where nobody can tell."""
-        found = {PRESENCE: _ratio(self.shared, self.either)}
-        return found | {name: _ratio(self.alike[:, at], self.shared) for at, name in enumerate(self.fields)}
+        results = {PRESENCE: _ratio(self.shared, self.either)}
+        return results | {name: _ratio(self.alike[:, at], self.shared) for at, name in enumerate(self.fields)}
 
     def comparisons(self) -> dict[str, int]:
         return {"presence": int(self.either.sum())} | dict.fromkeys(self.fields, int(self.shared.sum()))
@@ -230,19 +230,21 @@ def _between(few: _Table, many: _Table, alike: _Alike) -> float:
 
 def _coded(runs: Sequence[Sequence[Any]]) -> tuple[list[tuple[float, float] | None], list[list[int]]]:
     """The different values (a stretch, or None for anything else), and every repeat as codes into them."""
-    known: dict[Any, tuple[tuple[float, float] | None, str]] = {}
-    named = [[_noted(value, known) for value in run] for run in runs]
+    available: dict[Any, tuple[tuple[float, float] | None, str]] = {}
+    named = [[_noted(value, available) for value in run] for run in runs]
     # In an order of their own, so that the sums come out the same whatever came first.
-    order = sorted(known, key=lambda name: (known[name][0] is None, known[name][0] or (), known[name][1]))
+    order = sorted(
+        available, key=lambda name: (available[name][0] is None, available[name][0] or (), available[name][1])
+    )
     code = {name: at for at, name in enumerate(order)}
-    return [known[name][0] for name in order], [[code[name] for name in run] for run in named]
+    return [available[name][0] for name in order], [[code[name] for name in run] for run in named]
 
 
-def _noted(value: Any, known: dict[Any, tuple[tuple[float, float] | None, str]]) -> Any:
+def _noted(value: Any, available: dict[Any, tuple[tuple[float, float] | None, str]]) -> Any:
     stretch = stretch_of(value)
     name = stretch or ("other", identity(value))
-    if name not in known:
-        known[name] = stretch, "" if stretch else repr(name)
+    if name not in available:
+        available[name] = stretch, "" if stretch else repr(name)
     return name
 
 
@@ -280,19 +282,19 @@ class _Alike:
         shared = np.maximum(shared, 0.0)
         either = self._end[one] - self._start[one] + self._end[other] - self._start[other] - shared
         stretches = self._stretch[one] & self._stretch[other]
-        found: Array = np.where(stretches, shared / np.where(stretches, either, 1.0), one == other)
-        return found
+        result: Array = np.where(stretches, shared / np.where(stretches, either, 1.0), one == other)
+        return result
 
 
 def _pairs(n: int, others: int | None, at_once: int) -> Iterator[tuple[Array, Array]]:
     """Every pair of `n` groups with each other (`others` None) or with other groups, so many at a time."""
     rows = max(1, at_once // max(1, n if others is None else others))
     for first in range(0, n, rows):
-        one = np.arange(first, min(first + rows, n))
+        entry = np.arange(first, min(first + rows, n))
         other = np.arange(n if others is None else others)
-        left, right = (each.ravel() for each in np.meshgrid(one, other, indexing="ij"))
-        kept = left < right if others is None else slice(None)
-        yield left[kept], right[kept]
+        left, right = (item.ravel() for item in np.meshgrid(entry, other, indexing="ij"))
+        retained = left < right if others is None else slice(None)
+        yield left[retained], right[retained]
 
 
 def _best(alike: Array) -> Array:
@@ -304,7 +306,7 @@ def _best(alike: Array) -> Array:
     if columns <= _MOST_BY_SUBSETS:
         return _by_subsets(alike)
     tables = np.moveaxis(alike, 2, 0).tolist()
-    return np.array([sum(each[row][column] for row, column in best_assignment(each)) for each in tables])
+    return np.array([sum(table[row][column] for row, column in best_assignment(table)) for table in tables])
 
 
 def _by_subsets(alike: Array) -> Array:

@@ -40,9 +40,9 @@ class Table:
         self._columns = columns
         self._declared = {component.name: component for component in suite.components}
         self._bands, self._has_threshold = suite.bands, suite.passing is not None
-        self.measures = {name: each.measures for name, each in self._declared.items() if each.measures}
+        self.measures = {name: item.measures for name, item in self._declared.items() if item.measures}
         """By component, what its scorer measures beside the value."""
-        self.means = {name: each.means for name, each in self._declared.items() if each.means}
+        self.means = {name: item.means for name, item in self._declared.items() if item.means}
         """By component, the means of some of these measures."""
         self.n = columns.n
         self.case, self.case_ids = columns.case, columns.case_ids
@@ -59,14 +59,14 @@ class Table:
         self.components = [name for name in self._declared if name in columns.components]
         self.components += sorted(set(columns.components) - set(self.components))
         self.scales = dict.fromkeys(columns.components, (0.0, 1.0))
-        self.scales |= {name: each.scale for name, each in self._declared.items()}
+        self.scales |= {name: item.scale for name, item in self._declared.items()}
         declared = [band.name for band in self._bands]
         self.bands = declared + sorted(set(columns.bands) - set(declared))
-        known = {FORMAT} | {kind.code for kind in suite.taxonomy}
+        available = {FORMAT} | {kind.code for kind in suite.taxonomy}
         # A flag that fails nothing makes no findings: whether it has a code, the taxonomy says. What a judge says
         # beyond its scores makes none.
-        known |= {each.finding_code for each in self._declared.values() if each.kind not in ("flag", "said")}
-        self.codes = sorted(known | set(columns.finding_codes))
+        available |= {item.finding_code for item in self._declared.values() if item.kind not in ("flag", "said")}
+        self.codes = sorted(available | set(columns.finding_codes))
         """All codes the suite knows or the run has."""
         self.finding_sample, self.finding_code = self._findings()
         weights = {name: self._declared[name].weight for name in self.components if name in self._declared}
@@ -129,7 +129,7 @@ class Table:
         place = {name: i for i, name in enumerate(self.bands)}
         band = translated(self._columns.band, [place[name] for name in self._columns.bands])
         band[~self.conclusive] = -1
-        lowest = [i for i, each in enumerate(self._bands) if each.at_least <= 0]
+        lowest = [i for i, item in enumerate(self._bands) if item.at_least <= 0]
         if lowest:
             band[self.malformed & (band < 0)] = lowest[-1]
         return band
@@ -157,14 +157,14 @@ class Table:
         A flag that is set counts in a sample that is set aside, too: a text must not talk itself out of it.
         """
         counts = self._columns.counts.get(component, {})
-        found = counts.get(name)
-        if found is None:
+        result = counts.get(name)
+        if result is None:
             return None
-        believed = self._believed(found, _EVERYTHING)
+        believed = self._believed(result, _EVERYTHING)
         declared = self._declared.get(component)
         if declared is not None and declared.kind == "flag" and "flagged" in counts:
             raised = self.set_aside & (counts["flagged"] > 0)
-            believed[raised] = found[raised]
+            believed[raised] = result[raised]
         return believed
 
     def latency(self) -> Array:
@@ -203,26 +203,26 @@ class Table:
 
     def _findings(self) -> tuple[Array, Array]:
         place = {name: i for i, name in enumerate(self.codes)}
-        found = self._columns
-        if not len(found.finding_sample):
+        result = self._columns
+        if not len(result.finding_sample):
             return np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32)
-        code = translated(found.finding_code, [place[name] for name in found.finding_codes])
-        believed = self.conclusive[found.finding_sample]
-        return found.finding_sample[believed], code[believed]
+        code = translated(result.finding_code, [place[name] for name in result.finding_codes])
+        believed = self.conclusive[result.finding_sample]
+        return result.finding_sample[believed], code[believed]
 
     def finding_origin(self) -> tuple[Array, list[str], Array] | None:
         """The component behind each finding (codes into the names beside it) and its gain; None when nobody noted it.
 
         An empty name, or a code below 0, is of a finding that belongs to no component.
         """
-        found = self._columns
-        n = len(found.finding_sample)
-        if not n or len(found.finding_component) != n or len(found.finding_gain) != n:
+        result = self._columns
+        n = len(result.finding_sample)
+        if not n or len(result.finding_component) != n or len(result.finding_gain) != n:
             return None
         if len(self.finding_sample) == n:
-            return found.finding_component, found.finding_components, found.finding_gain
-        believed = self.conclusive[found.finding_sample]
-        return found.finding_component[believed], found.finding_components, found.finding_gain[believed]
+            return result.finding_component, result.finding_components, result.finding_gain
+        believed = self.conclusive[result.finding_sample]
+        return result.finding_component[believed], result.finding_components, result.finding_gain[believed]
 
     def findings_once(self) -> tuple[Array, Array]:
         """Samples and codes of the findings, a code that a sample has several times only once."""
@@ -235,20 +235,20 @@ def cut(columns: Columns, suite: SuiteDescription, absent: int) -> dict[str, Gro
     """The groups of every factor that the run uses; `""` is the whole run, of which `absent` samples never came."""
     codes_of_units, units = columns.units()
     unit = codes_of_units if len(units) < columns.n else None
-    found = {"": Groups([""], np.zeros(columns.n, dtype=np.int8), unit, absent=absent)}
+    results = {"": Groups([""], np.zeros(columns.n, dtype=np.int8), unit, absent=absent)}
     for factor, codes, names in (
         ("category", columns.category, columns.categories),
         ("difficulty", columns.difficulty, columns.difficulties),
         ("variant", columns.variant, columns.variants),
     ):
         if any(name for name in names) and (codes >= 0).any():
-            found[factor] = _ordered(factor, codes, [*names, NONE], suite, unit)
+            results[factor] = _ordered(factor, codes, [*names, NONE], suite, unit)
     if len(columns.tag):
         n_tags = len(columns.tags)
         pair, _ = distinct(columns.tag_sample.astype(int) * n_tags + columns.tag)
         rows, codes = (pair // n_tags).astype(np.uint32), pair % n_tags
-        found["tag"] = _ordered("tag", codes, [*columns.tags, NONE], suite, unit, rows)
-    return found
+        results["tag"] = _ordered("tag", codes, [*columns.tags, NONE], suite, unit, rows)
+    return results
 
 
 def _ordered(

@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from steelyard.analysis.failure_words import failure_reason
 from steelyard.analysis.model import Summary
-from steelyard.analysis.stored import summarise_stored
-from steelyard.answer.ladder import climb
-from steelyard.answer.schema import SchemaValidator
+from steelyard.analysis.summary import summarise_stored
+from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import kept_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.records import BROKEN_SCALE, Outcome, RunHeader, Sample
-from steelyard.report.details import flagged, judgement_reader, sample_detail, sample_line
-from steelyard.report.judged import failing_flags
+from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail
+from steelyard.report.samples import flagged, judgement_reader, sample_detail, sample_line
 from steelyard.report.wording import badness
+from steelyard.scoring.extract import SchemaValidator, climb
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
@@ -91,14 +90,14 @@ def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str
     for detail in details:
         kind, _, message = detail.line.why.partition(": ")
         if detail.line.outcome == Outcome.TARGET_FAILED and kind in counts:
-            key, said = failure_reason(kind, message)
-            counts[kind][words.setdefault(key, f"target: {said}")] += 1
+            key, text = failure_reason(kind, message)
+            counts[kind][words.setdefault(key, f"target: {text}")] += 1
         elif detail.line.outcome == Outcome.JUDGE_FAILED and kind == BROKEN_SCALE:
-            key, said = failure_reason("", message)
-            broken[words.setdefault(key, said)] += 1
+            key, text = failure_reason("", message)
+            broken[words.setdefault(key, text)] += 1
     for kind, count in summary.failures.items():
-        known = counts[kind] or Counter({f"target: {kind}": count})
-        reasons.update(known if known.total() == count else {next(iter(known)): count})
+        available = counts[kind] or Counter({f"target: {kind}": count})
+        reasons.update(available if available.total() == count else {next(iter(available)): count})
     if broken and n_broken > 0:
         reasons.update(broken if broken.total() == n_broken else {next(iter(broken)): n_broken})
     return dict(reasons.most_common())
@@ -109,10 +108,10 @@ def _worst(store: Store, header: RunHeader, summary: Summary) -> list[Sample]:
     flags = failing_flags(header)
     lowest = store.some_samples(header.id, order="score", limit=_LOOKED_THROUGH * _N_WORST)
     # A flag fails a sample however high its score is, so the lowest scores need not hold it.
-    marked = {found.case_id for flag in flags for found in store.findings(header.id, flag.upper(), limit=_N_WORST)}
+    marked = {finding.case_id for flag in flags for finding in store.findings(header.id, flag.upper(), limit=_N_WORST)}
     more = store.samples(header.id, case_ids=sorted(marked)) if marked else ()
-    found = {sample.key: sample for sample, _ in (*lowest, *more) if not _set_aside(sample, summary)}
-    bad = [each for each in found.values() if each.score is not None and _did_badly(each, bool(summary.passing))]
+    results = {sample.key: sample for sample, _ in (*lowest, *more) if not _set_aside(sample, summary)}
+    bad = [item for item in results.values() if item.score is not None and _did_badly(item, bool(summary.passing))]
     return sorted(bad, key=lambda sample: (not flagged(sample, flags), sample.score or 0.0))[:_N_WORST]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from steelyard.analysis.confidence_model import (
+from steelyard.analysis.calibration import (
     BestThreshold,
     BucketFigure,
     Calibration,
@@ -16,12 +16,12 @@ from steelyard.analysis.confidence_model import (
     ReliabilityBin,
     Split,
 )
-from steelyard.analysis.model import Estimate
 from steelyard.report import format as fmt
 from steelyard.report.document import Block, Column, Drawing, Facts, Fold, Kind, Section, Table, section, table_section
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object
 from steelyard.stats.arrays import SEED
+from steelyard.stats.intervals import Estimate
 
 _NOTHING = Table("", (), [])
 _SIGNATURE = f"95 %: Wilson; calibration and thresholds: resampled cases | seed {SEED}"
@@ -31,14 +31,14 @@ _OF_CLAIMS = "n is claims, not samples"
 
 def sections(report: Report) -> list[Section]:
     """Calibration and thresholds, errors by bucket, the reliability diagram with its figures, and by kind of claim."""
-    found = report.summary.confidence
-    if found is None:
+    result = report.summary.confidence
+    if result is None:
         return []
     caption = (
         "Dots on the dashed line are well calibrated, below it too sure. The area of a dot is its claims, the bar its"
         " 95 % interval."
     )
-    drawn = drawing(found.overall.calibration)
+    drawn = drawing(result.overall.calibration)
     diagram: list[Block] = []
     if drawn:
         diagram += [Drawing(drawn, caption), Fold("The figures of the diagram", [bins(report)], bulky=False)]
@@ -61,65 +61,65 @@ def _claims_data(claims: Claims) -> dict[str, Any]:
 
 def confidence(report: Report) -> list[tuple[str, str]]:
     """Calibration, Brier score, both thresholds with what they keep and lose, and what could not be used."""
-    found = report.summary.confidence
-    if found is None:
+    result = report.summary.confidence
+    if result is None:
         return []
-    claims = found.overall
+    claims = result.overall
     rows = [
         ("Claims", _claims(claims)),
         ("Calibration error", _calibration_error(claims)),
         ("Widest gap", _widest(claims)),
         ("Brier score", f"{_number(claims.brier)} (0 is perfect, 0.25 is what saying 0.5 always gives)"),
         ("Threshold by rule", _raised(claims.raised)),
-        ("Best threshold", _best(claims.best, found.utility)),
+        ("Best threshold", _best(claims.best, result.utility)),
     ]
-    if found.unusable:
-        told = ", ".join(f"{count:,} {name}" for name, count in found.unusable.items())
-        rows.append(("Not usable", f"{told}: in no figure, never clamped"))
-    if found.n_left_out:
-        told = fmt.counted(found.n_left_out, "claim")
-        rows.append(("Left out", f"{told} of samples that are inconclusive or set aside"))
+    if result.unusable:
+        message = ", ".join(f"{count:,} {name}" for name, count in result.unusable.items())
+        rows.append(("Not usable", f"{message}: in no figure, never clamped"))
+    if result.n_left_out:
+        message = fmt.counted(result.n_left_out, "claim")
+        rows.append(("Left out", f"{message} of samples that are inconclusive or set aside"))
     return rows
 
 
 def buckets(report: Report) -> Table:
     """Errors by bucket of confidence, the surest first."""
-    found = report.summary.confidence
-    if found is None:
+    result = report.summary.confidence
+    if result is None:
         return _NOTHING
     rows = [
         (
-            each.name,
-            bounds(each),
-            f"{each.errors:,} of {each.error_rate.n:,}",
-            fmt.percent(each.error_rate.value),
-            fmt.interval(each.error_rate),
-            fmt.bare_base(each.error_rate),
+            bucket.name,
+            bounds(bucket),
+            f"{bucket.errors:,} of {bucket.error_rate.n:,}",
+            fmt.percent(bucket.error_rate.value),
+            fmt.interval(bucket.error_rate),
+            fmt.bare_base(bucket.error_rate),
         )
-        for each in found.overall.buckets
+        for bucket in result.overall.buckets
     ]
     titles = ("Confidence", "Wrong", "Error rate", "95 % interval", "n")
     note = f"{_OF_CLAIMS}; a boundary belongs to the upper bucket"
     columns = (Column("Bucket", Kind.TEXT), *map(Column, titles))
-    return Table("Errors by confidence", columns, rows, note, signature=found.method)
+    return Table("Errors by confidence", columns, rows, note, signature=result.method)
 
 
 def bins(report: Report) -> Table:
     """The reliability diagram in figures: bins that hold a claim."""
-    found = report.summary.confidence
-    if found is None:
+    result = report.summary.confidence
+    if result is None:
         return _NOTHING
-    calibration = found.overall.calibration
+    calibration = result.overall.calibration
     rows = [
         (
-            bin_name(each),
-            fmt.plain(each.confidence, _DIGITS),
-            fmt.plain(each.right.value, _DIGITS),
-            _interval(each.right),
-            fmt.bare_base(each.right),
+            bin_name(item),
+            fmt.plain(item.confidence, _DIGITS),
+            fmt.plain(item.right.value, _DIGITS),
+            _interval(item.right),
+            fmt.bare_base(item.right),
         )
-        for each in calibration.bins
-        if each.confidence is not None
+        for item in calibration.bins
+        if item.confidence is not None
     ]
     empty = len(calibration.bins) - len(rows)
     note = f"{len(calibration.bins)} equally wide bins, {empty} without a claim" if empty else ""
@@ -129,25 +129,25 @@ def bins(report: Report) -> Table:
 
 def labels(report: Report) -> Table:
     """By kind of claim: errors, calibration, Brier score and thresholds."""
-    found = report.summary.confidence
-    if found is None:
+    result = report.summary.confidence
+    if result is None:
         return _NOTHING
     rows = [
         (
             name,
-            fmt.percent(each.error_rate.value),
-            fmt.interval(each.error_rate),
-            fmt.plain(each.calibration.ece.value, _DIGITS),
-            fmt.plain(each.brier.value, _DIGITS),
-            _bare(each.raised.threshold),
-            _bare(each.best.threshold.value),
-            fmt.base(each.n, each.n_missing).removeprefix("n "),
+            fmt.percent(item.error_rate.value),
+            fmt.interval(item.error_rate),
+            fmt.plain(item.calibration.ece.value, _DIGITS),
+            fmt.plain(item.brier.value, _DIGITS),
+            _bare(item.raised.threshold),
+            _bare(item.best.threshold.value),
+            fmt.base(item.n, item.n_missing).removeprefix("n "),
         )
-        for name, each in found.labels.items()
+        for name, item in result.labels.items()
     ]
-    left_off = found.n_labels - len(rows)
+    left_off = result.n_labels - len(rows)
     note = "calibration: expected calibration error; thresholds: by the rule of one half, and best by utility"
-    note += f"; the {len(rows)} most frequent kinds of {found.n_labels:,}" if left_off > 0 else ""
+    note += f"; the {len(rows)} most frequent kinds of {result.n_labels:,}" if left_off > 0 else ""
     titles = ("Error rate", "95 % interval", "Calibration", "Brier", "By rule", "Best", "n")
     columns = (Column("Kind", Kind.TEXT), *map(Column, titles))
     return Table("Confidence by kind of claim", columns, rows, note, signature=_SIGNATURE)
@@ -166,19 +166,19 @@ def _claims(claims: Claims) -> str:
 
 def _calibration_error(claims: Claims) -> str:
     calibration = claims.calibration
-    told = f"{_number(calibration.ece)}, {len(calibration.bins)} bins"
+    message = f"{_number(calibration.ece)}, {len(calibration.bins)} bins"
     if calibration.by_chance is None:
-        return told
-    return f"{told}; perfect confidences would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
+        return message
+    return f"{message}; perfect confidences would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
 
 
 def _widest(claims: Claims) -> str:
     calibration = claims.calibration
-    told = _number(calibration.mce)
+    message = _number(calibration.mce)
     if calibration.widest is None:
-        return told
-    each = calibration.bins[calibration.widest]
-    return f"{told}, in the bin {bin_name(each)} ({fmt.base(each.right.n)})"
+        return message
+    item = calibration.bins[calibration.widest]
+    return f"{message}, in the bin {bin_name(item)} ({fmt.base(item.right.n)})"
 
 
 def _raised(found: RaisedThreshold) -> str:
@@ -239,14 +239,14 @@ def specification(calibration: Calibration) -> dict[str, Any]:
     """The diagram as Vega-Lite in plain data: bins as points with their intervals, and the line of perfect ones."""
     values = [
         {
-            "confidence": each.confidence,
-            "right": each.right.value,
-            "low": each.right.low,
-            "high": each.right.high,
-            "n": each.right.n,
-            "bin": bin_name(each),
+            "confidence": with_claim.confidence,
+            "right": with_claim.right.value,
+            "low": with_claim.right.low,
+            "high": with_claim.right.high,
+            "n": with_claim.right.n,
+            "bin": bin_name(with_claim),
         }
-        for each in _with_claims(calibration)
+        for with_claim in _with_claims(calibration)
     ]
     whole = {"scale": {"domain": [0, 1]}}
     x = {"field": "confidence", "type": "quantitative", "title": "mean confidence of the bin", **whole}
@@ -288,10 +288,10 @@ def drawing(calibration: Calibration) -> Markup:
     bins = _with_claims(calibration)
     if not bins:
         return Markup("")
-    most = max(each.right.n for each in bins)
+    most = max(item.right.n for item in bins)
     side = _SIZE + 2 * _MARGIN
     ticks = Markup("").join(_tick(at) for at in _TICKS)
-    points = Markup("").join(_point(each, most) for each in bins)
+    points = Markup("").join(_point(item, most) for item in bins)
     label = f"Reliability diagram of {fmt.counted(calibration.ece.n, 'claim')}: share right by confidence"
     return Markup(
         '<svg class="reliability" viewBox="0 0 {side} {side}" role="img" aria-label="{label}">{ticks}'
@@ -313,7 +313,7 @@ def drawing(calibration: Calibration) -> Markup:
 
 
 def _with_claims(calibration: Calibration) -> list[ReliabilityBin]:
-    return [each for each in calibration.bins if each.confidence is not None and each.right.value is not None]
+    return [item for item in calibration.bins if item.confidence is not None and item.right.value is not None]
 
 
 def _tick(at: float) -> Markup:

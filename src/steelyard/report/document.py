@@ -124,10 +124,12 @@ class Table:
         if not self.rows:
             return None
         drawn = [column.kind in (Kind.GAUGE, Kind.BAR) for column in self.columns]
-        said = [any(_says(row[at]) for row in self.rows) for at in range(len(self.columns))]
-        if not any(told and column.title != "n" for told, column in zip(said[1:], self.columns[1:], strict=True)):
+        texts = [any(_says(row[at]) for row in self.rows) for at in range(len(self.columns))]
+        if not any(
+            message and column.title != "n" for message, column in zip(texts[1:], self.columns[1:], strict=True)
+        ):
             return self if len(self.columns) == 1 else None
-        keep = [at for at in range(len(self.columns)) if at == 0 or said[at] or drawn[at]]
+        keep = [at for at in range(len(self.columns)) if at == 0 or texts[at] or drawn[at]]
         return self if len(keep) == len(self.columns) else self.only(keep)
 
 
@@ -290,7 +292,7 @@ class SmallTables:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleBlock:
     """One sample, or a case with all its repeats, as a list shows it; `blocks` are what it opens to."""
 
     anchor: str
@@ -300,7 +302,7 @@ class Sample:
     score: str
     why: str
     blocks: Sequence[Block] = ()
-    repeats: Sequence[Sample] = ()
+    repeats: Sequence[SampleBlock] = ()
     group: str = ""
     category: str = ""
     codes: Sequence[str] = ()
@@ -317,7 +319,7 @@ class Sample:
 class Samples:
     """The samples of a run, the worst first; `total` is how many the run has."""
 
-    items: Sequence[Sample]
+    items: Sequence[SampleBlock]
     total: int
 
 
@@ -382,7 +384,7 @@ def has_content(block: Block) -> bool:
     if isinstance(block, Bullets):
         return bool(block.items)
     if isinstance(block, Section | Fold):
-        return any(has_content(each) for each in block.blocks)
+        return any(has_content(item) for item in block.blocks)
     if isinstance(block, SmallTables):
         return bool(block.tables)
     if isinstance(block, Text):
@@ -400,5 +402,5 @@ def every_block(blocks: Iterable[Block]) -> Iterator[Block]:
             yield from every_block(block.beside)
         elif isinstance(block, Samples):
             for sample in block.items:
-                for each in (sample, *sample.repeats):
-                    yield from every_block(each.blocks)
+                for item in (sample, *sample.repeats):
+                    yield from every_block(item.blocks)

@@ -1,17 +1,19 @@
-"""Experiments and A/Bs: the decision, what changed between the arms, the criteria or figures it stands on."""
+"""Blocks of A/B tests, experiments and power."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.analysis.compare_model import Comparison
+from steelyard.analysis.compare.model import Comparison
+from steelyard.analysis.summary import target_name
 from steelyard.decide.experiment import AbReport, Arm, Decided, Effect, Held, Ruling
 from steelyard.decide.experiment import Decided as AbDecided
 from steelyard.records import RunHeader
-from steelyard.report import compare
-from steelyard.report import compare_sentences as compared
 from steelyard.report import format as fmt
+from steelyard.report.compare import blocks as compare
+from steelyard.report.compare import sentences as compared
 from steelyard.report.document import (
     Block,
     Bullet,
@@ -31,8 +33,10 @@ from steelyard.report.document import (
 from steelyard.report.format import one_line
 from steelyard.report.render.json import HIDDEN, encode, encode_object
 from steelyard.report.verdicts import exit_code
-from steelyard.report.wording import signature_line, target_name
+from steelyard.report.wording import signature_line
 from steelyard.stats.arrays import SEED
+from steelyard.stats.paired import SIGNIFICANT
+from steelyard.stats.power import POWER, Design, PowerFigures
 from steelyard.suite.values import load_in_words
 
 EXPERIMENT_FORMAT = "steelyard.experiment/1"
@@ -68,7 +72,7 @@ class ExperimentReport:
     """What a reader has to know about how it came about: run before, or a plan that nobody saw beforehand."""
 
 
-def document(report: ExperimentReport) -> Document:
+def experiment_document(report: ExperimentReport) -> Document:
     """The decision, what changed, the criteria, both arms, the comparison and how to see the raw runs."""
     ruling = report.ruling
     reasons = [Bullet(reason) for reason in ruling.reasons]
@@ -101,14 +105,14 @@ def _comparison(comparison: Comparison) -> list[Block]:
     ]
 
 
-def data(report: ExperimentReport) -> dict[str, Any]:
+def experiment_data(report: ExperimentReport) -> dict[str, Any]:
     """The whole report as plain data."""
     changed = report.ruling.changed
     arms_data = {name: None if arm is None else _arm_data(arm) for name, arm in _sides_of(report)}
     caution = None if changed is None else encode_object(changed) | {"caution": changed.caution}
     compared_data = None if report.comparison is None else compare.data(report.comparison)
-    found = {"format": EXPERIMENT_FORMAT} | encode_object(report) | encode_object(report.ruling)
-    return found | {"changed": caution} | arms_data | {"comparison": compared_data}
+    result = {"format": EXPERIMENT_FORMAT} | encode_object(report) | encode_object(report.ruling)
+    return result | {"changed": caution} | arms_data | {"comparison": compared_data}
 
 
 def _sides_of(report: ExperimentReport) -> tuple[tuple[str, Arm | None], ...]:
@@ -138,8 +142,8 @@ def ab_data(report: AbReport) -> dict[str, Any]:
     """The whole report as plain data."""
     code = exit_code(report.decided.value)
     arms_data = [encode_object(arm) | {"facts": encode(dict(arm.facts))} for arm in report.arms]
-    said = {"format": AB_FORMAT, "exit_code": code, "sentence": encode(ab_answer(report))}
-    return said | encode_object(report) | {"arms": arms_data}
+    texts = {"format": AB_FORMAT, "exit_code": code, "sentence": encode(ab_answer(report))}
+    return texts | encode_object(report) | {"arms": arms_data}
 
 
 def title(report: ExperimentReport) -> str:
@@ -152,10 +156,10 @@ def about(report: ExperimentReport) -> list[tuple[str, str]]:
     rows = [("Hypothesis", report.hypothesis), ("Factor", report.factor)]
     changed = report.ruling.changed
     if changed is not None:
-        told = ", ".join(one.told for one in changed.as_declared)
-        rows.append(("Changed", told or f"nothing that is the {report.factor}"))
+        message = ", ".join(item.told for item in changed.as_declared)
+        rows.append(("Changed", message or f"nothing that is the {report.factor}"))
         if changed.besides:
-            rows.append(("Besides", ", ".join(one.told for one in changed.besides)))
+            rows.append(("Besides", ", ".join(item.told for item in changed.besides)))
         if changed.caution:
             rows.append(("Mind", changed.caution))
     rows += [("Mind", note) for note in report.notes]
@@ -170,7 +174,7 @@ def arms(report: ExperimentReport) -> Table:
         (label, *(facts[label] for facts in labels)) for label in labels[0] if any(facts[label] for facts in labels)
     ]
     titles = ("Baseline", "Candidate")[: len(sides)]
-    return Table("Both arms", (Column("", Kind.TEXT), *(Column(one, Kind.TEXT) for one in titles)), rows)
+    return Table("Both arms", (Column("", Kind.TEXT), *(Column(item, Kind.TEXT) for item in titles)), rows)
 
 
 def _facts(arm: Arm) -> dict[str, str]:
@@ -196,8 +200,8 @@ def _facts(arm: Arm) -> dict[str, str]:
 def criteria(report: ExperimentReport) -> Table:
     """Every criterion with its figure on both sides, and whether it holds."""
     rows = [
-        (f"{each.asks} when {each.text}", *_sides(each), HOLDS[each.holds], each.reason)
-        for each in report.ruling.criteria
+        (f"{item.asks} when {item.text}", *_sides(item), HOLDS[item.holds], item.reason)
+        for item in report.ruling.criteria
     ]
     columns = (
         Column("Criterion", Kind.TEXT),
@@ -207,7 +211,7 @@ def criteria(report: ExperimentReport) -> Table:
         Column("Why", Kind.TEXT),
     )
     note = "adopted when all to adopt hold and none to reject does; rejected when one to reject holds"
-    if rows and all(each.asks == "adopt" for each in report.ruling.criteria):
+    if rows and all(item.asks == "adopt" for item in report.ruling.criteria):
         note = "adopted when all hold; rejected when one does not"
     return Table(criteria_title(report), columns, rows, note)
 
@@ -225,8 +229,8 @@ def plan_line(report: ExperimentReport) -> str:
 
 
 def _sides(each: Held) -> tuple[str, str]:
-    found = ["" if one is None else fmt.in_unit(one.value, each.unit) for one in (each.baseline, each.candidate)]
-    return found[0], found[1]
+    results = ["" if item is None else fmt.in_unit(item.value, each.unit) for item in (each.baseline, each.candidate)]
+    return results[0], results[1]
 
 
 def raw_runs(report: ExperimentReport) -> list[tuple[str, str]]:
@@ -258,12 +262,12 @@ def ab_answer(report: AbReport) -> str:
         return report.why[0]
     if effect.difference is None:
         return f"cannot tell: there is no {effect.name} of both arms"
-    told = f"{effect.name} {_in_unit(effect.a, effect)} -> {_in_unit(effect.b, effect)}, {_difference(effect)}"
+    message = f"{effect.name} {_in_unit(effect.a, effect)} -> {_in_unit(effect.b, effect)}, {_difference(effect)}"
     if decided in (AbDecided.A, AbDecided.B):
-        return f"{ab_word(report)}: {told}"
+        return f"{ab_word(report)}: {message}"
     if decided is AbDecided.SAME:
-        return f"the same for all that matters: {told}"
-    return f"cannot tell: {told}"
+        return f"the same for all that matters: {message}"
+    return f"cannot tell: {message}"
 
 
 def _difference(effect: Effect) -> str:
@@ -352,3 +356,131 @@ def _label(letter: str, name: str) -> str:
 
 def _columns(heads: tuple[str, ...]) -> tuple[Column, ...]:
     return (Column(heads[0], Kind.TEXT), *(Column(head) for head in heads[1:]))
+
+
+# What a suite can detect: the smallest change that a comparison of two runs shows, and what a smaller one takes.
+
+_NAMES = {"pass_rate": "pass rate", "average": "average score"}
+METHOD = (
+    f"paired comparison of two runs, two-sided at 5 %, {100 * POWER:.0f} % power; the pass rate of single samples by"
+    " the exact McNemar test, else sign flips over cases or clusters; a pass rate moves by chances that are beta"
+    " distributed before and after, rise and fall averaged; no random numbers"
+)
+
+
+def power_document(found: PowerFigures) -> Document:
+    """The answer, where the noise comes from, and what more cases or repeats would do."""
+    blocks: list[Block] = [
+        Text(headline(found)),
+        *section("Noise", Facts(facts(found))),
+        *table_section(smallest_changes(found)),
+        *table_section(needed(found)),
+    ]
+    return Document(f"Power of {found.suite}", blocks, footer=(f"Method: {METHOD}",))
+
+
+def power_data(found: PowerFigures) -> dict[str, Any]:
+    """The figures as plain data; shares from 0 to 1: a change of 0.03 is 3 points; null for what nobody knows."""
+    texts = {"sentence": headline(found), "alpha": SIGNIFICANT, "power": POWER, "method": METHOD}
+    designs = [encode_object(design) | {"smallest": value} for design, value in found.table]
+    return texts | encode_object(found) | {"table": designs}
+
+
+def headline(found: PowerFigures) -> str:
+    """The answer in one sentence."""
+    spread = found.spread
+    today = f"{fmt.counted(spread.n_cases, 'case')} x {fmt.counted(spread.repeats, 'repeat')}"
+    if spread.per_unit > 1:
+        today += f" in {fmt.counted(round(spread.n_cases / spread.per_unit), 'cluster')}"
+    if found.now is None:
+        return f"{today} can show no change of the {_NAMES[found.metric]}: it takes more cases"
+    if found.now <= 0:
+        return f"nothing ever changed in {today}: these runs show no noise, and any change would be one"
+    points = f"{in_points(found.now)} points of {_NAMES[found.metric]}"
+    if found.at_worst:
+        return f"{today} detect a change of {points} at worst: how much of it is noise nobody knows yet"
+    return f"{today} detect a change of {points}, 4 times of 5"
+
+
+def facts(found: PowerFigures) -> list[tuple[str, str]]:
+    """Where the noise comes from, and which runs say so."""
+    spread = found.spread
+    rows = [("Runs", _runs(found)), ("Between cases", f"SD {in_points(math.sqrt(spread.between))} points")]
+    rows.append(("Between repeats", _within(found)))
+    if found.metric == "pass_rate" and spread.within is not None:
+        share = fmt.percent(2 * spread.within)
+        rows.append(("Discordance", f"{share} of single answers change sides when a case is asked once more"))
+    rows.append(("Between runs", _response(found)))
+    return rows
+
+
+def _runs(found: PowerFigures) -> str:
+    message = f"{fmt.counted(len(found.runs), 'run')}, the newest {found.runs[0]}"
+    left = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+    return f"{message}; left out: {left}" if left else message
+
+
+def _within(found: PowerFigures) -> str:
+    within = found.spread.within
+    if within is None:
+        return "unknown: nothing was asked twice; steelyard run SUITE --repeats 3 would tell"
+    return f"SD {in_points(math.sqrt(within))} points"
+
+
+def _response(found: PowerFigures) -> str:
+    spread = found.spread
+    if spread.change is None:
+        return "unknown: it takes two runs; cases are taken to change alike"
+    if spread.response is None:
+        message = f"SD {in_points(math.sqrt(spread.change))} points of a case's change, noise of repeats in it"
+    else:
+        message = f"SD {in_points(math.sqrt(spread.response))} points of a case's change beyond the noise of repeats"
+    return f"{message} ({fmt.counted(spread.n_pairs, 'pair')} of runs)"
+
+
+def smallest_changes(found: PowerFigures) -> Table:
+    """The smallest change that is detected, by repeats and cases."""
+    cases = sorted({design.cases for design, _ in found.table})
+    by_design = dict(found.table)
+    repeats = sorted({design.repeats for design, _ in found.table})
+    rows = [(f"{repeat:,}", *(_change(by_design[Design(n, repeat)]) for n in cases)) for repeat in repeats]
+    columns = (Column("Repeats"), *(Column(f"{n:,} cases") for n in cases))
+    note = "points; today's cases first" + _no_repeats(found)
+    return Table("Smallest change that is detected", columns, rows, note)
+
+
+def needed(found: PowerFigures) -> Table:
+    """How many cases a change takes, by repeats; no rows when none was asked for."""
+    rows = [
+        (
+            f"{item.repeats:,}",
+            "more than 1,000,000" if item.cases is None else f"{item.cases:,}",
+            "" if item.cases is None else f"{item.cases * item.repeats * found.spread.variants:,}",
+        )
+        for item in found.needed
+    ]
+    columns = (Column("Repeats"), Column("Cases"), Column("Calls"))
+    title = "" if found.detect is None else f"To detect {in_points(found.detect)} points"
+    return Table(title, columns, rows, _by_repeats(found) + _no_repeats(found))
+
+
+def _by_repeats(found: PowerFigures) -> str:
+    n = fmt.counted(found.spread.n_cases, "case")
+    if found.spread.within is None:
+        return f"how many repeats of today's {n} nobody knows"
+    if found.repeats_needed is None:
+        return f"no number of repeats of today's {n} would do"
+    return f"or today's {n} with {fmt.counted(found.repeats_needed, 'repeat')} each"
+
+
+def _no_repeats(found: PowerFigures) -> str:
+    return "; other repeats are unknown while nothing is asked twice" if found.spread.within is None else ""
+
+
+def _change(value: float | None) -> str:
+    return "none" if value is None else in_points(value)
+
+
+def in_points(share: float) -> str:
+    """A share as percentage points."""
+    return f"{fmt.percentage(share):.1f}"

@@ -1,32 +1,46 @@
-"""Any figure of a run's report by its name, with everything behind it."""
+"""The explanation of one figure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.text import Text as Line
 
-import steelyard.analysis.reported  # noqa: F401  registers what no gate can name
-from steelyard.analysis.explain import Explanation, Words, explain, words_of
-from steelyard.analysis.model import Estimate, Slice, Summary
+from steelyard.analysis.explain import (
+    Behind,
+    BehindPair,
+    Computed,
+    Counted,
+    Explanation,
+    PairExplanation,
+    Words,
+    explain,
+    words_of,
+)
+from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.repeats import SHARE
-from steelyard.analysis.stored import summarise_stored
+from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.gates import Scope, measure, names_of_run
 from steelyard.errors import UserMistake
 from steelyard.metrics.expression_checks import missing_name
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, asked_metric, parse_repeats, split_sides
-from steelyard.metrics.own import load_metrics
+from steelyard.metrics.own import RunData, load_metrics
 from steelyard.metrics.registry import NONE, At, Key, Level, Reported, metrics, reported
-from steelyard.metrics.run_data import RunData
 from steelyard.records import RunHeader, Sample
-from steelyard.report import run
+from steelyard.report import explain_tables, run
 from steelyard.report.build import build_report
-from steelyard.report.details import why_wrong
+from steelyard.report.document import Block, Bullet, Bullets, Document, Facts, Section, Tone, table_section
 from steelyard.report.findings import counts_by_slice
+from steelyard.report.format import ascii_only, visible
 from steelyard.report.model import Report
+from steelyard.report.render.terminal import print_document
+from steelyard.report.samples import why_wrong
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
 from steelyard.suite.yaml import listed, meant
 
@@ -88,7 +102,7 @@ class Figure:
     def explained(self, name: str) -> Explanation:
         """The figure with everything behind it."""
         metric, at = self.metric, self.at
-        found = metric.contributions(self.data, at)
+        result = metric.contributions(self.data, at)
         words = Words(
             metric.in_words(metric.formula, at),
             metric.in_words(metric.counts, at),
@@ -98,9 +112,9 @@ class Figure:
             {"higher": "lower", "lower": "higher"}.get(metric.better, ""),
             f"{at.place} of report --json",
         )
-        keys = found.key or self.data.key
+        keys = result.key or self.data.key
         return explain(
-            name, words, found, keys, at.value, how=metric.aggregate, point=metric.point, absent=found.n_absent
+            name, words, result, keys, at.value, how=metric.aggregate, point=metric.point, absent=result.n_absent
         )
 
 
@@ -128,8 +142,8 @@ def _walked(node: dict[str, Any], value: Any, at: At, data: RunData) -> Iterator
                 if (figure := _figure(metric, value, at, data)) is not None:
                     yield figure
         elif step.startswith(("<", "[")):
-            for each, inner in _rows(step, value, at):
-                yield from _walked(below, inner, replace(each, path=path), data)
+            for item, inner in _rows(step, value, at):
+                yield from _walked(below, inner, replace(item, path=path), data)
         elif value.get(step) is not None:
             inside = replace(at, path=path, place=f"{at.place}.{step}" if at.place else step)
             yield from _walked(below, value[step], inside, data)
@@ -139,8 +153,8 @@ def _figure(metric: Reported, value: Any, at: At, data: RunData) -> Figure | Non
     if isinstance(value, dict):
         value = Estimate(**{name: value[name] for name in ("value", "n", "n_missing", "low", "high")})
     at = replace(at, value=value)
-    known = metric.even_unknown or not isinstance(value, Estimate) or value.value is not None
-    return Figure(metric, at, data) if known and metric.when(data, at) else None
+    available = metric.even_unknown or not isinstance(value, Estimate) or value.value is not None
+    return Figure(metric, at, data) if available and metric.when(data, at) else None
 
 
 def _rows(step: str, value: Any, at: At) -> Iterator[tuple[At, Any]]:
@@ -210,17 +224,20 @@ def explain_report(store: Store, header: RunHeader, *asked: str) -> list[Explana
 
     Those that gates can name are found without the rest of the report.
     """
-    found: list[Explanation] = []
+    explanations: list[Explanation] = []
     data, report = data_of(store, header), None
     for text in asked:
         try:
             asked_metric(text)
         except ValueError as error:
             report = report or build_report(store, header)
-            found += [each.explained(spelled(each.names)) for each in find_figures(report, data, text, error)]
+            explanations += [
+                find_figure.explained(spelled(find_figure.names))
+                for find_figure in find_figures(report, data, text, error)
+            ]
         else:
-            found += explain_metrics(store, header, data, text)
-    return found
+            explanations += explain_metrics(store, header, data, text)
+    return explanations
 
 
 def explain_metrics(store: Store, header: RunHeader, data: RunData, *asked: str) -> list[Explanation]:
@@ -234,10 +251,10 @@ def explain_metrics(store: Store, header: RunHeader, data: RunData, *asked: str)
 
 def _parts(text: str, header: RunHeader, summary: Summary) -> list[tuple[Gate, Slice]]:
     gate = find_metric(text, header, summary)
-    found = Scope(summary, summary.overall, 0.0).slices(gate)
-    if not found:
+    result = Scope(summary, summary.overall, 0.0).slices(gate)
+    if not result:
         raise UserMistake(f"no sample of run {header.id} has {gate.factor} {gate.slice!r}")
-    return [(gate, part) for part in found]
+    return [(gate, part) for part in result]
 
 
 def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
@@ -246,29 +263,29 @@ def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
         gate = asked_metric(text)
     except ValueError as error:
         raise UserMistake(str(error)) from None
-    known = names_of_run(header.description, summary)
+    available = names_of_run(header.description, summary)
     # A run may have findings of codes that its suite does not list, and every report counts them.
-    known = replace(known, codes=sorted({*(known.codes or ()), *summary.overall.finding_rates}))
-    if wrong := missing_name(gate, known):
+    available = replace(available, codes=sorted({*(available.codes or ()), *summary.overall.finding_rates}))
+    if wrong := missing_name(gate, available):
         raise UserMistake(wrong)
     return gate
 
 
 def _explained(data: RunData, summary: Summary, gate: Gate, part: Slice) -> Explanation:
     metric, reported = gate.of, measure(gate, part, summary)
-    found = metric.contributions(data, gate.names)
+    result = metric.contributions(data, gate.names)
     keys: Callable[[int], Key] = data.key
     if metric.level is Level.CELL:
         groups = data.cells.groups[part.factor]
         at = groups.samples_where(groups.names.index(part.name), np.ones(data.cells.n, dtype=bool))
         keys, absent = data.cell_key, 0 if part.factor else data.cells.absent
     else:
-        found = replace(found, detail=data.detail)
+        result = replace(result, detail=data.detail)
         at, absent = data.in_slice(part.factor, part.name), 0 if part.factor else data.absent
     return explain(
         f"{part.factor}.{part.name}.{gate.metric}" if part.factor else gate.metric,
         words_of(metric, metric.worse_in(data.suite, gate.names), reported),
-        found,
+        result,
         keys,
         reported,
         how=metric.aggregate,
@@ -284,10 +301,10 @@ def find_figures(report: Report, data: RunData, text: str, error: ValueError) ->
         asked = tuple(split_sides(f"{text} >= 0", "metric", "")[0])
     except ValueError:
         raise UserMistake(str(error)) from None
-    everything = {each.names: each for each in reversed(list(own_figures(report, data)))}
-    found = [each for names, each in reversed(everything.items()) if _is(asked, names)]
-    if found:
-        return found
+    everything = {own_figure.names: own_figure for own_figure in reversed(list(own_figures(report, data)))}
+    results = [item for names, item in reversed(everything.items()) if _is(asked, names)]
+    if results:
+        return results
     near = [spelled(names) for names in reversed(everything) if _head(names) == _head(asked)]
     if near:
         raise UserMistake(f"metric {text!r}: this run has no such figure{meant(text, near)}; it has: {listed(near)}")
@@ -301,14 +318,14 @@ def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
     where the whole run has none of that name.
     """
     report, data = build_report(store, header), data_of(store, header)
-    own = ((each.names, each.place) for each in own_figures(report, data))
-    found: dict[str, str] = {}
+    own = ((own_figure.names, own_figure.place) for own_figure in own_figures(report, data))
+    results: dict[str, str] = {}
     for names, place in (*gate_figures(report, data), *own):
         kind = tuple(_any(names))
-        if kind[0] in FACTORS and spelled(kind[2:]) in found:
+        if kind[0] in FACTORS and spelled(kind[2:]) in results:
             continue
-        found.setdefault(spelled(kind), place if kind == names else _INDEX.sub("[*]", place))
-    return list(found.items())
+        results.setdefault(spelled(kind), place if kind == names else _INDEX.sub("[*]", place))
+    return list(results.items())
 
 
 def gate_figures(report: Report, data: RunData) -> Iterator[Named]:
@@ -343,7 +360,7 @@ def _of_slice(part: Slice, data: RunData) -> Iterator[Named]:
                 at = None if at is None else at.get(name)
             if at is not None and (path[1:] or path[0] != "findings"):
                 left = iter(names)
-                yield tuple(next(left) if each.startswith("<") else each for each in metric.parts), ".".join(path)
+                yield tuple(next(left) if part.startswith("<") else part for part in metric.parts), ".".join(path)
 
 
 def _written(metric: str, report: Report, data: RunData) -> tuple[str, ...]:
@@ -362,8 +379,8 @@ def _of_codes(report: Report) -> Iterator[Named]:
         yield names, f"{place}.count"
         yield (*names, "rate"), f"{place}.samples"
         yield names, f"{place}.n_items"
-        for at, each in enumerate(counts_by_slice(report, figure.code)):
-            head, where = sliced(each.factor, each.name), f"{place}.slices[{at}]"
+        for at, item in enumerate(counts_by_slice(report, figure.code)):
+            head, where = sliced(item.factor, item.name), f"{place}.slices[{at}]"
             yield (*head, *names), f"{where}.count"
             yield (*head, *names, "rate"), f"{where}.samples"
     codes = {figure.code for figure in report.summary.codes}
@@ -423,4 +440,105 @@ def _is(asked: tuple[str, ...], names: tuple[str, ...]) -> bool:
     """Whether a figure is meant; `*` stands for any name, and a case without a variant for all its variants."""
     whole = asked if asked[0] == "variant" else _plain(asked)
     mine = names if len(whole) == len(names) else _plain(names)
-    return len(whole) == len(mine) and all(one in (EVERY, other) for one, other in zip(whole, mine, strict=True))
+    return len(whole) == len(mine) and all(item in (EVERY, other) for item, other in zip(whole, mine, strict=True))
+
+
+# What stands behind a figure, as plain data.
+
+
+def explanations_to_json(
+    runs: Sequence[str], found: Sequence[Explanation | PairExplanation], limit: int | None
+) -> dict[str, Any]:
+    """All figures that were asked for; of the samples behind each as many as `limit` says, all without it."""
+    return {"runs": list(runs), "explained": [_one(item, limit) for item in found]}
+
+
+def _one(found: Explanation | PairExplanation, limit: int | None) -> dict[str, Any]:
+    messages: dict[str, Any] = {
+        "metric": found.metric,
+        "formula": found.formula,
+        "how": found.how,
+        "interval": found.interval,
+        "agrees": found.agrees,
+        "excluded": _counted(found.excluded),
+        "order": found.order,
+        "n_behind": len(found.behind),
+    }
+    rows = {"behind": [_row(item) for item in found.behind[:limit]]}
+    if isinstance(found, PairExplanation):
+        change = found.change
+        sides = {
+            side: {"reported": asdict(reported), "computed": _computed(again)}
+            for side, reported, again in (("a", change.a, found.a), ("b", change.b, found.b))
+        }
+        difference = asdict(change.difference) | {
+            "p": change.p,
+            "p_adjusted": change.p_adjusted,
+            "test": change.test,
+            "verdict": change.verdict.value,
+        }
+        return messages | {"unit": change.unit, "n_counts": found.of, **sides, "difference": difference, **rows}
+    figures = {"reported": _estimate(found.reported), "computed": _computed(found.computed)}
+    return (
+        messages
+        | {"unit": found.unit, "about": found.about, "n_counts": found.of, **figures}
+        | {
+            "noted": _counted(found.noted),
+            **rows,
+        }
+    )
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return asdict(estimate)
+
+
+def _computed(computed: Computed) -> dict[str, Any]:
+    return {
+        "value": computed.value,
+        "n": computed.n,
+        "n_missing": computed.n_missing,
+        "inputs": dict(computed.inputs),
+    }
+
+
+def _counted(rows: Sequence[Counted]) -> list[dict[str, Any]]:
+    return [asdict(row) for row in rows]
+
+
+def _row(row: Behind | BehindPair) -> dict[str, Any]:
+    return asdict(row) | ({"moved": row.moved} if isinstance(row, BehindPair) else {})
+
+
+# What stands behind a figure, in a terminal.
+
+_WIDE_NAME = 40
+"""Longer names push their places to the right."""
+
+
+def print_explanations(
+    found: Sequence[Explanation | PairExplanation], console: Console, *, limit: int | None, title: str
+) -> None:
+    """Print each figure with its formula, what it leaves out and the samples behind it."""
+    print_document(Document(title, [block for item in found for block in _blocks(item, limit)]), console)
+
+
+def print_names(found: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
+    """Print the name of every figure on a line of its own, as it is to be asked for, with its place behind it."""
+    plain = not console.encoding.startswith("utf")
+    wide = max((len(name) for name, _ in found if len(name) <= _WIDE_NAME), default=0)
+    rows = [f"{name:<{wide}}  {place}" for name, place in found]
+    for line in (f"{title}, with their places in report --json (* is any, or all of them)", *rows):
+        # Never broken: a name that is cut in two cannot be copied.
+        console.print(Line(ascii_only(visible(line)) if plain else visible(line)), soft_wrap=True)
+
+
+def _blocks(found: Explanation | PairExplanation, limit: int | None) -> list[Block]:
+    rows = explain_tables.pair_facts(found) if isinstance(found, PairExplanation) else explain_tables.facts(found)
+    checked = Bullet(rows[-1][1], Tone.PLAIN if found.agrees else Tone.WARNING, "check:")
+    blocks: list[Block] = [Section(explain_tables.headline(found), [Facts(rows[:-1]), Bullets([checked])])]
+    blocks += table_section(explain_tables.reasons("Left out", found.excluded))
+    if isinstance(found, PairExplanation):
+        return [*blocks, *table_section(explain_tables.pairs_behind(found, limit))]
+    blocks += table_section(explain_tables.reasons("In it otherwise than as it stands", found.noted))
+    return [*blocks, *table_section(explain_tables.behind(found, limit))]

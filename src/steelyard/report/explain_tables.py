@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.analysis.attribution_wording import points
-from steelyard.analysis.compare_model import MetricChange, Moved
+from steelyard.analysis.compare.attribution_model import points
+from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.analysis.explain import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.number_text import in_unit
-from steelyard.report import changes
-from steelyard.report.changes import of_changes
+from steelyard.analysis.wording import in_unit
+from steelyard.report.compare import changes
+from steelyard.report.compare.changes import of_changes
 from steelyard.report.document import Column, Kind, Table
+from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import SIGNIFICANT
 
-Facts = list[tuple[str, str]]
+ExplainedFacts = list[tuple[str, str]]
 _DIGITS = 4
 _WRONG = "THE REPORT'S FIGURE IS NOT WHAT ITS SAMPLES COME TO"
 
@@ -29,7 +29,7 @@ def headline(found: Explanation | PairExplanation) -> str:
     return f"{found.metric} = {_figure(found.reported.value, found.unit)}, n {found.reported.n:,} {found.of}"
 
 
-def facts(found: Explanation) -> Facts:
+def facts(found: Explanation) -> ExplainedFacts:
     """Formula, inputs, n, interval and the check against the samples."""
     missing = f"{found.reported.n:,} {found.of}; {found.reported.n_missing:,} missing"
     return [
@@ -43,7 +43,7 @@ def facts(found: Explanation) -> Facts:
     ]
 
 
-def pair_facts(found: PairExplanation) -> Facts:
+def pair_facts(found: PairExplanation) -> ExplainedFacts:
     """The same of a comparison."""
     change = found.change
     over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {changes.base(change)}"
@@ -65,28 +65,28 @@ def _tested(change: MetricChange) -> str:
     if change.p is None or change.p_adjusted is None:
         return f"{changes.chance(change)}, {change.test or 'no test'}: {change.verdict.value}"
     alone = changes.chance(replace(change, p_adjusted=change.p))
-    hindered = change.verdict is Moved.CANNOT_TELL and change.p_adjusted < SIGNIFICANT
-    why = "; `compare` says what hinders a verdict" if hindered else ""
+    confounded = change.verdict is Moved.CANNOT_TELL and change.p_adjusted < SIGNIFICANT
+    why = "; `compare` says what hinders a verdict" if confounded else ""
     return f"{alone}, adjusted {changes.chance(change)}, {change.test}: {change.verdict.value}{why}"
 
 
 def inputs(computed: Computed) -> str:
     """What stands in the formula: `passed 45, n 50, so 0.9`."""
-    told = ", ".join(f"{name} {_plain(value)}" for name, value in computed.inputs)
+    message = ", ".join(f"{name} {_plain_value(value)}" for name, value in computed.inputs)
     result = "n/a" if computed.value is None else f"{computed.value:.6g}"
-    return f"{told}: {result}" if told else f"nothing: {result}"
+    return f"{message}: {result}" if message else f"nothing: {result}"
 
 
 def checked(agrees: bool, sides: Sequence[tuple[str, Estimate, Computed]]) -> str:
     """Whether the figure is what its samples come to; if not, both, in capitals."""
     if agrees:
         return "what the rows below come to: the same"
-    told = "; ".join(
-        f"{name} says {_exact(said.value)} (n {said.n}, {said.n_missing} missing), its samples {_exact(again.value)}"
+    message = "; ".join(
+        f"{name} says {_exact(text.value)} (n {text.n}, {text.n_missing} missing), its samples {_exact(again.value)}"
         f" (n {again.n}, {again.n_missing} missing)"
-        for name, said, again in sides
+        for name, text, again in sides
     )
-    return f"{_WRONG}: {told}. This is a fault of Steelyard: trust neither"
+    return f"{_WRONG}: {message}. This is a fault of Steelyard: trust neither"
 
 
 def reasons(title: str, rows: Sequence[Counted]) -> Table:
@@ -94,7 +94,7 @@ def reasons(title: str, rows: Sequence[Counted]) -> Table:
     return Table(
         title,
         (Column("n", Kind.FIGURE), Column("why", Kind.TEXT), Column("cases", Kind.TEXT)),
-        [(f"{each.count:,}", each.why, ", ".join(each.cases)) for each in rows],
+        [(f"{row.count:,}", row.why, ", ".join(row.cases)) for row in rows],
         most=len(rows),
     )
 
@@ -105,7 +105,7 @@ def behind(found: Explanation, limit: int | None) -> Table:
     return Table(
         f"Behind it ({found.order})",
         (Column("case", Kind.TEXT), Column("value", Kind.FIGURE), Column("what", Kind.TEXT)),
-        [(_name(each), _plain(each.value), each.detail) for each in rows],
+        [(_name(row), _plain_value(row.value), row.detail) for row in rows],
         note=left_off(len(found.behind), len(rows)),
         most=len(rows),
     )
@@ -118,7 +118,7 @@ def pairs_behind(found: PairExplanation, limit: int | None) -> Table:
     return Table(
         f"Behind it ({found.order})",
         tuple(columns),
-        [(_name(each), _plain(each.a), _plain(each.b), _signed(each.moved)) for each in rows],
+        [(_name(row), _plain_value(row.a), _plain_value(row.b), _signed(row.moved)) for row in rows],
         note=left_off(len(found.behind), len(rows)),
         most=len(rows),
     )
@@ -130,12 +130,12 @@ def left_off(n: int, listed: int) -> str:
 
 
 def _name(row: Behind | BehindPair) -> str:
-    told = [row.variant] if row.variant else []
+    message = [row.variant] if row.variant else []
     if row.repeat:
-        told.append(f"repeat {row.repeat + 1}")
+        message.append(f"repeat {row.repeat + 1}")
     if isinstance(row, BehindPair) and row.check:
-        told.append(row.check)
-    return f"{row.case_id} ({', '.join(told)})" if told else row.case_id
+        message.append(row.check)
+    return f"{row.case_id} ({', '.join(message)})" if message else row.case_id
 
 
 def _figure(value: float | None, unit: str) -> str:
@@ -156,7 +156,7 @@ def _bounds(estimate: Estimate, unit: str) -> str:
     return f"[{_figure(estimate.low, unit)}, {_figure(estimate.high, unit)}]"
 
 
-def _plain(value: float) -> str:
+def _plain_value(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{_DIGITS}g}"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.analysis.finding_places import MOST_CONFUSIONS
-from steelyard.analysis.model import CodeFigure, Estimate, Slice
+from steelyard.analysis.findings import MOST_CONFUSIONS
+from steelyard.analysis.model import CodeFigure, Slice
 from steelyard.records import RunHeader
 from steelyard.report import format as fmt
 from steelyard.report import wording
@@ -26,6 +26,7 @@ from steelyard.report.document import (
 )
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode, encode_object
+from steelyard.stats.intervals import Estimate
 
 _MOST_CODES = 50
 _MOST_CASES_NAMED = 3
@@ -50,20 +51,23 @@ def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
     code = code_of(report.header, figure.code)
     about = " ".join(filter(None, [code.about, f"severity: {code.severity}" if code.severity else ""]))
     by_group = [
-        (each.name, each.factor, fmt.whole(each.count), samples_with(each.samples), fmt.bare_base(each.samples))
-        for each in counts_by_slice(report, figure.code)
+        (item.name, item.factor, fmt.whole(item.count), samples_with(item.samples), fmt.bare_base(item.samples))
+        for item in counts_by_slice(report, figure.code)
     ]
     group_columns = (Column("Group", Kind.TEXT), Column("By", Kind.TEXT), *map(Column, ("Found", "In samples", "n")))
     listed = {wording.anchor(detail.line) for detail in report.details}
     rows: list[tuple[Cell, ...]] = [
         (
             Link(
-                wording.sample_name(found, repeats=report.summary.repeats),
-                wording.anchor(found) if wording.anchor(found) in listed else "",
+                wording.sample_name(result, repeats=report.summary.repeats),
+                wording.anchor(result) if wording.anchor(result) in listed else "",
             ),
-            *map(fmt.as_text, (found.finding.place, found.finding.expected, found.finding.got, found.finding.evidence)),
+            *map(
+                fmt.as_text,
+                (result.finding.place, result.finding.expected, result.finding.got, result.finding.evidence),
+            ),
         )
-        for found in report.findings.get(figure.code, ())
+        for result in report.findings.get(figure.code, ())
     ]
     columns = tuple(Column(title, Kind.TEXT) for title in ("Sample", "Where", "Expected", "Got", "Evidence"))
     blocks: list[Block] = [Text(about), Table("", group_columns, by_group)]
@@ -77,15 +81,16 @@ def codes_data(report: Report) -> list[dict[str, Any]]:
 
 
 def _code_data(report: Report, figure: CodeFigure) -> dict[str, Any]:
-    known = figure.mended.value is not None and figure.weighs
+    available = figure.mended.value is not None and figure.weighs
     items = [
-        {name: encode(getattr(found, name)) for name in ("case_id", "variant", "repeat")} | encode_object(found.finding)
-        for found in report.findings.get(figure.code, [])
+        {name: encode(getattr(result, name)) for name in ("case_id", "variant", "repeat")}
+        | encode_object(result.finding)
+        for result in report.findings.get(figure.code, [])
     ]
     return (
         encode_object(code_of(report.header, figure.code))
         | encode_object(figure)
-        | {"gain": encode(figure.gain) if known else None}
+        | {"gain": encode(figure.gain) if available else None}
         | {"slices": encode(counts_by_slice(report, figure.code))}
         | {"n_items": n_found(report, figure.code), "items": items}
     )
@@ -93,13 +98,13 @@ def _code_data(report: Report, figure: CodeFigure) -> dict[str, Any]:
 
 def errors(report: Report) -> Table:
     """Every code that was found: how often, in how many samples, and what the average would be were it mended."""
-    known = taxonomy(report.header)
+    available = taxonomy(report.header)
     listed = codes_listed(report)
-    named = any(figure.code in known and known[figure.code].name for figure in listed)
+    named = any(figure.code in available and available[figure.code].name for figure in listed)
     graded = any(not figure.weighs for figure in listed)
     rows = []
     for figure in listed:
-        name = [known[figure.code].name if figure.code in known else ""] if named else []
+        name = [available[figure.code].name if figure.code in available else ""] if named else []
         name += [severity_of(report.header, figure.code)] if graded else []
         samples = (samples_with(figure.samples), fmt.bare_base(figure.samples))
         interval = fmt.interval(figure.mended) if figure.weighs else ""
@@ -123,8 +128,8 @@ def errors(report: Report) -> Table:
 
 def confusions(report: Report) -> Table:
     """What was taken for what most often."""
-    found = report.summary.confusions
-    rows = [(each.expected, each.got, each.code, f"{each.count:,}", f"{each.samples:,}") for each in found]
+    result = report.summary.confusions
+    rows = [(item.expected, item.got, item.code, f"{item.count:,}", f"{item.samples:,}") for item in result]
     columns = (*(Column(title, Kind.TEXT) for title in ("Expected", "Got", "Code")), Column("Found"), Column("Samples"))
     note = f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}" if rows else ""
     return Table("Top confusions", columns, rows, note)
@@ -134,12 +139,12 @@ def sections(report: Report) -> Table:
     """How many errors begin in each named region of the texts, and which."""
     rows = [
         (
-            each.section,
-            f"{each.count:,}",
-            f"{each.samples:,}",
-            ", ".join(f"{code} {count:,}" for code, count in each.codes.items()),
+            item.section,
+            f"{item.count:,}",
+            f"{item.samples:,}",
+            ", ".join(f"{code} {count:,}" for code, count in item.codes.items()),
         )
-        for each in report.summary.sections
+        for item in report.summary.sections
     ]
     columns = (Column("Section", Kind.TEXT), Column("Found"), Column("Samples"), Column("Codes", Kind.TEXT))
     n = report.summary.overall.outcome_rates.get("malformed")
@@ -204,8 +209,8 @@ def counts_by_slice(report: Report, code: str) -> list[SliceCount]:
 
 
 def _share(group: Slice, code: str) -> Estimate:
-    known = group.finding_rates.get(code)
-    return Estimate(None, group.average.n, group.average.n_missing) if known is None else known
+    finding_rate = group.finding_rates.get(code)
+    return Estimate(None, group.average.n, group.average.n_missing) if finding_rate is None else finding_rate
 
 
 def n_found(report: Report, code: str) -> int:
@@ -216,15 +221,15 @@ def n_found(report: Report, code: str) -> int:
 
 def patterns(report: Report) -> Table:
     """What goes wrong more than once, with the first cases behind it; patterns of the same cases are one row."""
-    found = report.summary.patterns
+    result = report.summary.patterns
     alike: dict[tuple[tuple[str, ...], int], list[str]] = {}
-    for pattern in found:
+    for pattern in result:
         alike.setdefault((pattern.cases, pattern.n_cases) if pattern.cases else ((pattern.sentence,), 0), []).append(
             pattern.sentence
         )
     listed = list(alike.items())
     rows = [(_told_once(sentences), _some(cases, n_cases) if n_cases else "") for (cases, n_cases), sentences in listed]
-    in_all, shown = report.summary.extra.get("n_patterns", len(found)), sum(len(each) for _, each in listed)
+    in_all, shown = report.summary.extra.get("n_patterns", len(result)), sum(len(item) for _, item in listed)
     note = f"the {shown} most frequent of {in_all:,} patterns" if in_all > shown else ""
     columns = (Column("Pattern", Kind.TEXT), Column("Cases", Kind.TEXT))
     return Table("Common failure patterns", columns, rows, note, most=_MOST_PATTERNS)
@@ -273,5 +278,5 @@ def code_of(header: RunHeader, code: str) -> Code:
 
 def in_order(header: RunHeader, codes: Iterable[str]) -> list[str]:
     """The codes in the order of detection, undeclared ones last, each once."""
-    known, found = taxonomy(header), dict.fromkeys(codes)
-    return [*(code for code in known if code in found), *(code for code in found if code not in known)]
+    available, result = taxonomy(header), dict.fromkeys(codes)
+    return [*(code for code in available if code in result), *(code for code in result if code not in available)]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.number_text import (
+from steelyard.analysis.wording import (
     DIFFERENCE,
     NOT_AVAILABLE,
     SHARES,
@@ -31,7 +31,7 @@ from steelyard.analysis.number_text import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.analysis.model import Estimate
+    from steelyard.stats.intervals import Estimate
 
 __all__ = [
     "DIFFERENCE",

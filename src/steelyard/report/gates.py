@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from steelyard.analysis.model import Estimate
 from steelyard.decide.gates import GateResult, VariantDecision
 from steelyard.metrics.expressions import parse_repeats
 from steelyard.records import Verdict
@@ -11,6 +10,7 @@ from steelyard.report import wording
 from steelyard.report.document import Column, Kind, Section, Table, bullets, section, table_section
 from steelyard.report.format import AND_BASELINES, OF_A_RUN
 from steelyard.report.model import Report
+from steelyard.stats.intervals import Estimate
 
 _MOST_GATES = 40
 _IN_WORDS = {Verdict.PASS: "ok", Verdict.FAIL: "fails", Verdict.INVALID: "invalid"}
@@ -54,22 +54,22 @@ def gates(report: Report) -> Table:
 
 def declared(report: Report) -> list[GateResult]:
     """The criteria among all that decides."""
-    return [each for each in report.decision.gates if each.name]
+    return [gate for gate in report.decision.gates if gate.name]
 
 
 def criteria(report: Report) -> Table:
     """Every criterion with what it asks, its value, n, verdict and reason."""
     rows = [
         (
-            title(each, "\n"),
-            rule(each),
-            value(each),
-            fmt.bare_base(each.value),
-            fmt.interval(each.value, each.unit),
-            each.word,
-            each.reason,
+            title(item, "\n"),
+            rule(item),
+            value(item),
+            fmt.bare_base(item.value),
+            fmt.interval(item.value, item.unit),
+            item.word,
+            item.reason,
         )
-        for each in declared(report)
+        for item in declared(report)
     ]
     columns = (
         Column("Criterion", Kind.LINES),
@@ -106,9 +106,9 @@ def said(criterion: GateResult) -> str:
 
 def unmet(report: Report) -> list[tuple[str, str]]:
     """Criteria that do not pass, with what the suite says of them where the reasons of the verdict do not say it."""
-    open_ = [each for each in declared(report) if each.about.strip() and each.verdict is not Verdict.PASS]
-    told = "\n".join(report.decision.reasons)
-    return [(each.name, each.about) for each in open_ if each.about.strip().rstrip(".") not in told]
+    open_ = [item for item in declared(report) if item.about.strip() and item.verdict is not Verdict.PASS]
+    message = "\n".join(report.decision.reasons)
+    return [(item.name, item.about) for item in open_ if item.about.strip().rstrip(".") not in message]
 
 
 def value(criterion: GateResult) -> str:
@@ -130,8 +130,8 @@ def standing(criterion: GateResult) -> str:
     """One word for a small place: ok, fails, between (neither passes nor fails), undecided, or invalid."""
     if criterion.verdict in _IN_WORDS:
         return _IN_WORDS[criterion.verdict]
-    told = criterion.reason
-    is_between = bool(criterion.fails) and ("lies between" in told or told.startswith("neither passes nor fails"))
+    message = criterion.reason
+    is_between = bool(criterion.fails) and ("lies between" in message or message.startswith("neither passes nor fails"))
     return "between" if is_between else "undecided"
 
 
@@ -139,8 +139,8 @@ def by_variant(report: Report) -> Table:
     """Every criterion of every variant, a row a variant."""
     names, rows = criterion_names(report), []
     for decision in report.decision.by_variant:
-        found = {each.name: each for each in decision.criteria}
-        cells = [f"{value(found[name])}\n{standing(found[name])}" if name in found else "" for name in names]
+        results = {item.name: item for item in decision.criteria}
+        cells = [f"{value(results[name])}\n{standing(results[name])}" if name in results else "" for name in names]
         rows.append((decision.variant, decision.verdict.value, *cells, fmt.bare_base(weighed(report, decision))))
     criteria_columns = (Column(name, Kind.STACKED) for name in names)
     columns = (Column("Variant", Kind.TEXT), Column("Verdict", Kind.VERDICT), *criteria_columns, Column("n"))
@@ -150,7 +150,7 @@ def by_variant(report: Report) -> Table:
 
 def criterion_names(report: Report) -> list[str]:
     """The criteria that were looked at variant by variant, in the suite's order."""
-    return list(dict.fromkeys(each.name for one in report.decision.by_variant for each in one.criteria))
+    return list(dict.fromkeys(entry.name for item in report.decision.by_variant for entry in item.criteria))
 
 
 def weighed(report: Report, decision: VariantDecision) -> Estimate:
@@ -165,6 +165,6 @@ def best(report: Report) -> str:
 
 
 def _secondary_note(report: Report) -> str:
-    found = [each for one in report.decision.by_variant for each in one.criteria if each.secondary]
-    names = list(dict.fromkeys(each.name for each in found))
+    results = [entry for item in report.decision.by_variant for entry in item.criteria if entry.secondary]
+    names = list(dict.fromkeys(item.name for item in results))
     return f"secondary, does not decide: {', '.join(names)}" if names else ""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.analysis.model import Estimate, Proportion, Slice
-from steelyard.analysis.number_text import in_unit
+from steelyard.analysis.model import Slice
+from steelyard.analysis.wording import in_unit
+from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE
 from steelyard.records import RunHeader
 from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.document import Column, Gauge, Kind, Table
 from steelyard.report.format import OF_A_RUN
-from steelyard.report.judged import judged_names, weight_of
+from steelyard.report.judge.run import judged_names, weight_of
 from steelyard.report.model import Report
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import ComponentDescription
 
 _MOST_GROUPS = 20
@@ -251,7 +253,7 @@ def bands(report: Report) -> Table:
             fmt.percent(share.value),
         )
         for name, share in shares.items()
-        if any(each.n for each in shares.values())
+        if any(share.n for share in shares.values())
     ]
     columns = (Column("Band", Kind.TEXT), Column("Score"), Column("", Kind.BAR), Column("Samples"), Column("Share"))
     return Table("Score distribution", columns, rows)
@@ -270,7 +272,7 @@ def cases_by_variant(report: Report) -> Table:
         return Table("", (), [])
     order = [group.name for group in report.summary.slices.get("variant", []) if group.name in variants]
     names = order if len(order) == len(variants) else sorted(variants)
-    rows = [(case, *(_cell(found.get(name, [])) for name in names)) for case, found in sorted(cells.items())]
+    rows = [(case, *(_cell(result.get(name, [])) for name in names)) for case, result in sorted(cells.items())]
     columns = (Column("Case", Kind.TEXT), *map(Column, names))
     return Table("Cases by variant", columns, rows, "average score over the repeats")
 
@@ -278,6 +280,6 @@ def cases_by_variant(report: Report) -> Table:
 def _cell(scores: list[float | None]) -> str:
     if not scores:
         return "not weighed"
-    known = [score for score in scores if score is not None]
-    average = sum(known) / len(known) if known else None
-    return fmt.with_base(Estimate(average, len(known), len(scores) - len(known)))
+    available = [score for score in scores if score is not None]
+    average = sum(available) / len(available) if available else None
+    return fmt.with_base(Estimate(average, len(available), len(scores) - len(available)))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from steelyard.analysis.model import Estimate
-from steelyard.analysis.stored_summary import stored_summary
+from steelyard.analysis.summary import stored_summary, target_name
 from steelyard.decide.history import History, HistoryRun, Trend, day, days, figure_by_slice
 from steelyard.records import RunHeader
 from steelyard.report import format as fmt
@@ -26,8 +25,9 @@ from steelyard.report.document import (
 )
 from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.render.json import encode, encode_object
-from steelyard.report.wording import signature_line, target_name
+from steelyard.report.wording import signature_line
 from steelyard.stats.change_points import FEWEST_RUNS
+from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import BaselineEntry
 
 _NO_VERDICT = "no gates"
@@ -52,13 +52,13 @@ def document(history: History) -> Document:
 def _sentences(history: History) -> list[Section]:
     """What is said besides the tables, under a title each."""
     changed = changes(history) or [no_changes(history, FEWEST_RUNS)]
-    found = [
+    results = [
         ("Changes of level", changed),
         ("What changed between runs", marks(history)),
         ("Not in the trends", left_out(history)),
         ("Baselines", locked(history)),
     ]
-    return [each for title, texts in found for each in section(title, bullets(texts), main=True)]
+    return [item for title, texts in results for item in section(title, bullets(texts), main=True)]
 
 
 def data(history: History) -> dict[str, Any]:
@@ -144,8 +144,8 @@ def _has(run: HistoryRun, name: str) -> bool:
 
 def _dates(history: History) -> dict[str, str]:
     """By run its day, with the time where a day has several runs."""
-    told = days([run.answered_at for run in history.runs])
-    return {run.run_id: date for run, date in zip(history.runs, told, strict=True)}
+    message = days([run.answered_at for run in history.runs])
+    return {run.run_id: date for run, date in zip(history.runs, message, strict=True)}
 
 
 def _verdict(run: HistoryRun) -> str:
@@ -153,14 +153,14 @@ def _verdict(run: HistoryRun) -> str:
 
 
 def _note(history: History) -> str:
-    told = []
+    messages = []
     if history.runs and not _several_targets(history):
-        told.append(f"target: {clipped(history.runs[0].target, 80)}")
+        messages.append(f"target: {clipped(history.runs[0].target, 80)}")
     if any(run.left_out for run in history.runs):
-        told.append("* has no part in the trends, see below")
+        messages.append("* has no part in the trends, see below")
     if any(run.n_missing for run in history.runs):
-        told.append("n (-k): k planned samples have no reading")
-    return "; ".join(told)
+        messages.append("n (-k): k planned samples have no reading")
+    return "; ".join(messages)
 
 
 def left_out(history: History) -> list[str]:
@@ -181,8 +181,8 @@ def marks(history: History) -> list[str]:
 
 def changes(history: History) -> list[str]:
     """Where levels changed, in words, with the first run of the new level; the newest first."""
-    found = [change for trend in (*history.trends, *history.grouped) for change in trend.changes]
-    return [f"{change.sentence} ({change.run_id})" for change in sorted(found, key=lambda change: -change.when)]
+    results = [change for trend in (*history.trends, *history.grouped) for change in trend.changes]
+    return [f"{change.sentence} ({change.run_id})" for change in sorted(results, key=lambda change: -change.when)]
 
 
 def no_changes(history: History, fewest: int) -> str:
@@ -207,8 +207,8 @@ def grouped(history: History) -> Table:
         return Table("", (), [])
     rows = []
     for trend in history.grouped:
-        known = [value for value in trend.values if value.value is not None]
-        first, last = known[0], known[-1]
+        available = [value for value in trend.values if value.value is not None]
+        first, last = available[0], available[-1]
         moved = (last.value or 0.0) - (first.value or 0.0)
         rows.append(
             (
@@ -218,7 +218,7 @@ def grouped(history: History) -> Table:
                 fmt.difference(moved, trend.unit),
                 fmt.interval(last, trend.unit),
                 fmt.bare_base(last),
-                str(len(known)),
+                str(len(available)),
             )
         )
     name = "Code" if history.by == "code" else history.by.capitalize()

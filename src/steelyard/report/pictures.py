@@ -33,12 +33,16 @@ _MOST_PIXELS = 80_000_000
 def load_pictures(attachments: Iterable[Attachment], suite_path: str) -> dict[str, Picture]:
     """The pictures by their place, each once; beyond the first few hundred they are only named."""
     folder = (find_suite(suite_path) or Path(suite_path)).parent
-    wanted = list({one.place: one for one in attachments if one.media_type.startswith("image/")}.values())
+    wanted = list(
+        {
+            attachment.place: attachment for attachment in attachments if attachment.media_type.startswith("image/")
+        }.values()
+    )
     side = next((side for most, side in _SIDES if len(wanted) <= most), _SIDES[-1][1])
     most = _SIDES[-1][0]
-    shown = {one.place: _picture(one, folder, side) for one in wanted[:most]}
+    shown = {item.place: _picture(item, folder, side) for item in wanted[:most]}
     left_off = f"not shown: a page holds at most {most} pictures"
-    return shown | {one.place: Picture(one.place, problem=left_off) for one in wanted[most:]}
+    return shown | {item.place: Picture(item.place, problem=left_off) for item in wanted[most:]}
 
 
 def _picture(attachment: Attachment, folder: Path, side: int) -> Picture:
@@ -84,7 +88,7 @@ class Palette:
 
     def __init__(self, report: Report) -> None:
         seen = [str(finding.get("code")) for detail in report.details for finding in detail.findings]
-        self._names = {code: known.name for code, known in taxonomy(report.header).items()}
+        self._names = {code: available.name for code, available in taxonomy(report.header).items()}
         # Every declared code has its own look, found or not, so that two reports of one suite look alike.
         codes = in_order(report.header, [*self._names, *(figure.code for figure in report.summary.codes), *seen])
         self._styles = {code: _style(index) for index, code in enumerate(codes)}
@@ -116,31 +120,33 @@ def _style(index: int) -> str:
 
 def drawings(detail: SampleDetail, pictures: Mapping[str, Picture], palette: Palette) -> list[Picture]:
     """Every picture of the sample; the outlines of its findings are on the first, where boxes belong."""
-    found = []
+    results = []
     for index, attachment in enumerate(detail.pictures):
         picture = pictures.get(attachment.place) or Picture(attachment.place, problem="not loaded")
         outlines = _outlines(detail, picture, palette) if index == 0 and not picture.problem else []
         legend = palette.legend(detail) if index == len(detail.pictures) - 1 else []
-        found.append(replace(picture, outlines=outlines, legend=legend))
-    return found
+        results.append(replace(picture, outlines=outlines, legend=legend))
+    return results
 
 
 def _outlines(detail: SampleDetail, picture: Picture, palette: Palette) -> list[Outline]:
-    found = []
+    results = []
     for mark in detail.marks:
         box = _sound(mark.box)
         if box is not None:
-            found.append(Outline(_path(box, picture), RIGHT, _title(RIGHT, mark.text)))
+            results.append(Outline(_path(box, picture), RIGHT, _title(RIGHT, mark.text)))
     for number, finding in enumerate(detail.findings, 1):
         box = box_of(finding)
         if box is None:
             continue
         code = as_text(finding.get("code"))
         expected, got = (as_text(finding.get(key)) for key in ("expected", "got"))
-        told = f"expected {expected or 'nothing'}, got {got or 'nothing'}"
+        message = f"expected {expected or 'nothing'}, got {got or 'nothing'}"
         x, y = _rounded(box[0] * picture.width), _rounded(box[1] * picture.height)
-        found.append(Outline(_path(box, picture), palette.style(code), _title(f"{number} {code}", told), number, x, y))
-    return found
+        results.append(
+            Outline(_path(box, picture), palette.style(code), _title(f"{number} {code}", message), number, x, y)
+        )
+    return results
 
 
 def box_of(finding: Mapping[str, Any]) -> Box | None:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.checks_model import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
-from steelyard.analysis.latency_model import CellLatency, LatencyFigures, Spread
-from steelyard.analysis.model import Estimate
+from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
 from steelyard.analysis.stability import BANDS, CellStability, StabilityFigures, band_of
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
@@ -18,7 +17,7 @@ from steelyard.report.groups import computed
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object
 from steelyard.report.wording import cell_name, times_have_a_part
-from steelyard.stats.intervals import fewest_for
+from steelyard.stats.intervals import Estimate, fewest_for
 from steelyard.suite.models import EXPECT
 
 _MOST_BROKEN = 12
@@ -63,13 +62,13 @@ _APART = "each passes in most answers, but not all of them in the same ones"
 
 def headline(report: Report) -> str:
     """`Cases held 12 of 18, 1 cannot tell; checks 40 of 45`; "" for a suite without expectations."""
-    found = report.summary.checks
-    if found is None:
+    result = report.summary.checks
+    if result is None:
         return ""
-    cases = f"{_cells_word(found).capitalize()} held {found.cells_held:,} of {found.n_cells:,}"
-    open_cases = f", {found.cells_undecided:,} cannot tell" if found.cells_undecided else ""
-    open_checks = f", {found.checks_undecided:,} cannot tell" if found.checks_undecided else ""
-    return f"{cases}{open_cases}; checks {found.checks_held:,} of {_n_checks(found)}{open_checks}"
+    cases = f"{_cells_word(result).capitalize()} held {result.cells_held:,} of {result.n_cells:,}"
+    open_cases = f", {result.cells_undecided:,} cannot tell" if result.cells_undecided else ""
+    open_checks = f", {result.checks_undecided:,} cannot tell" if result.checks_undecided else ""
+    return f"{cases}{open_cases}; checks {result.checks_held:,} of {_n_checks(result)}{open_checks}"
 
 
 def says_it_all(report: Report) -> bool:
@@ -81,43 +80,43 @@ def says_it_all(report: Report) -> bool:
 
 def expectations(report: Report) -> list[tuple[str, str]]:
     """Cases and checks that hold, how likely several repeats are all clean, and which cases are flaky."""
-    found = report.summary.checks
-    if found is None:
+    result = report.summary.checks
+    if result is None:
         return []
-    word = _cells_word(found).capitalize()
+    word = _cells_word(result).capitalize()
     rows = [
-        (f"{word} held", f"{found.cells_held:,} of {found.n_cells:,}: {fmt.with_base(found.cells_rate)}"),
-        ("Checks held", f"{found.checks_held:,} of {_n_checks(found)}: {fmt.with_base(found.checks_rate)}"),
-        ("A check holds", _holding(found)),
+        (f"{word} held", f"{result.cells_held:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}"),
+        ("Checks held", f"{result.checks_held:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"),
+        ("A check holds", _holding(result)),
     ]
-    if len(found.all_of) > 1:
-        rows += [("pass^k", _in_a_row(found.all_of)), ("Flaky", _flaky(found))]
+    if len(result.all_of) > 1:
+        rows += [("pass^k", _in_a_row(result.all_of)), ("Flaky", _flaky(result))]
     return rows
 
 
 def broken(report: Report) -> Table:
     """Every check that does not hold, case by case, with k of n and what was found."""
-    found = report.summary.checks
-    if found is None:
+    result = report.summary.checks
+    if result is None:
         return _NOTHING
     rows = [
         (cell_name(cell.case_id, cell.variant), check.name, f"{check.passed} of {check.n}", _state(check), check.detail)
         for holds in (False, None)
-        for cell in found.cells
+        for cell in result.cells
         for check in cell.checks
         if check.holds is holds
     ]
     rows += [
         (cell_name(cell.case_id, cell.variant), "all at once", f"{cell.clean} of {cell.decided}", _state(cell), _APART)
-        for cell in found.cells
+        for cell in result.cells
         if cell.checks and not cell.holds and all(check.holds for check in cell.checks)
     ]
     rows += [
         (cell_name(cell.case_id, cell.variant), "", "", "cannot tell", "nothing came of it")
-        for cell in found.cells
+        for cell in result.cells
         if not cell.checks
     ]
-    total = max(found.checks_broken + found.checks_undecided, len(rows))
+    total = max(result.checks_broken + result.checks_undecided, len(rows))
     columns = (_text("Case"), _text("Check"), Column("Passed"), Column("State"), _text("What was found"))
     table = Table("Checks that do not hold", columns, rows, total=total, most=_MOST_BROKEN)
     if any(row[3] != "broken" for row in rows):
@@ -127,29 +126,29 @@ def broken(report: Report) -> Table:
 
 def by_check(report: Report) -> Table:
     """Of each declared check: cases that hold, are broken or cannot be told; answers that passed, failed, never ran."""
-    found = report.summary.checks
-    if found is None:
+    result = report.summary.checks
+    if result is None:
         return _NOTHING
     declared: dict[str, CheckFigure] = {}
-    for each in found.by_check:
-        name = each.name.partition(":")[0]
-        declared[name] = _sum(declared[name], each) if name in declared else replace(each, name=name)
+    for item in result.by_check:
+        name = item.name.partition(":")[0]
+        declared[name] = _sum(declared[name], item) if name in declared else replace(item, name=name)
     return _table("By check", [*declared.values()], _not_run_note([*declared.values()]))
 
 
 def by_value(report: Report) -> Table:
     """The same for each value that was looked for; nothing when no check looks for several."""
-    found = report.summary.checks
-    if found is None:
+    result = report.summary.checks
+    if result is None:
         return _NOTHING
-    declared = [each.name.partition(":")[0] for each in found.by_check]
-    several = [each for each, name in zip(found.by_check, declared, strict=True) if declared.count(name) > 1]
+    declared = [item.name.partition(":")[0] for item in result.by_check]
+    several = [item for item, name in zip(result.by_check, declared, strict=True) if declared.count(name) > 1]
     return _table("By check and value", several)
 
 
 def _table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
     names = ("held", "broken", "undecided", "passed", "failed", "not_run")
-    rows = [(each.name, *(f"{getattr(each, name):,}" for name in names)) for each in lines]
+    rows = [(line.name, *(f"{getattr(line, name):,}" for name in names)) for line in lines]
     titles = ("Held", "Broken", "Cannot tell", "Answers passed", "Failed", "Not run")
     return Table(title, (_text("Check"), *map(Column, titles)), rows, note)
 
@@ -167,7 +166,7 @@ def _sum(one: CheckFigure, other: CheckFigure) -> CheckFigure:
 
 
 def _not_run_note(lines: list[CheckFigure]) -> str:
-    if not any(each.not_run for each in lines):
+    if not any(line.not_run for line in lines):
         return ""
     return "not run: the call failed, the answer could not be read or never came; it never counts as passed"
 
@@ -192,11 +191,11 @@ def _in_a_row(all_of: dict[int, Estimate]) -> str:
     bases = [fmt.base(all_of[k].n, all_of[k].n_missing) for k in shown]
     chances = [f"{k}: {fmt.percent(all_of[k].value)}" for k in shown]
     if len(set(bases)) == 1:
-        told = f"{', '.join(chances)}; {bases[0]}"
+        message = f"{', '.join(chances)}; {bases[0]}"
     else:
         # Where calls failed, fewer cases have answers enough for a larger k.
-        told = ", ".join(f"{chance} ({base})" for chance, base in zip(chances, bases, strict=True))
-    return f"{told}; chance that k answers are all clean"
+        message = ", ".join(f"{chance} ({base})" for chance, base in zip(chances, bases, strict=True))
+    return f"{message}; chance that k answers are all clean"
 
 
 def _flaky(found: ChecksFigures) -> str:
@@ -205,13 +204,13 @@ def _flaky(found: ChecksFigures) -> str:
     if share.value is None:
         return f"{fmt.NOT_AVAILABLE} (no case has two answers that tell)"
     count = round(share.value * share.n)
-    told = f"{count:,} of {share.n:,} {_cells_word(found)}"
+    message = f"{count:,} of {share.n:,} {_cells_word(found)}"
     flaky = [cell for cell in found.cells if cell.flaky]
     named = [f"{cell_name(cell.case_id, cell.variant)} {cell.clean} of {cell.decided}" for cell in flaky[:_MOST_NAMED]]
     if not named:
-        return told
+        return message
     more = f", and {count - len(named):,} more" if count > len(named) else ""
-    return f"{told}, some answers clean and others not: {', '.join(named)}{more}"
+    return f"{message}, some answers clean and others not: {', '.join(named)}{more}"
 
 
 def _cells_word(found: ChecksFigures) -> str:
@@ -228,18 +227,18 @@ def _text(title: str) -> Column:
 
 def stability(report: Report) -> Table:
     """Presence and every declared field over all cases, each with its n, its comparisons and the band it is in."""
-    found = report.summary.stability
-    if found is None:
+    result = report.summary.stability
+    if result is None:
         return Table("", (), [])
-    named = {"presence": found.presence}
-    named |= {name: found.fields.get(name, Estimate(None, 0)) for name in found.how}
+    named = {"presence": result.presence}
+    named |= {name: result.fields.get(name, Estimate(None, 0)) for name in result.how}
     rows = [
         (
-            f"{name} ({found.how[name]})" if name in found.how else name,
+            f"{name} ({result.how[name]})" if name in result.how else name,
             fmt.percent(estimate.value),
             fmt.interval(estimate),
             band_of(estimate.value),
-            f"{found.comparisons.get(name, 0):,}",
+            f"{result.comparisons.get(name, 0):,}",
             _cases(estimate),
         )
         for name, estimate in named.items()
@@ -249,7 +248,7 @@ def stability(report: Report) -> Table:
         "Stability over repeats",
         (Column("Items", Kind.TEXT), *map(Column, titles)),
         rows,
-        _bands(found, rows),
+        _bands(result, rows),
         signature=OF_A_RUN,
     )
 
@@ -260,39 +259,39 @@ def _cases(estimate: Estimate) -> str:
 
 def _bands(found: StabilityFigures, rows: Sequence[tuple[str, ...]]) -> str:
     """What the bands in the table mean, and what the items are paired by."""
-    told = [f"{band}: {BANDS[band]}" for band in dict.fromkeys(row[3] for row in rows)]
+    messages = [f"{band}: {BANDS[band]}" for band in dict.fromkeys(row[3] for row in rows)]
     paired = f"items are paired by {found.key} over all pairs of repeats; presence: both have it"
     keyless = f"{fmt.counted(found.keyless, 'item')} came without {found.key}" if found.keyless else ""
-    return "; ".join(filter(None, [*told, paired, keyless]))
+    return "; ".join(filter(None, [*messages, paired, keyless]))
 
 
 def least_stable(report: Report) -> Table:
     """The cases whose repeats differ most, the worst first; those that are the same every time are left out."""
-    found = report.summary.stability
-    if found is None:
+    result = report.summary.stability
+    if result is None:
         return Table("", (), [])
-    differing = sorted((cell for cell in found.cells if _least(cell) < 1.0), key=_least)
+    differing = sorted((cell for cell in result.cells if _least(cell) < 1.0), key=_least)
     rows = [
         (
             cell_name(cell.case_id, cell.variant),
-            *(_share(each) for each in (cell.presence, *(_of(cell, name) for name in found.how))),
+            *(_share(item) for item in (cell.presence, *(_of(cell, name) for name in result.how))),
             f"{cell.runs:,} of {cell.runs + cell.missing:,}",
         )
         for cell in differing
     ]
-    columns = (Column("Case", Kind.TEXT), *map(Column, ("presence", *found.how)), Column("Answers read"))
-    return Table("Least stable", columns, rows, _note(found, len(differing)), most=_FEW_CELLS)
+    columns = (Column("Case", Kind.TEXT), *map(Column, ("presence", *result.how)), Column("Answers read"))
+    return Table("Least stable", columns, rows, _note(result, len(differing)), most=_FEW_CELLS)
 
 
 def _note(found: StabilityFigures, n_differing: int) -> str:
     """How many are the same every time, and of how many nothing could be compared."""
-    told = ["n: comparisons"]
+    messages = ["n: comparisons"]
     same = sum(_least(cell) == 1.0 for cell in found.cells)
-    told += [f"{same:,} {'is' if same == 1 else 'are'} the same every time"] if same else []
+    messages += [f"{same:,} {'is' if same == 1 else 'are'} the same every time"] if same else []
     nothing = len(found.cells) - same - n_differing
-    told += [f"{nothing:,} {'has' if nothing == 1 else 'have'} nothing to compare"] if nothing else []
+    messages += [f"{nothing:,} {'has' if nothing == 1 else 'have'} nothing to compare"] if nothing else []
     unknown = found.n_cells - len(found.cells)
-    return "; ".join(told + ([f"{unknown:,} are not listed one by one"] if unknown > 0 else []))
+    return "; ".join(messages + ([f"{unknown:,} are not listed one by one"] if unknown > 0 else []))
 
 
 def _share(estimate: Estimate) -> str:
@@ -307,7 +306,7 @@ def _of(cell: CellStability, name: str) -> Estimate:
 
 def _least(cell: CellStability) -> float:
     """The lowest of the cell's shares; more than 1 where it has nothing to compare."""
-    values = [each.value for each in (cell.presence, *cell.fields.values()) if each.value is not None]
+    values = [item.value for item in (cell.presence, *cell.fields.values()) if item.value is not None]
     return min(values, default=2.0)
 
 
@@ -317,31 +316,31 @@ _FEW_POINTS = ("p50", "p95", "max")
 
 def latency(report: Report) -> list[tuple[str, str]]:
     """All answered calls, those that were not, first byte, queue and load; nothing where times are not looked at."""
-    found = report.summary.latency
-    if found is None or not times_have_a_part(report):
+    result = report.summary.latency
+    if result is None or not times_have_a_part(report):
         return []
-    rows = [("Answered calls", _spread(found.overall, _POINTS))]
-    if found.timeouts or found.failures:
-        rows.append(("Not answered", _unanswered(found)))
-    if found.first_byte is not None:
-        rows.append(("First byte", _spread(found.first_byte, _FEW_POINTS)))
-    if found.queued is not None:
-        rows.append(("Sent late by", _spread(found.queued, _FEW_POINTS)))
+    rows = [("Answered calls", _spread(result.overall, _POINTS))]
+    if result.timeouts or result.failures:
+        rows.append(("Not answered", _unanswered(result)))
+    if result.first_byte is not None:
+        rows.append(("First byte", _spread(result.first_byte, _FEW_POINTS)))
+    if result.queued is not None:
+        rows.append(("Sent late by", _spread(result.queued, _FEW_POINTS)))
     # An open load stands among the notes at the top, and what looks wrong among the warnings.
-    if found.load and found.queued is None:
-        rows.append(("Load", found.load))
-    if found.bottleneck:
-        rows.append(("Client", found.bottleneck))
-    said = " ".join(report.header.suspect)
-    return rows + [("Looks wrong", hint) for hint in found.hints if hint not in said]
+    if result.load and result.queued is None:
+        rows.append(("Load", result.load))
+    if result.bottleneck:
+        rows.append(("Client", result.bottleneck))
+    text = " ".join(report.header.suspect)
+    return rows + [("Looks wrong", hint) for hint in result.hints if hint not in text]
 
 
 def slowest_cases(report: Report) -> Table:
     """The cases whose 95th percentile, or of few calls whose longest, is highest, after those without any answered."""
-    found = report.summary.latency
-    if found is None or not times_have_a_part(report) or len(found.cells) < 2:
+    result = report.summary.latency
+    if result is None or not times_have_a_part(report) or len(result.cells) < 2:
         return Table("", (), [])
-    ordered = sorted(found.cells, key=_slowest_first)
+    ordered = sorted(result.cells, key=_slowest_first)
     unanswered = any(cell.timeouts or cell.failures for cell in ordered)
     many = any(cell.spread.p95 is not None for cell in ordered)
     points = ("mean", "p50", *(("p95",) if many else ()), "max")
@@ -356,16 +355,16 @@ def slowest_cases(report: Report) -> Table:
     ]
     titles = ("Mean", *points[1:-1], "Max", "n", *(("Timed out", "Failed") if unanswered else ()))
     columns = (Column("Case", Kind.TEXT), *map(Column, titles))
-    return Table("Slowest cases", columns, rows, total=found.n_cells, most=_FEW_CELLS)
+    return Table("Slowest cases", columns, rows, total=result.n_cells, most=_FEW_CELLS)
 
 
 def _spread(spread: Spread, names: tuple[str, ...]) -> str:
     if not spread.n:
         return f"{fmt.NOT_AVAILABLE} (no call was answered)"
     there = [name for name in names if getattr(spread, name) is not None]
-    told = ", ".join(f"{name} {fmt.seconds(getattr(spread, name))}" for name in there)
+    message = ", ".join(f"{name} {fmt.seconds(getattr(spread, name))}" for name in there)
     lacking = ", ".join(f"{name} takes {fewest_for(int(name[1:]) / 100)}" for name in names if name not in there)
-    return f"{told}; n {spread.n:,}{f' ({lacking})' if lacking else ''}"
+    return f"{message}; n {spread.n:,}{f' ({lacking})' if lacking else ''}"
 
 
 def _unanswered(found: LatencyFigures) -> str:
@@ -379,9 +378,9 @@ def _slowest_first(cell: CellLatency) -> tuple[bool, float]:
 def checks_data(found: ChecksFigures) -> dict[str, Any]:
     """The figures; of each cell also how many repeats every check was planned for, and whether it is flaky."""
     data = encode_object(found)
-    for cell, told in zip(found.cells, data["cells"], strict=True):
-        told["flaky"] = cell.flaky
-        for check, of_check in zip(cell.checks, told["checks"], strict=True):
+    for cell, message in zip(found.cells, data["cells"], strict=True):
+        message["flaky"] = cell.flaky
+        for check, of_check in zip(cell.checks, message["checks"], strict=True):
             of_check["n"] = check.n
     return data
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
-from steelyard.analysis.sound_runs import is_partial
+from steelyard.analysis.summary import is_partial, target_name
+from steelyard.analysis.wording import DIFFERENCE
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.report import confidence, findings, gates, groups, judged, repeats, wording
+from steelyard.report import confidence, findings, gates, groups, repeats, wording
 from steelyard.report import format as fmt
+from steelyard.report.charts import charts_of
 from steelyard.report.charts.base import Chart
-from steelyard.report.charts.build import charts_of
 from steelyard.report.document import (
     Block,
     Bullet,
@@ -33,7 +34,8 @@ from steelyard.report.document import (
     section,
     table_section,
 )
-from steelyard.report.format import DIFFERENCE, clipped
+from steelyard.report.format import clipped
+from steelyard.report.judge import run
 from steelyard.report.model import Report, header_data
 from steelyard.report.render.json import encode, encode_object
 from steelyard.report.samples import samples
@@ -70,8 +72,8 @@ def document(report: Report) -> Document:
         *gates.sections(report),
         *repeats.sections(report, charts),
         *findings.code_sections(report),
-        *judged.sections(report),
-        *(each for table in groups.said(report) for each in table_section(table)),
+        *run.sections(report),
+        *(item for table in groups.said(report) for item in table_section(table)),
         *confidence.sections(report),
         *table_section(groups.bands(report), short=True),
         *([] if alone else table_section(findings.patterns(report), short=True)),
@@ -83,7 +85,7 @@ def document(report: Report) -> Document:
         *table_section(groups.own_metrics(report)),
         *table_section(groups.measures(report)),
         *table_section(groups.measures_by_variant(report)),
-        *(each for factor in report.summary.slices for each in table_section(groups.slices(report, factor))),
+        *(item for factor in report.summary.slices for item in table_section(groups.slices(report, factor))),
         *table_section(groups.cases_by_variant(report)),
         samples(report),
     ]
@@ -118,13 +120,13 @@ def decision_document(report: Report, more: Sequence[Block] = ()) -> Document:
 def data(report: Report) -> dict[str, Any]:
     """The whole report as plain data: the fields of decision and summary by their own names."""
     summary = report.summary
-    found = {"format": FORMAT, "run": _run_data(report), **encode_object(report.decision), **encode_object(summary)}
-    found |= {
+    results = {"format": FORMAT, "run": _run_data(report), **encode_object(report.decision), **encode_object(summary)}
+    results |= {
         "partial": is_partial(report.header),
         "reasons": encode(wording.all_reasons(report)),
         "suspect": encode(report.header.suspect),
         "notes": encode(wording.notes(report)),
-        "warnings": encode(judged.judge_warnings(report)),
+        "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
         "codes": findings.codes_data(report),
         "charts": encode(charts_of(summary, report.header)),
@@ -132,17 +134,17 @@ def data(report: Report) -> dict[str, Any]:
         **{name: encode(getattr(report, name)) for name in ("why_inconclusive", "worst", "slowest", "n_samples")},
         "samples": encode(report.details),
     }
-    for gate in [*found["gates"], *(gate for each in found["by_variant"] for gate in each["criteria"])]:
+    for gate in [*results["gates"], *(gate for item in results["by_variant"] for gate in item["criteria"])]:
         gate["unit"] = gate["unit"].removeprefix(DIFFERENCE)
     if summary.judge is not None:
-        found["judge"] |= {"spending": encode(report.spending)}
+        results["judge"] |= {"spending": encode(report.spending)}
     if summary.confidence is not None:
-        found["confidence"] = confidence.confidence_data(summary.confidence)
+        results["confidence"] = confidence.confidence_data(summary.confidence)
     if summary.checks is not None:
-        found["checks"] = repeats.checks_data(summary.checks)
+        results["checks"] = repeats.checks_data(summary.checks)
     if summary.stability is not None:
-        found["stability"] = repeats.stability_data(summary.stability)
-    return found
+        results["stability"] = repeats.stability_data(summary.stability)
+    return results
 
 
 def decision_data(report: Report) -> dict[str, Any]:
@@ -173,7 +175,7 @@ def headline(report: Report, *, most: int | None = None, beside: Sequence[Block]
     held = repeats.headline(report)
     remarks += [Bullet(held, Tone.STRONG)] if held else []
     remarks += [Bullet(clipped(f"SUSPECT: {text}", short), Tone.WARNING) for text in report.header.suspect[:most]]
-    warnings = judged.judge_warnings(report)
+    warnings = run.judge_warnings(report)
     remarks += [Bullet(clipped(text, short), Tone.WARNING) for text in warnings[: None if most is None else most // 2]]
     notes = wording.notes(report)
     remarks += [Bullet(clipped(note, short), Tone.STRONG) for note in notes[: None if most is None else most // 2 + 1]]
@@ -193,7 +195,7 @@ def _pass_rate(report: Report) -> Figure:
 
 def context(report: Report) -> list[str]:
     """Which run it is, of what, and when."""
-    target = clipped(wording.target_name(report.header), 80)
+    target = clipped(target_name(report.header), 80)
     return [f"run {report.header.id}", *filter(None, [target, fmt.when(report.header.created_at)])]
 
 

@@ -6,13 +6,12 @@ from hashlib import sha256
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
-from steelyard.analysis.sound_runs import is_partial, missing_repeats
-from steelyard.analysis.sound_runs import target_name as target_name
+from steelyard.analysis.summary import is_partial, missing_repeats
 from steelyard.decide.gates import GateResult
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report import format as fmt
 from steelyard.report.format import clipped
-from steelyard.report.judged import aside_sentence, corrected_rate, mode_sentence
+from steelyard.report.judge.run import aside_sentence, corrected_rate, mode_sentence
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Found
@@ -59,36 +58,36 @@ def _with_part(text: str, report: Report) -> str:
 
 def bare_meaning(report: Report) -> str:
     """What the verdict says, in a few words."""
-    deciding = [each for each in report.decision.gates if not each.secondary]
+    deciding = [gate for gate in report.decision.gates if not gate.secondary]
     if report.decision.verdict is None and report.decision.gates and not deciding:
         return "all criteria are secondary, so none decides"
-    if report.decision.verdict is Verdict.AMBIGUOUS and any(each.name for each in deciding):
+    if report.decision.verdict is Verdict.AMBIGUOUS and any(item.name for item in deciding):
         return "neither pass nor fail"
-    kinds = {"criterion" if each.name else "gate" for each in deciding} or {"gate"}
+    kinds = {"criterion" if item.name else "gate" for item in deciding} or {"gate"}
     # A criterion that decides nothing may fail beside a PASS.
-    beside = [each for each in report.decision.gates if each.secondary and not each.left_out]
-    others = any(each.verdict is not Verdict.PASS for each in beside)
+    extra = [gate for gate in report.decision.gates if gate.secondary and not gate.left_out]
+    others = any(item.verdict is not Verdict.PASS for item in extra)
     gate = " and ".join(sorted(kinds, reverse=True)) + (" that decides" if others else "")
     meaning = VERDICT_MEANINGS[report.decision.verdict].format(gate=gate)
-    left_out = sum(each.left_out for each in report.decision.gates)
+    left_out = sum(gate.left_out for gate in report.decision.gates)
     return f"{meaning}, {left_out} left out" if left_out and report.decision.verdict is Verdict.PASS else meaning
 
 
 def reasons(report: Report) -> list[str]:
     """Why the verdict is what it is, without what its meaning and the warnings already say."""
-    said = {bare_meaning(report), *(f"suspect: {warning}" for warning in report.header.suspect)}
-    return [reason for reason in all_reasons(report) if reason not in said]
+    texts = {bare_meaning(report), *(f"suspect: {warning}" for warning in report.header.suspect)}
+    return [reason for reason in all_reasons(report) if reason not in texts]
 
 
 def all_reasons(report: Report) -> list[str]:
     """Every reason of the verdict, and why most samples without a reading have none where that is many."""
-    why, found = commonest_failure(report), list(report.decision.reasons)
+    why, results = commonest_failure(report), list(report.decision.reasons)
     if not why:
-        return found
+        return results
     # What failed is then said in full.
-    found = [reason for reason in found if not (len(report.why_inconclusive) == 1 and reason.startswith(_KINDS))]
-    at = 1 if report.decision.verdict is Verdict.INVALID else len(found)
-    return [*found[:at], why, *found[at:]]
+    results = [reason for reason in results if not (len(report.why_inconclusive) == 1 and reason.startswith(_KINDS))]
+    at = 1 if report.decision.verdict is Verdict.INVALID else len(results)
+    return [*results[:at], why, *results[at:]]
 
 
 def commonest_failure(report: Report) -> str:
@@ -118,8 +117,8 @@ def badness(detail: SampleDetail) -> int:
 def pass_rate(report: Report) -> str:
     """The headline figure: the pass rate with its threshold, interval and n, and beside it the one that labels tell."""
     corrected = corrected_rate(report)
-    beside = f"; by the labels {corrected}" if corrected else ""
-    return fmt.pass_rate(report.summary.overall.pass_rate, report.summary.passing) + beside
+    extra = f"; by the labels {corrected}" if corrected else ""
+    return fmt.pass_rate(report.summary.overall.pass_rate, report.summary.passing) + extra
 
 
 def outcome_word(outcome: str) -> str:
@@ -176,25 +175,25 @@ def signature_line(header: RunHeader) -> str:
 def outcomes_sentence(report: Report) -> str:
     """How the samples ended: `49 of 50 samples: 47 scored, 1 malformed, 1 target failed, 1 never came`."""
     counts = report.summary.overall.outcomes
-    known = [outcome.value for outcome in Outcome]
-    names = [*known, *(name for name in counts if name not in known)]
+    available = [outcome.value for outcome in Outcome]
+    names = [*available, *(name for name in counts if name not in available)]
     parts = [f"{counts[name]:,} {outcome_word(name)}" for name in names if counts.get(name)]
     planned = max(report.summary.overall.n_planned, report.n_samples)
     total = fmt.counted(planned, "sample")
     if planned > report.n_samples:
         total = f"{report.n_samples:,} of {total}"
         parts.append(f"{planned - report.n_samples:,} never came")
-    aside = report.summary.overall.set_aside
-    told = f" ({aside:,} of the scored set aside)" if aside else ""
-    return f"{total}: {', '.join(parts)}{told}" if parts else total
+    excluded = report.summary.overall.set_aside
+    message = f" ({excluded:,} of the scored set aside)" if excluded else ""
+    return f"{total}: {', '.join(parts)}{message}" if parts else total
 
 
 def notes(report: Report) -> list[str]:
     """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
     header = report.header
     begun = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header), _retried(header)]
-    found = [*begun, _strict(header), _repeats(report), _load(header), mode_sentence(report), aside_sentence(report)]
-    return [note for note in found if note]
+    results = [*begun, _strict(header), _repeats(report), _load(header), mode_sentence(report), aside_sentence(report)]
+    return [note for note in results if note]
 
 
 def _partial(report: Report) -> str:
@@ -210,13 +209,13 @@ def _part(report: Report) -> str:
     header = report.header
     if not is_partial(header):
         return ""
-    weighed, available = _n_cases(report), header.description.n_cases
+    scored, available = _n_cases(report), header.description.n_cases
     parts = []
-    if (header.options.get("only") or header.options.get("limit") is not None) and weighed is not None:
+    if (header.options.get("only") or header.options.get("limit") is not None) and scored is not None:
         if available is None:
-            parts.append(fmt.counted(weighed, "case"))
-        elif weighed < available:
-            parts.append(f"{weighed:,} of {fmt.counted(available, 'case')}")
+            parts.append(fmt.counted(scored, "case"))
+        elif scored < available:
+            parts.append(f"{scored:,} of {fmt.counted(available, 'case')}")
     if other := header.options.get("cases"):
         parts.append(f"the cases of {other} instead of the suite's own")
     if missing := missing_repeats(header):
@@ -258,13 +257,13 @@ def _judged_again(header: RunHeader) -> str:
 
 
 def _retried(header: RunHeader) -> str:
-    told = header.options.get("retried")
-    if not told:
+    option = header.options.get("retried")
+    if not option:
         return ""
-    cost = f"; its own calls cost {told['spent']:.4g}" if told.get("spent") else ""
+    cost = f"; its own calls cost {option['spent']:.4g}" if option.get("spent") else ""
     return (
-        f"{fmt.counted(told['asked'], 'failed sample')} of run {told['run']} asked again; the other"
-        f" {told['kept']:,} taken over as they are, and not paid again{cost}"
+        f"{fmt.counted(option['asked'], 'failed sample')} of run {option['run']} asked again; the other"
+        f" {option['kept']:,} taken over as they are, and not paid again{cost}"
     )
 
 
@@ -284,13 +283,13 @@ def _repeats(report: Report) -> str:
 def _load(header: RunHeader) -> str:
     """How the calls were made, where that was not the usual way: at a rate, or after a warm-up."""
     load = header.options.get("load") or {}
-    said = [f"open load: {load_in_words(load)}"] if load.get("rate") else []
+    text = [f"open load: {load_in_words(load)}"] if load.get("rate") else []
     if late := load.get("held_up"):
-        said.append(f"{fmt.counted(late, 'call')} had to wait for one of the {load['concurrency']:,} under way")
+        text.append(f"{fmt.counted(late, 'call')} had to wait for one of the {load['concurrency']:,} under way")
     if warm := load.get("warm_up"):
         failed = load.get("warm_up_failed")
-        said.append(f"after {fmt.counted(warm, 'warm-up call')}" + (f", {failed:,} of which failed" if failed else ""))
-    return "; ".join(said)
+        text.append(f"after {fmt.counted(warm, 'warm-up call')}" + (f", {failed:,} of which failed" if failed else ""))
+    return "; ".join(text)
 
 
 def times_have_a_part(report: Report) -> bool:
@@ -350,7 +349,7 @@ def aside_words(detail: SampleDetail) -> str:
 
 def scale_of(header: RunHeader, component: str) -> tuple[float, float]:
     """The declared scale of a component; 0..1 when the suite says nothing else."""
-    return next((each.scale for each in header.description.components if each.name == component), (0.0, 1.0))
+    return next((item.scale for item in header.description.components if item.name == component), (0.0, 1.0))
 
 
 def failing_sentence(report: Report) -> str:
@@ -358,17 +357,17 @@ def failing_sentence(report: Report) -> str:
 
     `In 14 of 30 failing samples, although they weigh nothing: DEATH 1, MEDICAL 2`.
     """
-    found = report.summary.failing
-    if found is None:
+    result = report.summary.failing
+    if result is None:
         return ""
-    named = [f"{code} {count:,}" for code, count in list(found.codes.items())[:_MOST_FAILING]]
-    left_off = len(found.codes) - len(named)
+    named = [f"{code} {count:,}" for code, count in list(result.codes.items())[:_MOST_FAILING]]
+    left_off = len(result.codes) - len(named)
     named += [f"and {fmt.counted(left_off, 'more code')}"] if left_off else []
-    of = f"{found.n_with:,} of {fmt.counted(found.n_failing, 'failing sample')}"
+    of = f"{result.n_with:,} of {fmt.counted(result.n_failing, 'failing sample')}"
     return f"In {of}, critical or major, although they weigh nothing in the score: {', '.join(named)}"
 
 
 def band_floor(header: RunHeader, band: str) -> str:
     """Where a band begins: `>= 90 %`; empty when the suite does not say."""
-    floors = (f">= {fmt.threshold(each.at_least)}" for each in header.description.bands if each.name == band)
+    floors = (f">= {fmt.threshold(item.at_least)}" for item in header.description.bands if item.name == band)
     return next(floors, "")

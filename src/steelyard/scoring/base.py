@@ -1,4 +1,4 @@
-"""What a scorer is: validated parameters and one pure function from answer and case to a reading."""
+"""What every scorer gets and gives."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.records import Box, Certainty, Check, Mark, Span
-from steelyard.suite.case import Case
-from steelyard.suite.paths import MISSING, Getter, compile_path
+from steelyard.suite.case import EACH, MISSING, Case, Getter, compile_path, split_path
 
 
 # Not frozen, as the other small objects of scoring are not: a frozen one takes four times as long to make.
@@ -235,3 +234,50 @@ class Scorer(BaseModel):
         """The widest answer by path into the answer; empty for scorers that weigh no ranges."""
         value = self.widest()
         return {} if value is None else {self.answer or "": value}
+
+
+# An answer built from values by path: the inverse of looking them up.
+
+
+def build_answer(parts: Mapping[str, Any]) -> Any:
+    """One document that holds each value at its path; the value at the path "" is the whole, if nothing else is given.
+
+    Steps that are numbers make lists, filled up with nulls; `[]` makes a list with an element for each of a list of
+    values, or for the one value.
+    """
+    root: Any = None
+    for path, value in parts.items():
+        root = _put(root, split_path(path), value)
+    return root
+
+
+def merged(one: Any, other: Any, *, join: bool = False) -> Any:
+    """Both documents as one: fields of objects side by side, and so those of lists that have as many objects.
+
+    Where both hold something else, `other` does; or, to `join`, a text and what else there is follow each other.
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one | {key: merged(one[key], value, join=join) if key in one else value for key, value in other.items()}
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        if all(isinstance(item, dict) for item in (*one, *other)):
+            return [merged(item, its_other, join=join) for item, its_other in zip(one, other, strict=True)]
+    elif join and one is not None and one != other and any(isinstance(item, str) for item in (one, other)):
+        return f"{one}\n{other}"
+    return other
+
+
+def _put(place: Any, steps: tuple[str, ...], value: Any) -> Any:
+    if not steps:
+        return merged(place, value)
+    step, rest = steps[0], steps[1:]
+    if step == EACH and isinstance(value, list):
+        return merged(place, [_put(None, rest, item) for item in value])
+    if step == EACH or step.isdigit():
+        items = list(place) if isinstance(place, list) else []
+        index = 0 if step == EACH else int(step)
+        items.extend([None] * (index + 1 - len(items)))
+        items[index] = _put(items[index], rest, value)
+        return items
+    fields = dict(place) if isinstance(place, dict) else {}
+    fields[step] = _put(fields.get(step), rest, value)
+    return fields

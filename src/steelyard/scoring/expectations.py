@@ -1,20 +1,22 @@
-"""The scorer of a suite's `expect`: every named check of an answer, and what they are worth together."""
+"""The scorer of all checks of a case, and the check of a response's status."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from pydantic import Field, SerializeAsAny, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
 
+from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState
 from steelyard.scoring.base import UNKNOWN, Fault, Reading, Scorer
-from steelyard.scoring.check_base import Answered, Asked, Asks, CheckRule, Found
-from steelyard.suite.case import Case
+from steelyard.scoring.checks import Answered, Asked, Asks, CheckRule, Found, brief, in_case
+from steelyard.suite.case import Case, Unsearchable, compile_path
 from steelyard.suite.models import Hold
-from steelyard.suite.paths import Unsearchable
-from steelyard.user_code import checked_call, is_own
+from steelyard.suite.yaml import found as was_found
 
 SCHEMA: Final = "schema"
 """The check that an answer fits the suite's schema."""
@@ -78,18 +80,18 @@ class Expectations(Scorer):
     def weigh(self, answered: Answered, case: Case) -> Reading:
         """Every check of the case on an answer that could be read; ValueError when one cannot look at all."""
         named = self._named(case)
-        results = [(one, self._look(one, answered)) for one in named]
+        results = [(item, self._look(item, answered)) for item in named]
         schema = self._schema(case, CheckState.PASSED, _FITS)
         if not results and not schema:
             return UNKNOWN
-        passed = [found.passed for _, found in results]
-        asks = [one.asked.asks for one in named]
+        passed = [result.passed for _, result in results]
+        asks = [item.asked.asks for item in named]
         n_schema = len(schema)
         value = _worth(passed, asks, n_schema)
         faults = tuple(
-            Fault({one.code: _worth(_mended(passed, at), asks, n_schema) - value}, one.name, found.expected, found.got,
-                  found.detail)
-            for at, (one, found) in enumerate(results) if not found.passed
+            Fault({item.code: _worth(_mended(passed, at), asks, n_schema) - value}, item.name, result.expected, result.got,
+                  result.detail)
+            for at, (item, result) in enumerate(results) if not result.passed
         )  # fmt: skip
         n_passed, n = sum(passed) + n_schema, len(passed) + n_schema
         return Reading(
@@ -98,7 +100,7 @@ class Expectations(Scorer):
             got=f"{n_passed} passed",
             note=f"{n_passed} of {n} checks passed",
             faults=faults,
-            checks=schema + tuple([_check(one, found) for one, found in results]),
+            checks=schema + tuple([_check(item, result) for item, result in results]),
         )
 
     def unread(self, case: Case, why: str, *, fits: bool = False) -> tuple[Check, ...]:
@@ -111,8 +113,10 @@ class Expectations(Scorer):
         return self._schema(case, CheckState.NOT_RUN, why) + self._not_run(case, why)
 
     def _not_run(self, case: Case, why: str) -> tuple[Check, ...]:
-        state, told = CheckState.NOT_RUN, _cut(why)
-        return tuple([Check(one.name, state, told, None, one.asked.low, one.asked.high) for one in self._named(case)])
+        state, message = CheckState.NOT_RUN, _cut(why)
+        return tuple(
+            [Check(item.name, state, message, None, item.asked.low, item.asked.high) for item in self._named(case)]
+        )
 
     def _schema(self, case: Case, state: CheckState, detail: str) -> tuple[Check, ...]:
         if not self.with_schema or self.expects_error(case):
@@ -129,9 +133,9 @@ class Expectations(Scorer):
             return last
         asked = [(name, rule, rule.asked(case)) for name, rule in self.checks.items()]
         named = [
-            _Named(f"{name}:{one.wanted}" if one.wanted else name, self.code_of(name), one)
+            _Named(f"{name}:{item.wanted}" if item.wanted else name, self.code_of(name), item)
             for name, _, of_rule in asked
-            for one in of_rule
+            for item in of_rule
         ]
         plan = _Plan(case, tuple(named), any(of_rule and rule.wants_error for _, rule, of_rule in asked))
         self.__dict__["_last"] = plan
@@ -139,8 +143,8 @@ class Expectations(Scorer):
 
     def _look(self, one: _Named, answered: Answered) -> Found:
         if is_own(one.asked.look):
-            found: Found = checked_call(f"the check {one.name}", one.asked.look, answered, returns=Found)
-            return found
+            result: Found = checked_call(f"the check {one.name}", one.asked.look, answered, returns=Found)
+            return result
         try:
             return one.asked.look(answered)
         except Unsearchable as error:
@@ -156,14 +160,14 @@ class Expectations(Scorer):
 
     def check(self, case: Case) -> str | None:
         for name, rule in self.checks.items():
-            if told := rule.mistake(case):
-                return f"case {case.id}: check {name}: {told}"
+            if message := rule.mistake(case):
+                return f"case {case.id}: check {name}: {message}"
         if self.alone and not self._named(case) and not self._schema(case, CheckState.NOT_RUN, ""):
             return f"case {case.id}: nothing to weigh: no check of expect applies to it"
         return None
 
     def asks_nothing(self, case: Case) -> bool:
-        return not self.expects_error(case) and all(one.asked.asks is Asks.NOTHING for one in self._named(case))
+        return not self.expects_error(case) and all(item.asked.asks is Asks.NOTHING for item in self._named(case))
 
     def everything_at(self, cases: Sequence[Case]) -> dict[str, Any]:
         """Of no cases: an answer whose lists are all empty. Others cannot be made from what checks say."""
@@ -200,3 +204,101 @@ def _check(one: _Named, found: Found) -> Check:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_DETAIL else text[: _LONGEST_DETAIL - 1] + "…"
+
+
+# The check of the HTTP status and of what the body of an error says.
+
+_CLASS = re.compile(r"[1-5]xx")
+_FIRST_ERROR = 300
+
+
+class BodyText(BaseModel):
+    """A text that is the same for every case."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(min_length=1, description="The text that the body must hold.")
+
+
+class StatusCheck(CheckRule):
+    """The HTTP status, and a text in the body: for cases that expect an error."""
+
+    reads_json: ClassVar[bool] = False
+
+    status: int | str | list[int | str] = Field(description="A status such as 422, a class such as 4xx, or a list.")
+    body_has: str | BodyText | None = Field(
+        default=None,
+        description="Path in the case to a text that stands in the body as a word of its own, such as an error code; "
+        "or {text: ...} for the same in every case.",
+    )
+
+    @field_validator("status", mode="before")
+    @classmethod
+    def _is_status(cls, given: Any) -> Any:
+        for item in given if isinstance(given, list) else [given]:
+            whole = isinstance(item, int) and not isinstance(item, bool) and 100 <= item <= 599
+            if not whole and not (isinstance(item, str) and _CLASS.fullmatch(item)):
+                raise ValueError(f"a status is a number from 100 to 599 or a class such as 4xx; {was_found(item)}")
+        if given == []:
+            raise ValueError("give at least one status, such as 422 or 4xx")
+        return given
+
+    @field_validator("body_has")
+    @classmethod
+    def _names_a_text(cls, given: str | BodyText | None) -> str | BodyText | None:
+        if isinstance(given, str):
+            compile_path(given)
+        return given
+
+    @property
+    def _wanted(self) -> list[int | str]:
+        return self.status if isinstance(self.status, list) else [self.status]
+
+    @property
+    def wants_error(self) -> bool:
+        return min(item if isinstance(item, int) else int(item[0]) * 100 for item in self._wanted) >= _FIRST_ERROR
+
+    def _asked(self, case: Case) -> Iterator[Asked]:
+        text = self.body_has.text if isinstance(self.body_has, BodyText) else None
+        from_case = in_case(self.body_has, case) if isinstance(self.body_has, str) else None
+        if isinstance(self.body_has, str) and from_case is None and self.only_if is None and self.unless is None:
+            return  # nothing else says which cases it is for
+        wanted = text if from_case is None else str(from_case)
+        asks = Asks.NOTHING if from_case is None else Asks.THIS
+        yield Asked(lambda answered: self._look(answered, wanted), asks)
+
+    def _look(self, answered: Answered, wanted: str | None) -> Found:
+        if answered.status is None:
+            raise ValueError("looks at the HTTP status, and the target tells none: only an http target does")
+        statuses = " or ".join(str(item) for item in self._wanted)
+        expected = statuses if wanted is None else f"{statuses} with {brief(wanted)}"
+        if not any(_fits(answered.status, item) for item in self._wanted):
+            return Found(False, f"{answered.status} (expected {expected})", expected, answered.status)
+        if wanted is not None and not _holds_word(answered, wanted):
+            message = f"{answered.status}, and {brief(wanted)} is not in the body: {brief(answered.text)}"
+            return Found(False, message, expected, f"{answered.status}: {brief(answered.text)}")
+        return Found(True, f"{answered.status}" if wanted is None else f"{answered.status} with {brief(wanted)}")
+
+    def mistake(self, case: Case) -> str | None:
+        value = in_case(self.body_has, case) if isinstance(self.body_has, str) else None
+        if value is None or (isinstance(value, str) and value.strip()) or (type(value) is int):
+            return None
+        return f"{self.body_has} must be a text or null; {was_found(value)}"
+
+    def _values(self) -> Mapping[str, Any]:
+        return {"body_has": self.body_has}
+
+
+def _fits(status: int, wanted: int | str) -> bool:
+    return status == wanted if isinstance(wanted, int) else status // 100 == int(wanted[0])
+
+
+def _holds_word(answered: Answered, wanted: str) -> bool:
+    """True when the body holds it as a word of its own: EMPTY is not in NOT_EMPTY."""
+    before = r"(?<!\w)" if re.match(r"\w", wanted) else ""
+    after = r"(?!\w)" if re.search(r"\w\Z", wanted) else ""
+    word = re.compile(before + re.escape(wanted) + after)
+    if word.search(answered.text) or "\\" not in answered.text or answered.answer is None:
+        return word.search(answered.text) is not None
+    # A JSON body may spell letters as escapes.
+    return word.search(json.dumps(answered.answer, ensure_ascii=False)) is not None

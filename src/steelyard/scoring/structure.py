@@ -7,11 +7,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from steelyard import registry
-from steelyard.answer.ladder import climb
-from steelyard.answer.schema import SchemaValidator
-from steelyard.scoring.base import UNKNOWN, Reading, Scorer
-from steelyard.scoring.place import build_answer
+from steelyard import plugins
+from steelyard.scoring.base import UNKNOWN, Reading, Scorer, build_answer
+from steelyard.scoring.extract import SchemaValidator, climb
 from steelyard.suite.case import Case
 
 
@@ -91,9 +89,9 @@ class Fields(Scorer):
         if len(kinds) > 1:
             raise ValueError(f"{name}: give one scorer, not {', '.join(kinds)}")
         kind = kinds[0] if kinds else "exact"
-        if kind not in registry.names("scorers"):
-            raise ValueError(f"{name}: {kind!r} is not a scorer; there are: {', '.join(registry.names('scorers'))}")
-        scorer_class: type[Scorer] = registry.find("scorers", kind)
+        if kind not in plugins.names("scorers"):
+            raise ValueError(f"{name}: {kind!r} is not a scorer; there are: {', '.join(plugins.names('scorers'))}")
+        scorer_class: type[Scorer] = plugins.find("scorers", kind)
         parameters = {"answer": name, **(written.get(kind) or {})}
         if "expected" in scorer_class.model_fields:
             parameters.setdefault("expected", f"{self.expected}.{name}")

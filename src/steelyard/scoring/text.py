@@ -1,15 +1,226 @@
-"""Scorers for plain text: exact, contains and choice."""
+"""Scorers of texts: exact, contains, choice, regex; normalisation."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
-from typing import Any, Literal
+from functools import cached_property, lru_cache, partial
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from steelyard.errors import Mistake, SuiteError
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
-from steelyard.scoring.normalise import as_phrases, as_text, fold, has_phrase, normalise
-from steelyard.suite.case import Case
+from steelyard.suite.case import Case, Getter, compile_path, fits
+from steelyard.suite.models import Component
+
+if TYPE_CHECKING:
+    import regex
+
+
+# The one spelling of text for comparison, and finding phrases in it.
+
+_ASCII_BREAK = re.compile(r"[^a-z0-9]+")
+_SPACE = re.compile(r"\s+")
+# Scripts written without spaces have no word boundaries to look for.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
+
+@lru_cache(maxsize=8192)
+def normalise(text: str) -> str:
+    """The text casefolded, every run of punctuation, symbols and spaces made one space; accents are kept."""
+    if text.isascii():
+        return _ASCII_BREAK.sub(" ", text.lower()).strip()
+    folded = unicodedata.normalize("NFC", text.casefold())
+    return " ".join("".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in folded).split())
+
+
+def fold(text: str, *, case: bool, space: bool, punctuation: bool, accents: bool) -> str:
+    """The text with each named difference taken out; `space` collapses runs and trims."""
+    text = unicodedata.normalize("NFC", text)
+    if case:
+        text = unicodedata.normalize("NFC", text.casefold())
+    if accents:
+        bare = (char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) != "Mn")
+        text = unicodedata.normalize("NFC", "".join(bare))
+    if punctuation:
+        text = "".join(" " if unicodedata.category(char)[0] in "PS" else char for char in text)
+    return _SPACE.sub(" ", text).strip() if space or punctuation else text
+
+
+def has_phrase(normalised: str, phrase: str) -> bool:
+    """True when the normalised phrase stands in the normalised text as whole words; an empty phrase never does."""
+    if not phrase:
+        return False
+    if not phrase.isascii() and _UNSPACED.search(phrase):
+        return phrase in normalised
+    return f" {phrase} " in f" {normalised} "
+
+
+def as_text(value: Any) -> str:
+    """A value as the text a person would say: texts as they are, numbers and lists written out, anything else ""."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            return str(value)
+        except ValueError:  # an integer of thousands of digits
+            return ""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(part for part in map(as_text, value) if part)
+    return ""
+
+
+def as_phrases(value: Any) -> list[str] | None:
+    """A list of texts out of a list of scalars or a single one; None when it is something else."""
+    if isinstance(value, list) and set(map(type, value)) == {str}:
+        return value
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return [as_text(value)]
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(item, (str, int, float)) and not isinstance(item, bool) for item in value
+    ):
+        return [as_text(item) for item in value]
+    return None
+
+
+# A case whose truth is unknown: what its component's declared policy makes of the answer.
+
+UNKNOWN_WORDS: Final = (
+    "unknown", "not known", "unidentified", "not identified", "cannot be identified", "undetermined",
+    "cannot be determined", "not determined", "unattributed", "anonymous", "do not know", "don t know",
+)  # fmt: skip
+"""Any of these, as whole words, says in words that a thing is unknown."""
+_MOST_UNKNOWN_WORDS: Final = 12
+
+
+def says_unknown(value: Any) -> bool:
+    """True when the value says in words, and in few of them, that the thing is unknown; null or empty says nothing."""
+    words = normalise(as_text(value))
+    if not words or len(words.split()) > _MOST_UNKNOWN_WORDS:
+        return False
+    return any(has_phrase(words, phrase) for phrase in UNKNOWN_WORDS)
+
+
+def truth_parts(component: Component, scorer: Any, case: Case) -> dict[str, Any]:
+    """What a perfect answer holds for the component, by path into the answer; empty when it is skipped."""
+    parts: dict[str, Any] = scorer.truth_at(case)
+    if parts or component.when_unknown != "say_unknown":
+        return parts
+    return {scorer.answer or "": UNKNOWN_WORDS[0]}
+
+
+def unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Reading:
+    """The reading by the component's declared policy for a case without truth."""
+    if component.when_unknown == "skip":
+        return Reading(None, note="the truth is unknown: taken out of the score")
+    if component.when_unknown == "say_unknown":
+        got = scorer.seen(answer)
+        text = says_unknown(got)
+        note = "says that it is unknown" if text else "the truth is unknown, and the answer does not say so"
+        return Reading(1.0 if text else 0.0, expected="unknown, said in words", got=got, note=note)
+    raise SuiteError([Mistake(f"case {case.id}: {_no_policy(component)}", file=case.source)])
+
+
+def _no_policy(component: Component) -> str:
+    return f"{component.name}: the truth is missing; give it, or declare when_unknown: skip or say_unknown"
+
+
+# The scorer for a regular expression.
+
+
+def matches(text: str, pattern: regex.Pattern[str], *, whole: bool, max_characters: int) -> float:
+    """1 when the pattern is found in the text (or, `whole`, is all of it, spaces around it aside); else 0."""
+    shown = text[:max_characters]
+    if not shown.strip():
+        return 0.0
+    return float(fits(pattern, shown.strip() if whole else shown, whole=whole))
+
+
+@lru_cache(maxsize=4096)
+def compile_pattern(text: str, *, ignore_case: bool) -> regex.Pattern[str]:
+    """The compiled pattern; ValueError with a sentence when it is broken or fits an empty text."""
+    import regex
+
+    try:
+        # Python's own decides what a regular expression is; the other reads the same, and can be stopped.
+        re.compile(text)
+        pattern = regex.compile(text, regex.IGNORECASE if ignore_case else 0)
+    except (re.error, regex.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
+    if fits(pattern, ""):
+        raise ValueError(f"{text!r} fits an empty answer, so every answer would earn full marks")
+    return pattern
+
+
+class Regex(Scorer):
+    """1 when the answer fits a regular expression of Python's `re`; otherwise 0."""
+
+    pattern: str | None = Field(default=None, description="The regular expression, the same for all cases.")
+    expected: str | None = Field(default=None, description="Path to the regular expression in the case, instead.")
+    example: str = Field(
+        description="An answer that fits: for `pattern` the text itself, for `expected` a path in the case. "
+        "Checked when the suite loads, and what `audit` takes for the truth."
+    )
+    ignore_case: bool = Field(default=False, description="Whether letter case does not count.")
+    whole: bool = Field(default=False, description="Whether the whole answer must fit, not only a part of it.")
+    max_characters: int = Field(default=20_000, gt=0, description="How much of a long answer is searched.")
+
+    @model_validator(mode="after")
+    def _one_pattern(self) -> Regex:
+        if (self.pattern is None) == (self.expected is None):
+            raise ValueError("give either `pattern` or `expected`")
+        if self.pattern is not None:
+            compiled = compile_pattern(self.pattern, ignore_case=self.ignore_case)
+            if not self._fits(self.example, compiled):
+                raise ValueError(f"the example {self.example!r} does not fit {self.pattern!r}")
+        return self
+
+    @cached_property
+    def getters(self) -> dict[str, Getter]:
+        """The base's, and the place of the example when that is a path."""
+        getters = dict(super().getters)
+        if self.expected is not None:
+            getters["example"] = compile_path(self.example)
+        return getters
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        text = self._pattern(case)
+        if text is None:
+            return UNKNOWN
+        got = as_text(self.seen(answer))
+        value = self._fits(got, compile_pattern(text, ignore_case=self.ignore_case))
+        return Reading(value, text, got)
+
+    def truth(self, case: Case) -> Any:
+        if self.pattern is not None:
+            return self.example
+        return None if self.known(case) is None else self.known(case, "example")
+
+    def check(self, case: Case) -> str | None:
+        raw = self.known(case) if self.expected is not None else None
+        if raw is None:
+            return None
+        if not isinstance(raw, str):
+            return f"{self.expected} is {raw!r}: a regular expression as text is needed"
+        try:
+            compiled = compile_pattern(raw, ignore_case=self.ignore_case)
+        except ValueError as error:
+            return f"{self.expected}: {error}"
+        example = self.known(case, "example")
+        if example is None or not self._fits(as_text(example), compiled):
+            return f"{self.example} is {example!r}: an example that fits {raw!r} is needed"
+        return None
+
+    def _pattern(self, case: Case) -> str | None:
+        raw = self.pattern if self.pattern is not None else self.known(case)
+        return raw if isinstance(raw, str) else None
+
+    def _fits(self, text: str, pattern: regex.Pattern[str]) -> float:
+        return matches(text, pattern, whole=self.whole, max_characters=self.max_characters)
+
 
 Difference = Literal["case", "space", "punctuation", "accents"]
 
@@ -24,10 +235,10 @@ def containing(text: str, phrases: Sequence[str], match: Literal["all", "any", "
     words = normalise(text)
     if not words or not phrases:
         return 0.0
-    found = sum(has_phrase(words, normalise(phrase)) for phrase in phrases)
+    result = sum(has_phrase(words, normalise(phrase)) for phrase in phrases)
     if match == "any":
-        return 1.0 if found else 0.0
-    return found / len(phrases) if match == "share" else float(found == len(phrases))
+        return 1.0 if result else 0.0
+    return result / len(phrases) if match == "share" else float(result == len(phrases))
 
 
 def chosen(text: str, labels: Sequence[str], *, inside: bool) -> str | None:
@@ -173,7 +384,7 @@ def _same(got: Any, expected: Any, ignore: Sequence[Difference]) -> bool:
         return (
             isinstance(got, (list, tuple))
             and len(got) == len(expected)
-            and all(_same(one, other, ignore) for one, other in zip(got, expected, strict=True))
+            and all(_same(item, other, ignore) for item, other in zip(got, expected, strict=True))
         )
     if isinstance(got, str) or isinstance(expected, str):
         return not isinstance(got, (dict, list)) and _same_text(_spoken(got), _spoken(expected), ignore)
@@ -190,3 +401,75 @@ def _same_text(got: str, expected: str, ignore: Sequence[Difference]) -> bool:
     wanted = {name: name in ignore for name in ("case", "space", "punctuation", "accents")}
     folded = fold(expected, **wanted)
     return bool(folded) and fold(got, **wanted) == folded
+
+
+# Folding many texts at once: what a suite says does not count is taken out of each.
+
+# Stands between texts that are folded together: neither a space, nor punctuation, nor a letter with two cases.
+_BETWEEN = "\0"
+
+
+class Folder:
+    """Folds texts, each as `fold` would; plain ASCII texts go through in one piece."""
+
+    __slots__ = ("_alone", "_collapses", "_spaces", "_table")
+
+    def __init__(self, ignore: Sequence[Difference]) -> None:
+        self._alone = partial(
+            fold,
+            case="case" in ignore,
+            space="space" in ignore,
+            punctuation="punctuation" in ignore,
+            accents="accents" in ignore,
+        )
+        self._collapses = "space" in ignore or "punctuation" in ignore
+        # Folding one ASCII character depends on nothing beside it, save for runs of spaces.
+        folded = bytes(ord(self._alone(f"x{chr(code)}x")[1]) for code in range(128))
+        self._table = folded + bytes(range(128, 256))
+        self._spaces = bytes(code for code in range(128) if folded[code : code + 1] == b" ")
+
+    def fold(self, texts: Sequence[str]) -> list[str]:
+        """Each text as it is compared."""
+        joined = _BETWEEN.join(texts)
+        if joined.isascii():
+            folded = self._at_once(joined)
+            if len(folded) == len(texts):
+                return folded
+        plain = [text.isascii() and _BETWEEN not in text for text in texts]
+        at_a_time = iter(self._at_once(_BETWEEN.join(compress(texts, plain))))
+        return [next(at_a_time) if simple else self._alone(text) for text, simple in zip(texts, plain, strict=True)]
+
+    def keys(self, texts: Sequence[str]) -> str:
+        """The keys of all texts between separators; "" when two have the same or one has an empty key.
+
+        The key of a text is the text folded and without any space.
+        Texts that fold alike have the same key, so that different keys show that no text stands twice; and to take
+        out all spaces needs half the time of leaving one of each run. One text takes less to keep than many do.
+        """
+        joined = _BETWEEN.join(texts)
+        if joined.isascii():
+            joined = joined.encode("ascii").translate(self._table, self._spaces).decode("ascii")
+        else:
+            joined = _BETWEEN.join(map(key_of, self.fold(texts)))
+        keys = joined.split(_BETWEEN)
+        different = set(keys)
+        unlike = len(keys) == len(different) == len(texts) and "" not in different
+        return _BETWEEN + joined + _BETWEEN if unlike else ""
+
+    def _at_once(self, joined: str) -> list[str]:
+        joined = joined.encode("ascii").translate(self._table).decode("ascii")
+        if not self._collapses:
+            return joined.split(_BETWEEN)
+        while "  " in joined:
+            joined = joined.replace("  ", " ")
+        return list(map(str.strip, joined.split(_BETWEEN)))
+
+
+def key_of(folded: str) -> str:
+    """The key of a folded text: see `Folder.keys`."""
+    return folded.replace(" ", "")
+
+
+def has_key(keys: str, key: str) -> bool:
+    """True when the key is one of those that `Folder.keys` gave."""
+    return f"{_BETWEEN}{key}{_BETWEEN}" in keys

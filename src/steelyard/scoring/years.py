@@ -1,16 +1,329 @@
-"""The scorer for a range of years."""
+"""The scorer of year ranges, and eras read from text."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, ClassVar, Final
 
 from pydantic import Field, model_validator
 
-from steelyard.scoring.amounts import as_number, with_cut
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
-from steelyard.scoring.eras import EARLIEST, LATEST, Years, join_years, read_years
-from steelyard.scoring.ranges import strict_years, years_overlap
+from steelyard.scoring.numbers import LONGEST_TEXT, as_number, strict_years, with_cut, years_overlap
 from steelyard.suite.case import Case
+
+# Named periods with their first and last year, as encyclopedias give them; years before Christ are negative.
+
+PERIODS: Final[dict[str, tuple[int, int]]] = {
+    # Reigns and periods of Britain
+    "tudor": (1485, 1603), "elizabethan": (1558, 1603), "jacobean": (1603, 1625), "stuart": (1603, 1714),
+    "carolean": (1660, 1685), "restoration": (1660, 1688), "william and mary": (1689, 1702),
+    "queen anne": (1702, 1714), "georgian": (1714, 1837), "george i": (1714, 1727), "george ii": (1727, 1760),
+    "george iii": (1760, 1820), "george iv": (1820, 1830), "regency": (1811, 1820), "william iv": (1830, 1837),
+    "victorian": (1837, 1901), "edwardian": (1901, 1910),
+    # France
+    "louis xiii": (1610, 1643), "louis xiv": (1643, 1715), "régence": (1715, 1723), "louis xv": (1723, 1774),
+    "louis xvi": (1774, 1792), "directoire": (1795, 1799), "first empire": (1804, 1815), "empire": (1804, 1815),
+    "charles x": (1824, 1830), "louis philippe": (1830, 1848), "second empire": (1852, 1870),
+    "napoleon iii": (1852, 1870), "belle époque": (1871, 1914), "belle epoque": (1871, 1914),
+    # Germany, Austria, the United States
+    "biedermeier": (1815, 1848), "wilhelmine": (1888, 1918), "weimar": (1918, 1933), "colonial": (1607, 1776),
+    "federal": (1788, 1820), "antebellum": (1812, 1861), "gilded age": (1870, 1900), "depression era": (1929, 1939),
+    # Styles of art and design
+    "romanesque": (1000, 1200), "gothic": (1150, 1500), "renaissance": (1400, 1600), "mannerist": (1520, 1600),
+    "baroque": (1600, 1750), "rococo": (1720, 1780), "neoclassical": (1760, 1830), "chippendale": (1750, 1780),
+    "hepplewhite": (1780, 1800), "sheraton": (1790, 1820), "romantic": (1790, 1850), "gothic revival": (1740, 1900),
+    "renaissance revival": (1850, 1880), "colonial revival": (1880, 1940), "aesthetic movement": (1860, 1900),
+    "arts and crafts": (1880, 1920), "impressionist": (1860, 1890), "art nouveau": (1890, 1910),
+    "jugendstil": (1890, 1910), "vienna secession": (1897, 1914), "mission": (1895, 1920), "bauhaus": (1919, 1933),
+    "art deco": (1920, 1939), "streamline moderne": (1930, 1942), "mid century": (1945, 1969),
+    "mid century modern": (1945, 1969), "midcentury": (1945, 1969), "midcentury modern": (1945, 1969),
+    "space age": (1957, 1972), "memphis": (1980, 1988), "postmodern": (1970, 1995),
+    # Wars
+    "interwar": (1918, 1939), "postwar": (1945, 1970), "post war": (1945, 1970), "civil war": (1861, 1865),
+    "world war i": (1914, 1918), "first world war": (1914, 1918), "wwi": (1914, 1918),
+    "world war ii": (1939, 1945), "second world war": (1939, 1945), "wwii": (1939, 1945),
+    # Japan
+    "jomon": (-10500, -300), "yayoi": (-300, 300), "nara": (710, 794), "heian": (794, 1185), "kamakura": (1185, 1333),
+    "muromachi": (1336, 1573), "momoyama": (1573, 1603), "edo": (1603, 1868), "tokugawa": (1603, 1868),
+    "meiji": (1868, 1912), "taisho": (1912, 1926), "taishō": (1912, 1926), "showa": (1926, 1989),
+    "shōwa": (1926, 1989), "heisei": (1989, 2019),
+    # China and Korea
+    "shang": (-1600, -1046), "zhou": (-1046, -256), "warring states": (-475, -221), "qin": (-221, -206),
+    "han": (-206, 220), "western han": (-206, 9), "eastern han": (25, 220), "six dynasties": (220, 589),
+    "northern wei": (386, 534), "sui": (581, 618), "tang": (618, 907), "five dynasties": (907, 960),
+    "liao": (907, 1125), "song": (960, 1279), "northern song": (960, 1127), "southern song": (1127, 1279),
+    "jin": (1115, 1234), "yuan": (1271, 1368), "ming": (1368, 1644), "wanli": (1573, 1620), "qing": (1644, 1912),
+    "ch ing": (1644, 1912), "kangxi": (1662, 1722), "yongzheng": (1723, 1735), "qianlong": (1736, 1795),
+    "jiaqing": (1796, 1820), "daoguang": (1821, 1850), "guangxu": (1875, 1908), "goryeo": (918, 1392),
+    "joseon": (1392, 1897),
+    # Islamic world and India
+    "umayyad": (661, 750), "abbasid": (750, 1258), "fatimid": (909, 1171), "mamluk": (1250, 1517),
+    "timurid": (1370, 1507), "safavid": (1501, 1736), "ottoman": (1299, 1922), "qajar": (1789, 1925),
+    "mughal": (1526, 1857), "british raj": (1858, 1947),
+    # Russia
+    "imperial russian": (1721, 1917), "soviet": (1922, 1991),
+    # Antiquity and the Middle Ages
+    "old kingdom": (-2686, -2181), "middle kingdom": (-2055, -1650), "new kingdom": (-1550, -1069),
+    "ptolemaic": (-305, -30), "minoan": (-3000, -1100), "mycenaean": (-1600, -1100), "geometric": (-900, -700),
+    "etruscan": (-900, -100), "classical greek": (-480, -323), "hellenistic": (-323, -31),
+    "roman republic": (-509, -27), "roman imperial": (-27, 476), "roman": (-509, 476), "byzantine": (330, 1453),
+    "viking": (793, 1066), "carolingian": (750, 900), "anglo saxon": (450, 1066), "norman": (1066, 1154),
+    "medieval": (500, 1500), "middle ages": (500, 1500), "bronze age": (-3300, -1200), "iron age": (-1200, -500),
+}  # fmt: skip
+"""Name, lower case with spaces for hyphens, to (first year, last year)."""
+
+
+# From the way people date things to a first and a last year.
+
+EARLIEST: Final = -9999
+"""Where "before 1900" begins."""
+
+LATEST: Final = 9999
+_HUNDRED_YEARS: Final = 99
+
+Years = tuple[int, int]
+
+_DASHES = re.compile(r"[‐‑‒–—―−~〜]|--+")
+_ORDINALS: Final = {
+    "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th",
+    "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th", "eleventh": "11th", "twelfth": "12th",
+    "thirteenth": "13th", "fourteenth": "14th", "fifteenth": "15th", "sixteenth": "16th", "seventeenth": "17th",
+    "eighteenth": "18th", "nineteenth": "19th", "twentieth": "20th", "twenty-first": "21st", "twenty first": "21st",
+}  # fmt: skip
+_REWRITES: Final = tuple(
+    (re.compile(pattern), to)
+    for pattern, to in (
+        (r"\bb\.\s?c\.(?:\s?e\.?)?", "bc"),
+        (r"\bbce\b", "bc"),
+        (r"\s*&\s*", " and "),
+        (r"^up\s+to\s+", "until "),
+        (r"(?<=\d)(s?)\s+(?:until|till)\s+", r"\1-"),
+        (r"\b(\d\d)(\d0)['’]?s(\s*(?:-|/|to|or|and)\s*)['’]?(\d0)['’]?s\b", r"\1\2s\3\1\4s"),
+        (r"\b([ivx]{1,5})(?:th)?(?=[\s\-]+(?:century|cent\b|c\.))", lambda match: _roman(match[1])),
+        (r"\ba\.\s?d\.|\bc\.\s?e\.", "ad"),
+        (r"\bce\b", "ad"),
+        (r"\b(twenty[- ]first|[a-z]+th|first|second|third)"
+         r"(?=[\s-]+(?:century|centuries|cent|c\.|c\b|quarter|half|third|or\b|and\b|to\b|/|-))",
+         lambda match: _ORDINALS.get(match[1], match[1])),
+        (r"\b(?:circa|ca\.?|c\.?|about|around|approximately|approx\.?|roughly|probably|possibly|likely|perhaps|est\.?)"
+         r"\s*(?=[\d'])", ""),
+        (r"\b(?:the\s+)?(?:end|close)\s+of\s+(?:the\s+)?(?=\d)", "late "),
+        (r"\b(?:the\s+)?(?:beginning|start|dawn)\s+of\s+(?:the\s+)?(?=\d)", "early "),
+        (r"\b(?:the\s+)?middle\s+of\s+(?:the\s+)?(?=\d)", "mid "),
+        (r"\bmid(?:dle)?[\s-]+(?=\d)", "mid "),
+    )
+)  # fmt: skip
+
+_PART = r"(?:(?:(?:early|mid|late)\b[\s\-/]*(?:(?:to|or|and)\b[\s\-]*)?)+)"
+_FRACTION = r"(?:(?P<nth>1st|2nd|3rd|4th|last|final)\s+(?P<of>half|quarter|third)(?:\s+of)?\s+(?:the\s+)?)"
+_MARK = r"(?:\s*(?P<mark>bc|ad)\b)?"
+_NAMES = "|".join(re.escape(name).replace(r"\ ", r"[\s\-]+") for name in sorted(PERIODS, key=len, reverse=True))
+_TOKEN = re.compile(
+    rf"""
+      (?P<turn>\bturn\s+of\s+(?:the\s+)?(?:(?P<turned>\d{{1,2}})(?:st|nd|rd|th)\s+)?century)
+    | (?P<limit>\b(?:before|pre|prior\s+to|until|earlier\s+than|after|post|later\s+than|since|from)\b
+            [\s\-]*(?:the\s+)?)?
+      (?:
+        (?P<part>{_PART})?{_FRACTION}?(?:the\s+)?(?P<century>\d{{1,2}})(?:st|nd|rd|th)\b
+            (?!\s+(?:half|quarter|third|dynasty)\b)(?P<word>[\s\-]*(?:century|centuries|cent\.?|c\.|c\b))?{_MARK}
+      | (?P<dpart>{_PART})?(?:the\s+)?(?<![\d$€£,.])(?P<decade>\d{{2,3}}0)['’]?s\b(?:\s*(?P<dmark>bc|ad)\b)?
+      | (?P<admark>\bad\s*)?(?<![\d$€£,.#])(?P<year>\d{{1,5}})(?![\d%]|[,.]\d|(?:st|nd|rd|th|s|cm|mm|in|kg)\b)
+            (?:\s*(?P<ymark>bc|ad)\b)?(?P<onwards>\s*(?:\+|onwards?\b|or\s+later\b|and\s+later\b))?
+      | (?P<present>\b(?:present|now|today|current|date)\b)
+      | (?P<npart>{_PART})?\b(?P<name>{_NAMES})\b
+      )
+    """,
+    re.VERBOSE,
+)
+_JOINED = re.compile(
+    r"\s*(?:-|/|to(?:\s+the)?|through|thru|until|till|or|and|up\s+to)\s*(?:the\s+)?(?:c\.\s*|ca\.\s*)?", re.VERBOSE
+)
+_ORDERED = re.compile(r"\s*(?:-|to\b|through\b|thru\b|until\b|till\b|up\s+to\b)")
+_BACKWARD_LIMITS = ("before", "pre", "prior", "until", "earlier")
+
+
+def _roman(numeral: str) -> str:
+    worth = {"i": 1, "v": 5, "x": 10}
+    values = [worth[letter] for letter in numeral]
+    return f"{sum(-v if v < max(values[i:]) else v for i, v in enumerate(values))}th"
+
+
+@dataclass(slots=True)
+class _Date:
+    """One dated expression found in a text; `rank` is 0 for years and decades, 1 for centuries, 2 for named periods."""
+
+    start: int
+    end: int
+    rank: int
+    place: tuple[int, int]
+    marked: bool = True
+    digits: str = ""
+    is_decade: bool = False
+    stray: bool = False
+    """A number of one or two digits: a year only as the short end of a range."""
+
+
+def read_years(value: Any, *, present: int) -> Years | None:
+    """First and last year of a text, a number, a pair or an object with start and end; None when unreadable."""
+    if isinstance(value, str):
+        return _read_text(value, present)
+    if isinstance(value, dict):
+        value = (value.get("start"), value.get("end"))
+    if isinstance(value, (list, tuple)):
+        if len(value) != 2:
+            return None
+        return join_years(value[0], value[1], present=present)
+    year = as_number(value)
+    return (int(year), int(year)) if year is not None and EARLIEST <= year <= LATEST else None
+
+
+def join_years(start: Any, end: Any, *, present: int) -> Years | None:
+    """The years from the beginning of `start` to the end of `end`; None when unreadable or running backwards."""
+    if isinstance(end, str) and end.strip().lower() in ("present", "now", "today", "current"):
+        end = present
+    if isinstance(start, (dict, list, tuple)) or isinstance(end, (dict, list, tuple)):
+        return None
+    first, last = read_years(start, present=present), read_years(end, present=present)
+    if first is None or last is None or first[0] > last[1]:
+        return None
+    return first[0], last[1]
+
+
+@lru_cache(maxsize=8192)
+def _read_text(text: str, present: int) -> Years | None:
+    cleaned = _DASHES.sub("-", text[:LONGEST_TEXT].lower()).strip()
+    for pattern, to in _REWRITES:
+        cleaned = pattern.sub(to, cleaned)
+    dates = _settled(list(_dates(cleaned, present)), cleaned)
+    if not dates:
+        return None
+    groups = _groups(dates, cleaned)
+    finest = min(min(date.rank for date in group) for group in groups)
+    chosen = [date for group in groups if min(d.rank for d in group) == finest for date in group]
+    start, end = min(date.start for date in chosen), max(date.end for date in chosen)
+    return (start, end) if start <= end <= LATEST else None
+
+
+def _dates(text: str, present: int) -> Iterator[_Date]:
+    lone_numbers = re.fullmatch(
+        r"[\d\s\-/'s]*(?:\b(?:to|and|bc|ad|present|between|from|early|mid|late)\b[\d\s\-/'s]*)*", text
+    )
+    centuries = re.search(r"(?:st|nd|rd|th)[\s\-]*(?:century|centuries|cent\b|c\.|c\b)", text) is not None
+    for match in _TOKEN.finditer(text):
+        date = _date(match, present, any_number=lone_numbers is not None, centuries=centuries)
+        if date is not None:
+            limit = (match["limit"] or "").split("-")[0].strip()
+            yield _limited(date, limit, match["onwards"] is not None, present)
+
+
+def _date(match: re.Match[str], present: int, *, any_number: bool, centuries: bool) -> _Date | None:
+    if match["turn"]:
+        year = 100 * (int(match["turned"]) - 1) if match["turned"] else 1900
+        return _Date(year - 10, year + 10, 1, match.span())
+    if match["century"]:
+        return _century(match) if centuries else None
+    if match["decade"]:
+        return _decade(match)
+    if match["year"]:
+        return _year(match, any_number=any_number)
+    if match["present"]:
+        return _Date(present, present, 0, match.span())
+    start, end = PERIODS[re.sub(r"[\s\-]+", " ", match["name"])]
+    return _Date(*_share(start, end, match["npart"], None, None), 2, match.span())
+
+
+def _century(match: re.Match[str]) -> _Date | None:
+    number = int(match["century"])
+    if not 1 <= number <= 30:
+        return None
+    start, end = 100 * number - 99, 100 * number
+    if match["mark"] == "bc":
+        start, end = -end, -start
+    start, end = _share(start, end, match["part"], match["nth"], match["of"])
+    return _Date(start, end, 1, match.span(), marked=match["mark"] is not None)
+
+
+def _decade(match: re.Match[str]) -> _Date:
+    first = int(match["decade"])
+    # 1800s are the century, 1810s the decade; of 2000s most people mean the decade.
+    length = 100 if first % 100 == 0 and first < 2000 else 10
+    start, end = first, first + length - 1
+    if match["dmark"] == "bc":
+        start, end = -end, -start
+    start, end = _share(start, end, match["dpart"], None, None)
+    return _Date(start, end, 0, match.span(), marked=match["dmark"] is not None, is_decade=length == 10)
+
+
+def _year(match: re.Match[str], *, any_number: bool) -> _Date | None:
+    digits, mark = match["year"], match["ymark"] or match["admark"]
+    year = -int(digits) if match["ymark"] == "bc" else int(digits)
+    short = len(digits) <= 2 and not mark
+    if not (mark or any_number or short or 1000 <= year <= 2999):
+        return None
+    stray = short and not any_number
+    return _Date(year, year, 0, match.span(), marked=mark is not None, digits=digits, stray=stray)
+
+
+def _share(start: int, end: int, part: str | None, nth: str | None, of: str | None) -> Years:
+    """The named thirds, half or quarter of a span of years; the last one takes the rest of the division."""
+    if nth and of:
+        count = {"half": 2, "third": 3, "quarter": 4}[of]
+        index = count - 1 if nth in ("last", "final") else min(int(nth[0]), count) - 1
+        return _slice(start, end, index, index, count)
+    named = [index for index, name in enumerate(("early", "mid", "late")) if part and name in part]
+    return _slice(start, end, named[0], named[-1], 3) if named else (start, end)
+
+
+def _slice(start: int, end: int, first: int, last: int, count: int) -> Years:
+    length = end - start + 1
+    return start + length * first // count, start + length * (last + 1) // count - 1
+
+
+def _limited(date: _Date, limit: str, onwards: bool, present: int) -> _Date:
+    if limit.startswith(_BACKWARD_LIMITS):
+        date.start, date.end = EARLIEST, date.start - 1
+    elif limit.startswith(("after", "post", "later")):
+        date.start, date.end = date.end + 1, max(present, date.end + 1)
+    elif limit == "since" or onwards:
+        date.end = max(present, date.end)
+    return date
+
+
+def _settled(dates: list[_Date], text: str) -> list[_Date] | None:
+    """The dates with shortened ends and shared BC marks given their meaning; None when a range runs backwards."""
+    joined = [
+        (before, after) for before, after in pairwise(dates) if _JOINED.fullmatch(text, before.place[1], after.place[0])
+    ]
+    for before, after in reversed(joined):
+        if after.end < 0 < before.start and not before.marked and before.rank == after.rank:
+            before.start, before.end = -before.end, -before.start
+    for before, after in joined:
+        if 0 < len(after.digits) <= 2 and not after.marked and len(before.digits) >= 3 and before.start > 0:
+            power = 10 ** len(after.digits)
+            after.start = after.end = before.start - before.start % power + after.start
+            after.stray = False
+        for item, other in ((before, after), (after, before)):
+            if item.is_decade and other.rank == 0 and other.end - other.start == _HUNDRED_YEARS:
+                other.end = other.start + 9  # beside another decade, 1900s is one too
+        if _ORDERED.match(text, before.place[1]) and after.end < before.start:
+            return None
+    return [date for date in dates if not date.stray]
+
+
+def _groups(dates: list[_Date], text: str) -> list[list[_Date]]:
+    """Dates joined by a dash, "to" or the like belong together, whatever their kind."""
+    groups = [[dates[0]]]
+    for before, after in pairwise(dates):
+        if _JOINED.fullmatch(text, before.place[1], after.place[0]):
+            groups[-1].append(after)
+        else:
+            groups.append([after])
+    return groups
+
 
 DEFAULT_PRESENT: Final = 2026
 """What "present" means unless a suite says otherwise: fixed, so that a reading never depends on the clock."""

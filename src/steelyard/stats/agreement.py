@@ -87,13 +87,13 @@ def agreement(judge: Array, best: Array, low: Array, high: Array, case: Array, s
     exact, within_one = allowed_agreement(judge, low, high, case)
     labelled = ~np.isnan(best)
     judge, best, case = judge[labelled], best[labelled], case[labelled]
-    known = ~np.isnan(judge)
+    present = ~np.isnan(judge)
     ratings = np.stack((judge, best))
     width = scale[1] - scale[0]
     return Agreement(
         exact=exact,
         within_one=within_one,
-        best=share(np.abs(judge - best) < _HAIR, known, case),
+        best=share(np.abs(judge - best) < _HAIR, present, case),
         kappa=weighted_kappa(judge, best, case=case),
         kappa_linear=weighted_kappa(judge, best, power=1, case=case),
         alpha=krippendorff_alpha(ratings, case=case),
@@ -110,36 +110,36 @@ def allowed_agreement(judge: Array, low: Array, high: Array, case: Array) -> tup
     """The share of scores inside the allowed range, and of those at most one point outside it."""
     labelled = ~(np.isnan(low) | np.isnan(high))
     judge, low, high, case = judge[labelled], low[labelled], high[labelled], case[labelled]
-    known = ~np.isnan(judge)
+    present = ~np.isnan(judge)
     outside = np.maximum(low - judge, judge - high)
-    return share(outside < _HAIR, known, case), share(outside < 1 + _HAIR, known, case)
+    return share(outside < _HAIR, present, case), share(outside < 1 + _HAIR, present, case)
 
 
 def confusion(judge: Array, best: Array, scale: Scale) -> Confusion:
     """The table of best against judge, with every whole score of the scale and whatever else was given."""
-    known = ~(np.isnan(judge) | np.isnan(best))
+    present = ~(np.isnan(judge) | np.isnan(best))
     low, high = scale
     whole = np.arange(low, high + 1) if high - low <= 10 else np.array(scale)
-    levels = np.unique(np.concatenate((whole, judge[known], best[known])))
-    row, column = np.searchsorted(levels, best[known]), np.searchsorted(levels, judge[known])
+    levels = np.unique(np.concatenate((whole, judge[present], best[present])))
+    row, column = np.searchsorted(levels, best[present]), np.searchsorted(levels, judge[present])
     counts = np.bincount(row * len(levels) + column, minlength=len(levels) ** 2).reshape(len(levels), -1)
-    return Confusion(tuple(levels.tolist()), tuple(tuple(each) for each in counts.tolist()))
+    return Confusion(tuple(levels.tolist()), tuple(tuple(count) for count in counts.tolist()))
 
 
 def flag_agreement(judge: Array, label: Array, case: Array) -> FlagAgreement:
     """Precision and recall of a flag; both columns hold 1, 0 or NaN. n/a where nothing was flagged."""
     labelled = ~np.isnan(label)
     judge, label, case = judge[labelled], label[labelled], case[labelled]
-    known = ~np.isnan(judge)
-    said, true = judge == 1, label == 1
-    missing = int((~known).sum())
+    present = ~np.isnan(judge)
+    text, true = judge == 1, label == 1
+    missing = int((~present).sum())
     return FlagAgreement(
-        precision=of_some(share(true, said, case), missing),
-        recall=of_some(share(said, true & known, case), int((true & ~known).sum())),
-        hits=int((said & true).sum()),
-        false_alarms=int((said & ~true).sum()),
-        missed=int((known & ~said & true).sum()),
-        quiet=int((known & ~said & ~true).sum()),
+        precision=of_some(share(true, text, case), missing),
+        recall=of_some(share(text, true & present, case), int((true & ~present).sum())),
+        hits=int((text & true).sum()),
+        false_alarms=int((text & ~true).sum()),
+        missed=int((present & ~text & true).sum()),
+        quiet=int((present & ~text & ~true).sum()),
     )
 
 
@@ -178,14 +178,14 @@ def _of_pairs(
     judge: Array, best: Array, case: Array | None, missing: int, figure: Callable[[Array], Figure]
 ) -> Estimate:
     """A figure of the table of two raters' scores; pairs of which one is NaN are missing."""
-    known = ~(np.isnan(judge) | np.isnan(best))
-    missing += int((~known).sum())
-    values, code = np.unique(np.concatenate((best[known], judge[known])), return_inverse=True)
-    n, size = int(known.sum()), len(values)
+    present = ~(np.isnan(judge) | np.isnan(best))
+    missing += int((~present).sum())
+    values, code = np.unique(np.concatenate((best[present], judge[present])), return_inverse=True)
+    n, size = int(present.sum()), len(values)
     if n == 0:
         return Estimate(None, 0, missing)
     cell = code[:n] * size + code[n:]
-    cluster = _clusters(case, known)
+    cluster = _clusters(case, present)
 
     def tables() -> Iterator[Array]:
         for first, last, rows in _in_chunks(cluster, size):
@@ -205,15 +205,15 @@ def krippendorff_alpha(
     """
     if level not in LEVELS:
         raise ValueError(f"{level!r} is not one of {', '.join(LEVELS)}")
-    known = (~np.isnan(ratings)).sum(axis=0) > 1
-    missing += int((~known).sum())
-    n = int(known.sum())
+    available = (~np.isnan(ratings)).sum(axis=0) > 1
+    missing += int((~available).sum())
+    n = int(available.sum())
     if n == 0:
         return Estimate(None, 0, missing)
-    units = ratings[:, known]
+    units = ratings[:, available]
     values, code = np.unique(units, return_inverse=True)
     code, size = code.reshape(units.shape), int((~np.isnan(values)).sum())
-    cluster = _clusters(case, known)
+    cluster = _clusters(case, available)
 
     def tables() -> Iterator[Array]:
         for first, last, rows in _in_chunks(cluster, size):
@@ -294,11 +294,11 @@ def _complement(observed: Array, by_chance: Array) -> Array:
     return np.asarray(1 - share)
 
 
-def _clusters(case: Array | None, known: Array) -> Array:
+def _clusters(case: Array | None, available: Array) -> Array:
     """Codes of the cases from 0 without a gap, for the rows that are known; each row its own without cases."""
     if case is None:
-        return np.arange(int(known.sum()))
-    return np.unique(case[known], return_inverse=True)[1]
+        return np.arange(int(available.sum()))
+    return np.unique(case[available], return_inverse=True)[1]
 
 
 def _in_chunks(cluster: Array, size: int) -> Iterator[tuple[int, int, Array]]:
@@ -347,12 +347,12 @@ FEWEST = 3
 def spearman(first: Array, second: Array, case: Array) -> Estimate:
     """Spearman's rank correlation of the rows in which both are known, with the interval of Bonett and Wright (2000)
     over cases."""
-    known = ~(np.isnan(first) | np.isnan(second))
-    n, missing = int(known.sum()), int((~known).sum())
-    value = _coefficient(ranks(first[known]), ranks(second[known]))
+    present = ~(np.isnan(first) | np.isnan(second))
+    n, missing = int(present.sum()), int((~present).sum())
+    value = _coefficient(ranks(first[present]), ranks(second[present]))
     if value is None:
         return Estimate(None, n, missing)
-    return Estimate(value, n, missing, *(_fisher(value, len(np.unique(case[known]))) or (None, None)))
+    return Estimate(value, n, missing, *(_fisher(value, len(np.unique(case[present]))) or (None, None)))
 
 
 def ranks(values: Array) -> Array:
@@ -364,8 +364,8 @@ def ranks(values: Array) -> Array:
 def _coefficient(first: Array, second: Array) -> float | None:
     if len(first) < FEWEST or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    one, other = first - first.mean(), second - second.mean()
-    value = float((one * other).sum() / math.sqrt(float((one * one).sum()) * float((other * other).sum())))
+    item, other = first - first.mean(), second - second.mean()
+    value = float((item * other).sum() / math.sqrt(float((item * item).sum()) * float((other * other).sum())))
     return settled(max(-1.0, min(1.0, round(value, 12))))
 
 

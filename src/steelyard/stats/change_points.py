@@ -67,18 +67,18 @@ def find_change_points(series: Sequence[Series], *, seed: int = SEED) -> list[Ch
     """Every change of level in any of the series, in the order of series and runs; the same for the same seed."""
     random = np.random.default_rng(seed)
     # Looking within stretches and between them are two chances to err.
-    kinds = 2 if any(0 < at < len(each.values) for each in series for at in each.breaks) else 1
-    columns = [np.asarray(each.values, dtype=float) for each in series]
-    found: list[ChangePoint] = []
+    kinds = 2 if any(0 < at < len(item.values) for item in series for at in item.breaks) else 1
+    columns = [np.asarray(item.values, dtype=float) for item in series]
+    change_points: list[ChangePoint] = []
     waiting = [
         _Stretch(i, start, end)
-        for i, each in enumerate(series)
-        for start, end in pairwise([0, *sorted({*each.breaks} - {0}), len(each.values)])
+        for i, item in enumerate(series)
+        for start, end in pairwise([0, *sorted({*item.breaks} - {0}), len(item.values)])
     ]
-    ends: dict[int, set[int]] = {i: {0, len(each.values), *each.breaks} for i, each in enumerate(series)}
+    ends: dict[int, set[int]] = {i: {0, len(item.values), *item.breaks} for i, item in enumerate(series)}
     while waiting:
-        looked = [each for each in waiting if each.end - each.start >= FEWEST_RUNS]
-        cuts = [_cut(columns[each.series][each.start : each.end], random) for each in looked]
+        looked = [item for item in waiting if item.end - item.start >= FEWEST_RUNS]
+        cuts = [_cut(columns[item.series][item.start : item.end], random) for item in looked]
         adjusted = _adjusted([p for _, p in cuts], kinds)
         waiting = []
         for stretch, (place, _), p in zip(looked, cuts, adjusted, strict=True):
@@ -90,11 +90,11 @@ def find_change_points(series: Sequence[Series], *, seed: int = SEED) -> list[Ch
                 _Stretch(stretch.series, stretch.start, at),
                 _Stretch(stretch.series, at, stretch.end),
             ]
-            found.append(_point(series[stretch.series].name, columns[stretch.series], stretch, at, p))
+            change_points.append(_point(series[stretch.series].name, columns[stretch.series], stretch, at, p))
     # The levels on either side reach to the next change, which may have been found later.
-    settled = [_settled(point, series, columns, ends) for point in found]
+    settled = [_settled(point, series, columns, ends) for point in change_points]
     settled += _at_breaks(series, columns, ends, kinds, random)
-    order = {each.name: i for i, each in enumerate(series)}
+    order = {item.name: i for i, item in enumerate(series)}
     return sorted(settled, key=lambda point: (order[point.series], point.at))
 
 
@@ -130,7 +130,7 @@ def _point(name: str, values: Array, stretch: _Stretch, at: int, p: float) -> Ch
 def _settled(
     point: ChangePoint, series: Sequence[Series], columns: Sequence[Array], ends: dict[int, set[int]]
 ) -> ChangePoint:
-    i = next(i for i, each in enumerate(series) if each.name == point.series)
+    i = next(i for i, item in enumerate(series) if item.name == point.series)
     start, end = _around(ends[i], point.at)
     return _point(point.series, columns[i], _Stretch(i, start, end), point.at, point.p)
 
@@ -149,19 +149,19 @@ def _at_breaks(
     """The changes of level where another instrument begins, between the stretches on either side."""
     places = [
         (i, at, *_around(ends[i], at))
-        for i, each in enumerate(series)
-        for at in sorted({*each.breaks})
-        if 0 < at < len(each.values)
+        for i, item in enumerate(series)
+        for at in sorted({*item.breaks})
+        if 0 < at < len(item.values)
     ]
     p_values = [_two_sample(columns[i][start:at], columns[i][at:end], random) for i, at, start, end in places]
-    found = []
+    results = []
     for (i, at, start, end), p in zip(places, _adjusted(p_values, kinds), strict=True):
         if p is None or p >= SIGNIFICANT:
             continue
         before, after = columns[i][start:at], columns[i][at:end]
         name, means = series[i].name, (float(before.mean()), float(after.mean()))
-        found.append(ChangePoint(name, at, *means, len(before), len(after), p, at_break=True))
-    return found
+        results.append(ChangePoint(name, at, *means, len(before), len(after), p, at_break=True))
+    return results
 
 
 def _two_sample(before: Array, after: Array, random: np.random.Generator) -> float | None:

@@ -100,10 +100,10 @@ class Groups:
 
     def count(self, mask: Array) -> Array:
         """How many samples of each group `mask` marks."""
-        found = np.zeros(len(self), dtype=int)
+        result = np.zeros(len(self), dtype=int)
         for piece in pieces(len(self.group)):
-            found += self._per_group(self.group[piece][self.of(mask, piece)])
-        return found
+            result += self._per_group(self.group[piece][self.of(mask, piece)])
+        return result
 
     def count_cases(self, mask: Array) -> Array:
         """How many cases of each group have a sample that `mask` marks."""
@@ -120,13 +120,13 @@ class Groups:
 
     def by_cluster(self, values: Array) -> Array:
         """The sum of every cluster over the samples whose value is known."""
-        found = np.zeros(len(self._cluster_group))
-        for row, _, known in self._known(values):
+        result = np.zeros(len(self._cluster_group))
+        for row, _, available in self._known(values):
             if self._cluster is None:
-                found[row] = known
+                result[row] = available
             else:
-                add_at(found, self._cluster[row], known)
-        return found
+                add_at(result, self._cluster[row], available)
+        return result
 
     def labelled(self, labels: Array) -> Entries:
         """Entries of a column that holds one label a sample, below 0 where it has none."""
@@ -150,10 +150,10 @@ class Groups:
 
     def counts(self, entries: Entries, n_labels: int) -> Array:
         """How many entries of each label each group has, as a table of groups by labels."""
-        found = np.zeros(len(self) * n_labels, dtype=int)
+        result = np.zeros(len(self) * n_labels, dtype=int)
         for row, label in entries:
-            found += np.bincount(self.group[row].astype(int) * n_labels + label, minlength=len(found))
-        return found.reshape(len(self), n_labels)
+            result += np.bincount(self.group[row].astype(int) * n_labels + label, minlength=len(result))
+        return result.reshape(len(self), n_labels)
 
     def means(self, values: Array, scale: Scale = SHARES) -> list[Estimate]:
         """The mean of every group over the samples whose value is known."""
@@ -162,13 +162,13 @@ class Groups:
         clusters, squares, sizes = self._spread(values, mean)
         ended = math.isfinite(scale[1] - scale[0])
         away = self._away(values, np.where(2 * mean >= sum(scale), scale[1], scale[0])) if ended else None
-        found = []
+        results = []
         for g in range(len(self)):
             among = None if away is None else float(away[g])
             spread = Spread(int(clusters[g]), float(squares[g]), float(sizes[g]), among)
             centre, missing = settled(float(mean[g])), int(self.planned[g] - n[g])
-            found.append(clustered_mean(centre, int(n[g]), missing, spread, scale))
-        return found
+            results.append(clustered_mean(centre, int(n[g]), missing, spread, scale))
+        return results
 
     def _away(self, values: Array, end: Array) -> Array:
         """The effective number of each group's clusters that are not all at that group's end of the scale."""
@@ -177,13 +177,13 @@ class Groups:
         single = np.zeros(len(self), dtype=int)
         one_end = float(end[0]) if (end == end[:1]).all() and len(end) else None
         for piece in pieces(len(self.group)):
-            found = self.of(values, piece)
-            at = found == (end[self.group[piece]] if one_end is None else one_end)
-            known = ~np.isnan(found)
+            result = self.of(values, piece)
+            at = result == (end[self.group[piece]] if one_end is None else one_end)
+            present = ~np.isnan(result)
             if self._cluster is None:
-                single += self._per_group(self.group[piece][known & ~at])
+                single += self._per_group(self.group[piece][present & ~at])
             else:
-                add_at(size, self._cluster[piece][known])
+                add_at(size, self._cluster[piece][present])
                 add_at(there, self._cluster[piece][at])
         if self._cluster is None:
             return single
@@ -192,14 +192,14 @@ class Groups:
         return effective_number(self._per_group(group, sizes), self._per_group(group, sizes**2))
 
     def rates(
-        self, entries: Entries, n_labels: int, known: Array, absent_as: int | None = None
+        self, entries: Entries, n_labels: int, available: Array, absent_as: int | None = None
     ) -> list[list[Estimate]]:
         """The share of each label in every group, among the samples that `known` marks.
 
         A sample has each label at most once. Samples that never came are missing, or count as known ones with the
         label `absent_as`, each of a case of its own.
         """
-        n = self.count(known)
+        n = self.count(available)
         entries = list(entries) if self.clustered else entries
         hits = self.counts(entries, n_labels)
         absent = 0 if absent_as is None else self.absent
@@ -208,7 +208,7 @@ class Groups:
             hits[:, absent_as] += absent
         if self._cluster is None:
             return [[self._rate(g, hit, int(n[g])) for hit in hits[g].tolist()] for g in range(len(self))]
-        spreads = self._share_spreads(self._cluster, entries, known, hits, n, absent, absent_as)
+        spreads = self._share_spreads(self._cluster, entries, available, hits, n, absent, absent_as)
         missing = (self.planned - n).tolist()
         return [
             [clustered_share(hit, int(n[g]), missing[g], spreads[g][i]) for i, hit in enumerate(hits[g].tolist())]
@@ -219,7 +219,7 @@ class Groups:
         self,
         cluster: Array,
         entries: Entries,
-        known: Array,
+        available: Array,
         hits: Array,
         n: Array,
         absent: int,
@@ -227,12 +227,12 @@ class Groups:
     ) -> list[list[Spread]]:
         """How far clusters lie apart in each share, by group and label."""
         n_labels = hits.shape[1]
-        size = np.bincount(cluster[self.of(known)], minlength=len(self._cluster_group)).astype(float)
+        size = np.bincount(cluster[self.of(available)], minlength=len(self._cluster_group)).astype(float)
         clusters = self._per_group(self._cluster_group[size > 0]) + absent
         sizes = self._per_group(self._cluster_group, size**2) + absent
         # Only clusters with a hit are listed; the others enter through the sum of squared sizes.
-        found = [cluster[row].astype(int) * n_labels + label for row, label in entries]
-        pair, hit = distinct(np.concatenate(found)) if found else (np.empty(0, int), np.empty(0, int))
+        results = [cluster[row].astype(int) * n_labels + label for row, label in entries]
+        pair, hit = distinct(np.concatenate(results)) if results else (np.empty(0, int), np.empty(0, int))
         at = pair // n_labels
         cell = self._cluster_group[at].astype(int) * n_labels + pair % n_labels
 
@@ -248,8 +248,8 @@ class Groups:
         mostly = 2 * share >= 1
         # Away from 1 are all but those that are full of hits, away from 0 those with a hit.
         ways = [
-            np.where(mostly, whole[:, None] - summed(full * each), summed(each))
-            for whole, each in ((n, size[at]), (sizes, size[at] ** 2))
+            np.where(mostly, whole[:, None] - summed(full * item), summed(item))
+            for whole, item in ((n, size[at]), (sizes, size[at] ** 2))
         ]
         away = effective_number(*ways)
         return [
@@ -274,9 +274,9 @@ class Groups:
         ranked = self._ranked(values)
         columns = []
         for point in points:
-            found = [_at(each, point) for each in ranked]
-            worth = self._quantile_worth(values, ranked, np.array(found), inner=0 < point < 1)
-            columns.append([self._quantile(g, ranked[g], point, found[g], worth[g]) for g in range(len(self))])
+            results = [_at(item, point) for item in ranked]
+            worth = self._quantile_worth(values, ranked, np.array(results), inner=0 < point < 1)
+            columns.append([self._quantile(g, ranked[g], point, results[g], worth[g]) for g in range(len(self))])
         return [[column[g] for column in columns] for g in range(len(self))]
 
     def _ranked(self, values: Array) -> list[Array]:
@@ -293,17 +293,17 @@ class Groups:
             )[order]
             free += taken
         ranked = np.split(together, ends[:-1])
-        for each in ranked:
-            each.sort()
+        for item in ranked:
+            item.sort()
         # Those that are not known are sorted to the end.
-        return [each[: np.searchsorted(each, np.nan)] for each in ranked]
+        return [item[: np.searchsorted(item, np.nan)] for item in ranked]
 
     def _quantile_worth(self, values: Array, ranked: list[Array], found: Array, *, inner: bool) -> list[int]:
         """How many independent values each group is worth at this quantile (Woodruff's method)."""
-        n = [len(each) for each in ranked]
+        n = [len(item) for item in ranked]
         if self._cluster is None or not inner:
             return n
-        share = np.array([np.searchsorted(each, at, side="right") for each, at in zip(ranked, found, strict=True)])
+        share = np.array([np.searchsorted(item, at, side="right") for item, at in zip(ranked, found, strict=True)])
         share = _ratio(share, np.array(n))
         clusters, squares, sizes = self._spread(values, share, below=found)
         return [
@@ -342,15 +342,15 @@ class Groups:
     def _known(self, values: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Pieces of the rows that have a value: the rows, their groups, the values."""
         for piece in pieces(len(self.group)):
-            found = self.of(values, piece)
-            known = np.flatnonzero(~np.isnan(found))
-            yield known + piece.start, self.group[piece][known], found[known].astype(float)
+            result = self.of(values, piece)
+            available = np.flatnonzero(~np.isnan(result))
+            yield available + piece.start, self.group[piece][available], result[available].astype(float)
 
     def _sums(self, values: Array) -> tuple[Array, Array]:
         n, total = np.zeros(len(self), dtype=int), np.zeros(len(self))
-        for _, group, found in self._known(values):
+        for _, group, result in self._known(values):
             n += self._per_group(group)
-            total += self._per_group(group, found)
+            total += self._per_group(group, result)
         return n, total
 
     def _spread(self, values: Array, centre: Array, below: Array | None = None) -> tuple[Array, Array, Array]:
@@ -361,8 +361,8 @@ class Groups:
         n, squares = np.zeros(len(self), dtype=int), np.zeros(len(self))
         n_clusters = 0 if self._cluster is None else len(self._cluster_group)
         size, deviation = np.zeros(n_clusters, dtype=np.int32), np.zeros(n_clusters)
-        for row, group, found in self._known(values):
-            apart = (found if below is None else found <= below[group]) - centre[group]
+        for row, group, result in self._known(values):
+            apart = (result if below is None else result <= below[group]) - centre[group]
             if self._cluster is None:
                 n += self._per_group(group)
                 squares += self._per_group(group, apart * apart)
@@ -394,8 +394,8 @@ def _between(ranked: Array, place: float) -> float:
 
 def _few_clusters(worth: float, clusters: int, alike: float) -> int:
     """What values are worth when few clusters tell how alike they are, never less than if they were all alike."""
-    known = worth * (Z / t_quantile(clusters - 1)) ** 2 if clusters >= _CLUSTERS_THAT_TELL else 0.0
-    return math.floor(max(alike, known) + _ROUNDING)
+    available = worth * (Z / t_quantile(clusters - 1)) ** 2 if clusters >= _CLUSTERS_THAT_TELL else 0.0
+    return math.floor(max(alike, available) + _ROUNDING)
 
 
 def _ratio(numerator: Array, denominator: Array) -> Array:
@@ -415,20 +415,20 @@ def mean(values: Array, case: Array, scale: Scale, absent: int = 0) -> Estimate:
     return _one_group(case, absent).means(values, scale)[0]
 
 
-def share(hits: Array, known: Array, case: Array, absent: int = 0) -> Estimate:
+def share(hits: Array, available: Array, case: Array, absent: int = 0) -> Estimate:
     """The share of hits among the rows that are known."""
     groups = _one_group(case, absent)
-    return groups.rates(groups.labelled((hits & known).astype(np.int8) - 1), 1, known)[0][0]
+    return groups.rates(groups.labelled((hits & available).astype(np.int8) - 1), 1, available)[0][0]
 
 
-def worth(hits: Array, known: Array, case: Array) -> float:
+def worth(hits: Array, available: Array, case: Array) -> float:
     """How many independent trials stand behind the share of hits among the rows that are known."""
-    n = int(known.sum())
+    n = int(available.sum())
     if n == 0:
         return 0.0
-    cluster = np.unique(case[known], return_inverse=True)[1]
+    cluster = np.unique(case[available], return_inverse=True)[1]
     size = np.bincount(cluster).astype(float)
-    hit = np.bincount(cluster, (hits & known)[known].astype(float))
+    hit = np.bincount(cluster, (hits & available)[available].astype(float))
     rate = hit.sum() / n
     squares = float(((hit - rate * size) ** 2).sum())
     return worth_of(float(rate), n, len(size), squares, float((size * size).sum()))

@@ -28,8 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.stats.arrays import Array, draws
-from steelyard.stats.special import beta_power, incomplete_beta
+from steelyard.stats.arrays import Array, beta_power, draws, incomplete_beta
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +319,9 @@ def mean_bounds(mean: float, total: float, spread: Spread, scale: Scale) -> tupl
 
 def clustered_share(hits: float, n: int, missing: int, spread: Spread) -> Estimate:
     """A share of `n` trials, with the interval of the mean of ones and zeros."""
-    found = clustered_mean(hits / n if n else 0.0, n, missing, spread, SHARES)
+    result = clustered_mean(hits / n if n else 0.0, n, missing, spread, SHARES)
     # Ones and zeros are never all the same, though their clusters may have one share.
-    return replace(found, constant=False) if found.constant else found
+    return replace(result, constant=False) if result.constant else result
 
 
 def settled(figure: float) -> float:
@@ -402,8 +401,8 @@ def _points(apart: Array, sizes: Array) -> tuple[float, float]:
     above, below, squares, cross, sizes_squared = np.einsum("rc,kc->kr", draws(cases), rows)
     centre = above / below
     spread = squares - 2 * centre * cross + centre**2 * sizes_squared
-    known = spread > _ONE_CASE_AGAIN
-    ratios = np.sort(above[known] / np.sqrt(cases / (cases - 1) * spread[known]))
+    available = spread > _ONE_CASE_AGAIN
+    ratios = np.sort(above[available] / np.sqrt(cases / (cases - 1) * spread[available]))
     rank = max(0, math.floor(_ONE_TAIL * (len(ratios) + 1)) - 1)
     low, high = float(ratios[rank]), float(ratios[len(ratios) - 1 - rank])
     if way == 0:
@@ -416,11 +415,11 @@ def _in_order(apart: Array, sizes: Array) -> tuple[Array, Array, int]:
     """The cases in an order that does not depend on how they were stored, turned (-1) if need be so that A against B
     draws the same resamples as B against A; 0 when turning changes nothing."""
     rounded = np.round(apart, 9)
-    one, other = np.lexsort((sizes, rounded)), np.lexsort((sizes, -rounded))
-    here, there = (np.concatenate(each) for each in ((rounded[one], sizes[one]), (-rounded[other], sizes[other])))
+    entry, other = np.lexsort((sizes, rounded)), np.lexsort((sizes, -rounded))
+    here, there = (np.concatenate(item) for item in ((rounded[entry], sizes[entry]), (-rounded[other], sizes[other])))
     differs = np.flatnonzero(here != there)
     way = 0 if not len(differs) else 1 if here[differs[0]] > there[differs[0]] else -1
-    return (-apart[other], sizes[other], way) if way < 0 else (apart[one], sizes[one], way)
+    return (-apart[other], sizes[other], way) if way < 0 else (apart[entry], sizes[entry], way)
 
 
 def _with_two_more(sums: Array, sizes: Array, moved: Array, widest: float) -> Bounds:

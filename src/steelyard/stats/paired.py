@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.stats.arrays import SEED, Array
+from steelyard.stats.arrays import SEED, Array, incomplete_beta
 from steelyard.stats.intervals import (
     Bounds,
     Estimate,
@@ -27,7 +27,6 @@ from steelyard.stats.intervals import (
     t_quantile,
     t_two_sided,
 )
-from steelyard.stats.special import incomplete_beta
 
 SIGNIFICANT = 0.05
 NO_CHANGE = 1e-12
@@ -135,8 +134,8 @@ def paired_mean(sums: Array, sizes: Array, widest: float = math.inf) -> Paired:
         return Paired(mean, cases)
     error = _error((sums - mean * sizes) / n)
     p, test = sign_flip_test(sums)
-    found = _with_interval(mean, cases, error, p, widest, test, mean_interval(sums, sizes, widest))
-    return _with_sides(found, sums / sizes)
+    result = _with_interval(mean, cases, error, p, widest, test, mean_interval(sums, sizes, widest))
+    return _with_sides(result, sums / sizes)
 
 
 def paired_rate(first: Array, second: Array) -> Paired:
@@ -222,15 +221,15 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def holm_steps(p_values: Sequence[float | None]) -> list[tuple[float | None, float]]:
     """The adjusted p-values, and the level that each is tested at: an interval at that level leaves no change out where
     the adjusted p-value is below 5 %, and nowhere else."""
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    found: list[tuple[float | None, float]] = [(None, SIGNIFICANT)] * len(p_values)
+    available = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    result: list[tuple[float | None, float]] = [(None, SIGNIFICANT)] * len(p_values)
     largest, level = 0.0, SIGNIFICANT
-    for rank, (p, i) in enumerate(known):
+    for rank, (p, i) in enumerate(available):
         # What comes after the first that may be noise is not tested any more, and stays at that one's level.
-        level = SIGNIFICANT / (len(known) - rank) if largest < SIGNIFICANT else level
-        largest = max(largest, min(1.0, (len(known) - rank) * p))
-        found[i] = largest, level
-    return found
+        level = SIGNIFICANT / (len(available) - rank) if largest < SIGNIFICANT else level
+        largest = max(largest, min(1.0, (len(available) - rank) * p))
+        result[i] = largest, level
+    return result
 
 
 def case_starts(case: Array) -> Array:

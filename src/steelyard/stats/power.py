@@ -17,10 +17,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from steelyard.stats.arrays import Array
+from steelyard.stats.arrays import Array, binomial_below_each, binomial_chances, noncentral_t_above
 from steelyard.stats.intervals import Z, t_quantile
 from steelyard.stats.paired import FEWEST_TO_SHOW, SIGNIFICANT
-from steelyard.stats.special import binomial_below_each, binomial_chances, noncentral_t_above
 
 POWER = 0.8
 REPEATS = (1, 2, 3, 5, 10)
@@ -71,7 +70,7 @@ class Spread:
         """
         if self.within is None:
             return self.change if repeats == self.repeats else None
-        noise, now = (2 * self.within / self.answers(each) for each in (repeats, self.repeats))
+        noise, now = (2 * self.within / self.answers(item) for item in (repeats, self.repeats))
         return noise if self.change is None else max(noise + self.change - now, noise / 2)
 
     def answers(self, repeats: int) -> float:
@@ -137,8 +136,8 @@ def power(spread: Spread, design: Design, change: float, *, rate: bool) -> float
     if not rate:
         return _power(noise, units, change)
     ways = [way for way in (-change, change) if 0 <= spread.mean + way <= 1]
-    found = [_power_of_rate(_moves(spread, design.repeats, way), units) for way in ways]
-    return sum(found) / len(found) if found else 1.0
+    results = [_power_of_rate(_moves(spread, design.repeats, way), units) for way in ways]
+    return sum(results) / len(results) if results else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +174,13 @@ def chances(mean: float, alike: float) -> Array:
         return (places > 1 - mean).astype(float)
     if alike < 1 - _CERTAIN:
         return np.full(_NODES, mean)
-    one, other = ((1 - alike) / alike * each for each in (mean, 1 - mean))
+    entry, other = ((1 - alike) / alike * item for item in (mean, 1 - mean))
     # By its log odds, whose density has no poles: x ** one * (1 - x) ** other.
-    odds = np.linspace(-_FAR_ODDS / one, _FAR_ODDS / other, 8 * _NODES)
-    density = -one * np.logaddexp(0.0, -odds) - other * np.logaddexp(0.0, odds)
+    odds = np.linspace(-_FAR_ODDS / entry, _FAR_ODDS / other, 8 * _NODES)
+    density = -entry * np.logaddexp(0.0, -odds) - other * np.logaddexp(0.0, odds)
     below = np.cumsum(np.exp(density - density.max()))
-    found: Array = 1 / (1 + np.exp(-np.interp(places, below / below[-1], odds)))
-    return found
+    result: Array = 1 / (1 + np.exp(-np.interp(places, below / below[-1], odds)))
+    return result
 
 
 def _power_of_rate(moves: _Moves, units: int) -> float:
@@ -198,10 +197,10 @@ def _power_of_rate(moves: _Moves, units: int) -> float:
     moved = np.sign(moved.mean()) * (moved.mean() + (moved - moved.mean()) * math.sqrt(moves.shared))
     apart = np.maximum((p * (1 - p) + q * (1 - q)) / n + moves.extra, 0.0)
     skew = np.sign(change) * (q * (1 - q) * (1 - 2 * q) - p * (1 - p) * (1 - 2 * p)) / n**2
-    one = float(moved.mean())
+    entry = float(moved.mean())
     two, three, four = (
-        float(each.mean())
-        for each in (
+        float(item.mean())
+        for item in (
             moved**2 + apart,
             moved**3 + 3 * moved * apart + skew,
             moved**4 + 6 * moved**2 * apart + 4 * moved * skew + 3 * apart**2,
@@ -211,7 +210,7 @@ def _power_of_rate(moves: _Moves, units: int) -> float:
         return _mcnemar(min(1.0, max(change, two)), units, change)
     if two <= 0:
         return 0.0
-    ratio = one / math.sqrt(two)
+    ratio = entry / math.sqrt(two)
     together, squares = three / two**1.5 - ratio, four / two**2 - 1
     spread = 1 - ratio**2 - ratio * together + ratio**2 * squares / 4
     centre = math.sqrt(units) * ratio - (together / 2 - 3 / 8 * ratio * squares) / math.sqrt(units)
@@ -283,7 +282,7 @@ def designs(spread: Spread) -> list[Design]:
     """Today's cases, twice, five and ten times as many, by repeats; only today's repeats when nobody knows what others
     would do."""
     repeats = sorted({*REPEATS, spread.repeats}) if spread.within is not None else [spread.repeats]
-    return [Design(times * spread.n_cases, each) for each in repeats for times in (1, 2, 5, 10)]
+    return [Design(times * spread.n_cases, repeat) for repeat in repeats for times in (1, 2, 5, 10)]
 
 
 def _power(variance: float, units: int, change: float) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.records import Attempt, Finding, Item, Judgement, Outcome, RunHeader, Sample
+from steelyard.records import Attempt, Check, Finding, Item, Judgement, Outcome, RunHeader, Sample
 from steelyard.suite.case import Case, unit_name
 
 if TYPE_CHECKING:
@@ -220,11 +220,11 @@ class Columns:
         codes = np.where(self.cluster < 0, len(self.clusters) + self.case.astype(int), self.cluster.astype(int))
         used, codes = np.unique(codes, return_inverse=True)
         names = [unit_name("", name) for name in self.clusters]
-        found = [names[i] if i < len(names) else self.case_ids[i - len(names)] for i in used.tolist()]
-        order = sorted(range(len(found)), key=found.__getitem__)
+        results = [names[i] if i < len(names) else self.case_ids[i - len(names)] for i in used.tolist()]
+        order = sorted(range(len(results)), key=results.__getitem__)
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
-        return rank[codes], [found[i] for i in order]
+        return rank[codes], [results[i] for i in order]
 
 
 def _empty() -> np.ndarray:
@@ -379,3 +379,67 @@ class Store(Protocol):
     def cached(self, key: str) -> dict[str, Any] | None: ...
 
     def cache(self, entries: Sequence[tuple[str, dict[str, Any]]]) -> None: ...
+
+
+# What another tool recorded, as the format of a suite hands it over: the core weighs it and keeps it as a run.
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSample:
+    """One question with the answer it got and what a judge said of it then."""
+
+    case: Case
+    answer: str | None = None
+    """The answer as the suite reads it; None when there was none, and `failure` says why, or when only what its judge
+    said of it was kept: then that stands as it is, a basic reading."""
+    failure: str = ""
+    latency: float | None = None
+    """Seconds; None when the recording does not say."""
+    reply: Mapping[str, Any] | None = None
+    """What the judge said, dimensions and flags at the top; None when it gave nothing, and `judge_failure` says why."""
+    judge_failure: str = ""
+    only_scores: bool = False
+    """True when nothing but the scores of the reply can be read."""
+    score: float | None = None
+    """The score of all dimensions together, from 0 to 1, where `reply` does not hold them one by one."""
+    kept: Any = None
+    """Whatever else was recorded, as plain data: it comes back when the run is written again."""
+    checks: tuple[Check, ...] | None = None
+    """What came of the checks of an answer that was not kept: they stand as they are. None, and `answer` is weighed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """All that was recorded together."""
+
+    samples: Sequence[RecordedSample]
+    created_at: float | None
+    """Seconds since 1970 (UTC); None when the recording does not say."""
+    judge: str = ""
+    """The model that judged."""
+    target: Mapping[str, Any] = field(default_factory=dict)
+    """What is known of the system under test."""
+    kept: Any = None
+    """Whatever stood around the samples."""
+    differences: tuple[str, ...] = ()
+    """Where its own summary does not fit its records, a sentence each."""
+    notes: tuple[str, ...] = ()
+    """What it says and nobody can compute again, a line each."""
+    stated: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
+    """By case, figures that it states and does not hold the calls or answers of: `latency` in seconds (mean, p95, n,
+    timeouts, failures), `stability` as shares by name, None for what it could not say, and `check.<name>`, the
+    figure of a check in each repeat. They are drawn as stated, and decide nothing."""
+    suspect: tuple[str, ...] = ()
+    """Why it looks as if the system had not been there at all, a sentence each: such a run never passes."""
+
+
+class SnapshotFormat(Protocol):
+    """Snapshots in a shape of a suite's own: `snapshots: module:Name` in the suite file."""
+
+    def read(self, document: Any) -> RecordedRun:
+        """What a document holds; UserMistake when it is no such snapshot."""
+        ...
+
+    def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> Any:
+        """A run as a document; `header.options["kept"]` holds what was kept of the one it came from."""
+        ...

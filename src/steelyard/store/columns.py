@@ -74,9 +74,9 @@ class PackedTexts(Sequence[str]):
     @classmethod
     def of(cls, packs: list[bytes], loose: list[str]) -> PackedTexts:
         """The texts that `packs` gave."""
-        found = cls()
-        found._packed, found._loose = packs, loose
-        return found
+        result = cls()
+        result._packed, result._loose = packs, loose
+        return result
 
     def packs(self) -> tuple[list[bytes], list[str]]:
         """The texts as they are packed, and those that make no whole pack."""
@@ -169,14 +169,14 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
     n = session.execute(_SIZE, (run,))[0][0]
     layouts = layouts_of(session, run)
     declared = [component["name"] for component in suite.get("components", ())]
-    known = [score for layout in layouts.values() for score in layout]
-    components = dict.fromkeys([*declared, *(name for name, _weight, _counts in known)])
+    available = [score for layout in layouts.values() for score in layout]
+    components = dict.fromkeys([*declared, *(name for name, _weight, _counts in available)])
     names = {column: Names() for column in _TEXTS}
     names["outcome"] = Names([outcome.value for outcome in Outcome])
     names["band"] = Names([band["name"] for band in suite.get("bands", ())])
     whole = {column: Column(n) for column in ("repeat", "passed", *_TEXTS)}
     score, parts = Column(n, REAL), {name: Column(n, REAL) for name in components}
-    counted = {(name, count): Column(n, REAL) for name, _weight, counts in known for count in counts}
+    counted = {(name, count): Column(n, REAL) for name, _weight, counts in available for count in counts}
     # As wide as what is looked up in it, which numpy would otherwise widen again and again.
     places = np.empty(n, dtype=np.int64)
     cases = _Cases(n)
@@ -187,10 +187,10 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         places[piece] = seq
         cases.take(piece, case_ids)
         whole["repeat"].put(piece, np.array(repeat))
-        whole["passed"].put(piece, np.array([-1 if one is None else one for one in passed]))
+        whole["passed"].put(piece, np.array([-1 if item is None else item for item in passed]))
         score.put(piece, np.array(scores, dtype=float))
-        for column, found in zip(_TEXTS, texts, strict=True):
-            whole[column].put(piece, names[column].codes(found))
+        for column, result in zip(_TEXTS, texts, strict=True):
+            whole[column].put(piece, names[column].codes(result))
         _put_parts(parts, counted, piece, layouts, layout, values)
         start = piece.stop
     if not cases.in_order:
@@ -215,7 +215,7 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         categories=names["category"].texts,
         difficulty=whole["difficulty"].values,
         difficulties=names["difficulty"].texts,
-        components={name: each.values for name, each in parts.items()},
+        components={name: item.values for name, item in parts.items()},
         counts=_by_component(counted),
         rung=whole["rung"].values,
         rungs=names["rung"].texts,
@@ -322,7 +322,7 @@ def _attempts(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
             for column, numbers in zip(wanted, values, strict=True):
                 measured[column].put(there, np.array(numbers, dtype=float)[here])
             failure.put(there, names.codes(kinds)[here])
-    numbered = {column: each.values for column, each in measured.items()}
+    numbered = {column: item.values for column, item in measured.items()}
     marked = {column: numbered[column] == 1 for column in ("cached", "error_answer")}
     return numbered | marked | {"failure": failure.values, "failures": names.texts}
 

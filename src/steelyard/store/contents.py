@@ -69,11 +69,11 @@ def is_confusion(expected: Any, got: Any) -> bool:
     A score below the one asked for is no such thing, nor is a flag; nor a piece of what was expected, or that with
     something around it, which is too little or too much of the same.
     """
-    one, other = _value(expected), _value(got)
-    kinds = [_kind(each) for each in (one, other)]
-    if kinds[0] != kinds[1] or kinds[0] in _NOT_CONFUSED or one == other:
+    entry, other = _value(expected), _value(got)
+    kinds = [_kind(item) for item in (entry, other)]
+    if kinds[0] != kinds[1] or kinds[0] in _NOT_CONFUSED or entry == other:
         return False
-    return not (isinstance(one, str) and isinstance(other, str) and _is_piece(one, other))
+    return not (isinstance(entry, str) and isinstance(other, str) and _is_piece(entry, other))
 
 
 _NOT_CONFUSED = ("bool", "NoneType")
@@ -102,8 +102,8 @@ def confusion_label(value: Any) -> str:
 
 def confusion_digest(code: str, expected: str, got: str) -> int:
     """A number for one thing taken for another; `code` is as stored."""
-    told = "\0".join((code, expected, got)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "big")
+    message = "\0".join((code, expected, got)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(message, digest_size=8).digest(), "big")
 
 
 @dataclass(slots=True)
@@ -133,12 +133,12 @@ def read_contents_columns(session: Session, run: int) -> ContentsColumns:
         places.extend([row[0] for row in rows])
         hashes.extend([int(row[1], 16) for row in rows])
     for rows in session.stream(_CONFUSED, (run,), PIECE):
-        seq, position, *told = zip(*rows, strict=True)
-        found = list(_digests(*told))
-        kept = [digest is not None for digest in found]
-        seqs.extend(compress(seq, kept))
-        positions.extend(compress(position, kept))
-        digests.extend([digest for digest in found if digest is not None])
+        seq, position, *message = zip(*rows, strict=True)
+        results = list(_digests(*message))
+        retained = [digest is not None for digest in results]
+        seqs.extend(compress(seq, retained))
+        positions.extend(compress(position, retained))
+        digests.extend([digest for digest in results if digest is not None])
     sample = np.searchsorted(np.asarray(places), np.asarray(seqs))
     return ContentsColumns(np.asarray(hashes), np.asarray(digests), sample, np.asarray(seqs), np.asarray(positions))
 
@@ -148,7 +148,7 @@ def with_texts(reading: Callable[[], Any], run: int, columns: ContentsColumns) -
 
     def confused(chosen: Sequence[int]) -> list[Confused]:
         with reading() as session:
-            places = [(int(columns.seq[one]), int(columns.position[one])) for one in chosen]
+            places = [(int(columns.seq[item]), int(columns.position[item])) for item in chosen]
             return [_texts(session, run, seq, position) for seq, position in places]
 
     def cases(ids: Sequence[str]) -> dict[str, Case]:
@@ -162,11 +162,11 @@ def _digests(codes: Sequence[str], stored_expected: Sequence[str], stored_got: S
     """For each finding a number for what was taken for what; None where nothing was."""
     # Parsed together: one by one takes three times as long.
     expected, got = (json.loads("[" + ",".join(stored) + "]") for stored in (stored_expected, stored_got))
-    for code, one, other in zip(codes, expected, got, strict=True):
-        if type(one) is str and type(other) is str:
-            yield _digest_of_texts(code, one, other)
+    for code, item, other in zip(codes, expected, got, strict=True):
+        if type(item) is str and type(other) is str:
+            yield _digest_of_texts(code, item, other)
         else:
-            yield _digest(code, one, other)
+            yield _digest(code, item, other)
 
 
 def _digest(code: str, expected: Any, got: Any) -> int | None:
@@ -186,11 +186,11 @@ def _texts(session: Session, run: int, seq: int, position: int) -> Confused:
 
 
 def _cases(session: Session, run: int, ids: Sequence[str]) -> dict[str, Case]:
-    found = {}
+    results = {}
     for piece in in_pieces(map(to_stored, ids)):
         for case_id, content in session.execute(f"{_CASES} ({placeholders(piece)})", (run, *piece)):
-            found[from_stored(case_id)] = case_from(content)
-    return found
+            results[from_stored(case_id)] = case_from(content)
+    return results
 
 
 # ---- which answers are the same
@@ -266,14 +266,14 @@ def kept_checks(session: Session, run: int) -> Checks | None:
 def kept_contents(reading: Callable[[], Any], run: int) -> Contents | None:
     """What its samples are about; None when that is not kept."""
     with reading() as session:
-        found = _unpacked(session, run, CONTENTS, ContentsColumns)
-    return None if found is None else with_texts(reading, run, found)
+        result = _unpacked(session, run, CONTENTS, ContentsColumns)
+    return None if result is None else with_texts(reading, run, result)
 
 
 def kept_digests(session: Session, run: int) -> np.ndarray | None:
     """Digests of its answers; None when they are not kept."""
-    found = _unpacked(session, run, DIGESTS, Digests)
-    return None if found is None else found.digest
+    result = _unpacked(session, run, DIGESTS, Digests)
+    return None if result is None else result.digest
 
 
 def read_to_keep(reading: Callable[[], Any], run: int) -> ContentsColumns:
@@ -284,11 +284,11 @@ def read_to_keep(reading: Callable[[], Any], run: int) -> ContentsColumns:
 
 def _packed(part: str, value: Any) -> Iterator[tuple[str, bytes]]:
     """One row for what is text or a number, and one for each array."""
-    told: dict[str, Any] = {"version": _VERSION}
+    messages: dict[str, Any] = {"version": _VERSION}
     arrays: dict[str, np.ndarray] = {}
-    for each in fields(value):
-        _take(each.name, getattr(value, each.name), told, arrays)
-    yield part, json.dumps(told).encode("ascii")
+    for field in fields(value):
+        _take(field.name, getattr(value, field.name), messages, arrays)
+    yield part, json.dumps(messages).encode("ascii")
     for name, values in arrays.items():
         yield f"{part}.{name}", _bytes(values)
 
@@ -305,10 +305,10 @@ def _take(name: str, value: Any, told: dict[str, Any], arrays: dict[str, np.ndar
     elif isinstance(value, Mapping):
         # Numbered, because names of components may be anything.
         inner: dict[str, Any] = {}
-        for at, (key, each) in enumerate(value.items()):
-            one: dict[str, Any] = {}
-            _take(f"{name}.{at}", each, one, arrays)
-            inner[key] = one[f"{name}.{at}"]
+        for at, (key, item) in enumerate(value.items()):
+            entry: dict[str, Any] = {}
+            _take(f"{name}.{at}", item, entry, arrays)
+            inner[key] = entry[f"{name}.{at}"]
         told[name] = {"group": inner}
     else:
         told[name] = {"plain": list(value) if isinstance(value, (list, tuple)) else value}
@@ -319,12 +319,12 @@ def _unpacked(session: Session, run: int, part: str, kind: type[_Stored]) -> _St
     rows: dict[str, bytes] = dict(session.execute(_KEPT, (run, part, f"{part}/")))
     if part not in rows:
         return None
-    told = json.loads(bytes(rows.pop(part)))
+    message = json.loads(bytes(rows.pop(part)))
     arrays = {name.removeprefix(f"{part}."): content for name, content in rows.items()}
-    if told.pop("version") != _VERSION or set(told) != {column.name for column in fields(kind)}:
+    if message.pop("version") != _VERSION or set(message) != {column.name for column in fields(kind)}:
         return None
     try:
-        return kind(**{name: _given(each, arrays) for name, each in told.items()})
+        return kind(**{name: _given(item, arrays) for name, item in message.items()})
     except KeyError:
         # Somebody deleted some of the rows, which may be done.
         return None
@@ -341,7 +341,7 @@ def _given(told: dict[str, Any], arrays: dict[str, bytes]) -> Any:
             [whole[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)], told["loose"]
         )
     if "group" in told:
-        return {name: _given(each, arrays) for name, each in told["group"].items()}
+        return {name: _given(item, arrays) for name, item in told["group"].items()}
     return told["plain"]
 
 
@@ -352,5 +352,5 @@ def _bytes(values: np.ndarray) -> bytes:
 
 
 def _array(content: bytes) -> np.ndarray:
-    found: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
-    return found
+    result: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
+    return result

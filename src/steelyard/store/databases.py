@@ -148,9 +148,9 @@ class Database(ABC):
             if (
                 explained is None
                 and isinstance(error, (ValueError, LookupError, TypeError))
-                and (told := self.damage())
+                and (message := self.damage())
             ):
-                explained = StoreError(told)
+                explained = StoreError(message)
             if explained is None:
                 raise
             raise explained from error
@@ -525,18 +525,18 @@ class PostgresDatabase(Database):
 
         if not isinstance(error, psycopg.Error):
             return None
-        said = self._without_password(" ".join(str(error).split()))
+        text = self._without_password(" ".join(str(error).split()))
         if isinstance(error, psycopg.errors.UniqueViolation):
-            return Duplicate(f"{self.place} refused to write: {said}. {_INTACT}")
+            return Duplicate(f"{self.place} refused to write: {text}. {_INTACT}")
         for kind, reason in _POSTGRES_REASONS.items():
             if isinstance(error, getattr(psycopg.errors, kind)):
-                return StoreError(f"{self.place} {reason}: {said}")
+                return StoreError(f"{self.place} {reason}: {text}")
         if isinstance(error, psycopg.OperationalError):
             return Unreachable(
-                f"{self.place} does not answer, or let the connection go: {said}. {_INTACT} Check host, port, user and "
+                f"{self.place} does not answer, or let the connection go: {text}. {_INTACT} Check host, port, user and "
                 "password, and that the server runs"
             )
-        return StoreError(f"{self.place} refused: {said}. {_INTACT}")
+        return StoreError(f"{self.place} refused: {text}. {_INTACT}")
 
     def _without_password(self, text: str) -> str:
         password = self._wanted.get("password")

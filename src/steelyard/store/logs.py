@@ -65,18 +65,18 @@ def run_behind(session: Session, name: str) -> str | None:
     written, asked = name.startswith(BASELINE_SIGN), name.removeprefix(BASELINE_SIGN)
     locks = standing(baseline_entries(session, None))
     suite, _, alone = asked.rpartition("/")
-    found = [lock for lock in locks.values() if lock.name == asked or (lock.suite_name, lock.name) == (suite, alone)]
-    if len(found) == 1:
-        return found[0].run_id
-    if found:
-        names = ", ".join(f"{BASELINE_SIGN}{lock.suite_name}/{lock.name}" for lock in found)
+    results = [lock for lock in locks.values() if lock.name == asked or (lock.suite_name, lock.name) == (suite, alone)]
+    if len(results) == 1:
+        return results[0].run_id
+    if results:
+        names = ", ".join(f"{BASELINE_SIGN}{lock.suite_name}/{lock.name}" for lock in results)
         raise RunNotFound(f"several suites have a baseline {asked!r}: write one of {names}")
     if not written:
         return None
     there = ", ".join(f"{BASELINE_SIGN}{lock.name} (of {lock.suite_name})" for lock in locks.values())
-    told = f"there are: {there}" if there else "there is none yet"
+    message = f"there are: {there}" if there else "there is none yet"
     raise RunNotFound(
-        f"no baseline {asked!r}: {told}. Lock one: steelyard baseline set RUN --name {asked or 'release'}"
+        f"no baseline {asked!r}: {message}. Lock one: steelyard baseline set RUN --name {asked or 'release'}"
     )
 
 

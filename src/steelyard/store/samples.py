@@ -417,14 +417,14 @@ def findings_of(session: Session, run: int, code: str, limit: int) -> list[Found
 def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sample, Case]]:
     if not rows:
         return []
-    beside = _beside(session, run, [row[1] for row in rows])
+    extra = _beside(session, run, [row[1] for row in rows])
     layouts = layouts_of(session, run)
     cases: dict[str, Case] = {}
     complete = []
     for row in rows:
         seq, text, content = row[1], row[-2], row[-1]
         attempt = _attempt_from(row[_N_SAMPLE:-2], text)
-        sample = _sample_from(row[:_N_SAMPLE], attempt, layouts, beside[seq])
+        sample = _sample_from(row[:_N_SAMPLE], attempt, layouts, extra[seq])
         if sample.case_hash not in cases:
             cases[sample.case_hash] = case_from(content)
         complete.append((sample, cases[sample.case_hash]))
@@ -499,7 +499,7 @@ def _attempt_from(row: Row, text: str | None) -> Attempt:
 
 def _sample_from(row: Row, attempt: Attempt, layouts: dict[int, Layout], beside: dict[str, Any]) -> Sample:
     (_run, seq, case_id, variant, repeat, case_hash, _attempt_run, outcome, score, passed, band, *rest) = row
-    category, difficulty, rung, layout, scores, details, marks, _mode, cluster = rest
+    category, difficulty, step, layout, scores, details, marks, _mode, cluster = rest
     return Sample(
         case_id=from_stored(case_id),
         variant=from_stored(variant),
@@ -511,7 +511,7 @@ def _sample_from(row: Row, attempt: Attempt, layouts: dict[int, Layout], beside:
         band=from_stored_or_none(band),
         scores=_scores_from(layouts[layout], scores, details),
         marks=() if marks is None else unpack(Mark, marks),
-        rung=rung,
+        rung=step,
         category=from_stored_or_none(category),
         difficulty=from_stored_or_none(difficulty),
         cluster=from_stored_or_none(cluster),

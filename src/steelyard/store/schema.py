@@ -287,8 +287,8 @@ Migration = Callable[[Executes, Dialect], None]
 
 def m001_initial(execute: Executes, dialect: Dialect) -> None:
     """Every table, and the guards that let the database itself refuse to change a run that has ended."""
-    beside = "".join(_OF_SOME_SAMPLES.replace("{table}", table) for table in SOME_SAMPLES)
-    for statement in (_RUNS + beside + _BESIDE_RUNS).split(";"):
+    extra = "".join(_OF_SOME_SAMPLES.replace("{table}", table) for table in SOME_SAMPLES)
+    for statement in (_RUNS + extra + _BESIDE_RUNS).split(";"):
         if statement.strip():
             execute(statement.strip().format(**asdict(dialect)))
     _guard_rows(execute, dialect, "runs", "refuse_change", _ENDED, "OLD.state = 'ended'")

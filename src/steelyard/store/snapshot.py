@@ -300,11 +300,11 @@ class SnapshotReader:
 
     def _go_to(self, key: str) -> None:
         try:
-            found = next(self._keys, None)
+            result = next(self._keys, None)
         except BrokenJson as error:
             raise self._broken(error) from None
-        if found != key:
-            expected = f"expected {key!r} here, found {found!r}" if found else f"{key!r} is missing"
+        if result != key:
+            expected = f"expected {key!r} here, found {result!r}" if result else f"{key!r} is missing"
             raise self._error(f"{expected}. {_DAMAGED}", self._cursor.line)
 
     def _value(self) -> tuple[Any, int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from steelyard.errors import RunNotFound, StoreError
@@ -25,7 +27,9 @@ from steelyard.store.databases import (
     LONGEST_OUTAGE,
     Database,
     Duplicate,
+    PostgresDatabase,
     Session,
+    SqliteDatabase,
     Unreachable,
     in_pieces,
     placeholders,
@@ -47,10 +51,12 @@ from steelyard.store.samples import (
     samples_at,
     spending_of,
 )
+from steelyard.store.schema import migrate
 from steelyard.suite.case import Case, digest
 
 if TYPE_CHECKING:
     import numpy as np
+
 
 RUN_COLUMNS = (*columns_of(RunHeader), "target_digest")
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
@@ -191,12 +197,12 @@ class SqlStore:
             with self.database.writing() as session:
                 run = self._open_run(session, run_id)
                 keep_cases(session, rows.values())
-                known = self._layouts.get(run)
+                layout = self._layouts.get(run)
                 if from_run is None:
-                    layouts = keep_samples(session, run, samples, hashes, known)
+                    layouts = keep_samples(session, run, samples, hashes, layout)
                 else:
                     earlier = self._number(session, from_run)
-                    layouts = keep_rescored(session, run, earlier, samples, hashes, known)
+                    layouts = keep_rescored(session, run, earlier, samples, hashes, layout)
                 _forget_entries(session, run, forget)
         except Duplicate as error:
             raise self._already_kept(run_id, samples) from error
@@ -265,12 +271,12 @@ class SqlStore:
         way = "DESC" if descending else "ASC"
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            found = session.execute(
+            result = session.execute(
                 f"SELECT s.seq FROM samples s JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq "  # noqa: S608
                 f"WHERE s.run = ? AND {present} ORDER BY {value} {way}, s.seq LIMIT ?",
                 (run, limit),
             )
-            return samples_at(session, run, [row[0] for row in found])
+            return samples_at(session, run, [row[0] for row in result])
 
     def columns(self, run_id: str) -> Columns:
         with self.database.reading() as session:
@@ -375,8 +381,8 @@ class SqlStore:
     @_outlasting
     def cached(self, key: str) -> dict[str, Any] | None:
         with self.database.reading() as session:
-            found = session.execute("SELECT content FROM cache WHERE key = ?", (to_stored(key),))
-        content: dict[str, Any] | None = json.loads(found[0][0]) if found else None
+            result = session.execute("SELECT content FROM cache WHERE key = ?", (to_stored(key),))
+        content: dict[str, Any] | None = json.loads(result[0][0]) if result else None
         return content
 
     @_outlasting
@@ -387,25 +393,25 @@ class SqlStore:
             session.many(_CACHE, [rows[key] for key in sorted(rows)])
 
     def _number(self, session: Session, run_id: str) -> int:
-        found = session.execute("SELECT number FROM runs WHERE id = ?", (to_stored(run_id),))
-        if not found:
+        result = session.execute("SELECT number FROM runs WHERE id = ?", (to_stored(run_id),))
+        if not result:
             raise run_not_found(session, run_id, self.place)
-        return int(found[0][0])
+        return int(result[0][0])
 
     def _open_run(self, session: Session, run_id: str) -> int:
         """The number of a run that may still change, locked until the transaction ends."""
         sql = "SELECT number, state FROM runs WHERE id = ?" + self.database.dialect.lock_rows  # noqa: S608 - our own words
-        found = session.execute(sql, (to_stored(run_id),))
-        if not found:
+        result = session.execute(sql, (to_stored(run_id),))
+        if not result:
             raise run_not_found(session, run_id, self.place)
-        number, state = found[0]
+        number, state = result[0]
         if state == RunState.ENDED:
             raise StoreError(f"run {run_id} has ended and cannot be changed: `steelyard rescore` makes a new run")
         return int(number)
 
     def _already_kept(self, run_id: str, samples: Sequence[Sample]) -> StoreError:
-        kept = self.done(run_id, [sample.case_id for sample in samples])
-        twice = [sample.key for sample in samples if sample.key in kept]
+        retained = self.done(run_id, [sample.case_id for sample in samples])
+        twice = [sample.key for sample in samples if sample.key in retained]
         if not twice:
             return StoreError(
                 f"two samples of run {run_id} have the same case, variant and repeat, or the same place in the plan: "
@@ -462,8 +468,8 @@ def find_run(session: Session, name: str, place: str) -> RunHeader:
         stored = to_stored(name)
         start = f"{_SELECT} WHERE substr(id, 1, ?) = ? {_NEWEST} LIMIT 6"
         rows = session.execute(start, (len(stored), stored))
-    if not rows and name and (behind := logs.run_behind(session, name)) is not None:
-        return _by_id(session, behind, name, place)
+    if not rows and name and (contributing := logs.run_behind(session, name)) is not None:
+        return _by_id(session, contributing, name, place)
     return _only(session, rows, name, place)
 
 
@@ -541,3 +547,38 @@ def _forget_entries(session: Session, run: int, keys: Iterable[str] | None) -> N
         session.execute("DELETE FROM journal WHERE run = ?", (run,))
     else:
         session.many("DELETE FROM journal WHERE run = ? AND key = ?", [(run, to_stored(key)) for key in keys])
+
+
+# Opens the store that a URL, the environment or the working folder names.
+
+DEFAULT = Path(".steelyard") / "steelyard.db"
+VARIABLE = "STEELYARD_STORE"
+
+
+def open_store(url: str | None = None, *, create: bool = True) -> SqlStore:
+    """The store at `url`: a path, `sqlite:///path` or `postgresql://...`.
+
+    Without one it is what $STEELYARD_STORE names, else `.steelyard/steelyard.db` in the working folder. With
+    `create=False` a store that is not there yet is an error instead of a new file.
+    """
+    place = url or os.environ.get(VARIABLE) or str(DEFAULT)
+    database = _database(place, create=create)
+    try:
+        migrate(database, create=create)
+        if isinstance(database, SqliteDatabase):
+            database.use_write_ahead_log()
+    except BaseException:
+        database.close()
+        raise
+    return SqlStore(database)
+
+
+def _database(place: str, *, create: bool) -> Database:
+    scheme, separator, rest = place.partition("://")
+    if not separator:
+        return SqliteDatabase(Path(place), create=create)
+    if scheme == "sqlite":
+        return SqliteDatabase(Path(rest.removeprefix("/")), create=create)
+    if scheme in ("postgresql", "postgres"):
+        return PostgresDatabase(place)
+    raise StoreError(f"a store cannot be of the kind {scheme}://: give a file path or postgresql://user@host/database")

@@ -1,11 +1,18 @@
-"""One question with its ground truth."""
+"""A case, and paths into cases and answers."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +114,311 @@ def canonical(data: Any) -> bytes:
 def digest(data: Any) -> str:
     """A short stable name for plain data: the first 16 hex digits of SHA-256 over its canonical form."""
     return hashlib.sha256(canonical(data)).hexdigest()[:16]
+
+
+# Paths into cases and answers: dotted ones, JSONPath, and patterns that cannot run away.
+
+MOST_SEARCHED: Final = 10_000
+"""Characters of one text in an answer that a pattern of an expectation looks at; the rest is cut off."""
+
+MOST_SEARCHED_IN_ALL: Final = 100_000
+"""Characters of all texts together that one check looks at: a pattern's time may grow with the square of a text."""
+
+LONGEST_SEARCH: Final = 0.5
+"""Seconds of CPU that one search may take. Some patterns take a time that doubles with each character of the text."""
+
+
+class Unsearchable(ValueError):
+    """An answer that is too large or nested too deeply to be searched."""
+
+
+class Searched:
+    """What one check may still look at."""
+
+    def __init__(self) -> None:
+        self._left = MOST_SEARCHED_IN_ALL
+
+    def head(self, text: str) -> str:
+        """The part of the text that is searched; Unsearchable when too much was searched before it."""
+        head = text[:MOST_SEARCHED]
+        self._left -= len(head)
+        if self._left < 0:
+            raise Unsearchable(f"the answer holds more than {MOST_SEARCHED_IN_ALL} characters to search")
+        return head
+
+
+def fits(pattern: regex.Pattern[str], text: str, *, whole: bool = False) -> bool:
+    """True when the pattern is found in the text, or, `whole`, is all of it.
+
+    ValueError with a sentence when that takes too long: what the text is worth is then not known.
+    """
+    try:
+        return (pattern.fullmatch if whole else pattern.search)(text, timeout=LONGEST_SEARCH) is not None
+    except TimeoutError:
+        raise ValueError(
+            f"the pattern {pattern.pattern!r} gave no result within {LONGEST_SEARCH:g} s on a text of {len(text):,}"
+            " characters: write it without a repeat inside a repeat"
+        ) from None
+
+
+class _Missing:
+    """The type of MISSING: false, and says so when printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""What a path gives when there is nothing at that place; a null that is there is None."""
+
+EACH: Final = "[]"
+"""The step that goes on with every element of a list."""
+
+_STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^.\[\]"]+)')
+_FIELDS = frozenset(Case.__slots__) | frozenset(Attachment.__slots__)
+
+Getter = Callable[[Any], Any]
+
+
+def split_path(text: str) -> tuple[str, ...]:
+    """The steps of a path, `[]` being a step of its own; ValueError with a sentence when it is not a path."""
+    steps: list[str] = []
+    place = 0
+    while place < len(text):
+        if steps and text.startswith(EACH, place):
+            steps.append(EACH)
+            place += len(EACH)
+            continue
+        if steps:
+            if text[place] != ".":
+                raise ValueError(_broken(text, place))
+            place += 1
+        match = _STEP.match(text, place)
+        if match is None:
+            if not steps and text.startswith(EACH, place):
+                steps.append(EACH)
+                place += len(EACH)
+                continue
+            raise ValueError(_broken(text, place))
+        quoted, plain = match.groups()
+        steps.append(re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain.strip())
+        if not steps[-1] and quoted is None:
+            raise ValueError(_broken(text, place))
+        place = match.end()
+    return tuple(steps)
+
+
+@lru_cache(maxsize=4096)
+def compile_path(text: str) -> Getter:
+    """A function from data (or a Case) to the value at the path, or MISSING; it never raises.
+
+    `""` is the whole. A step into a list is a number from 0; `[]` goes on with each element and gives a list without
+    the elements that lack the rest of the path. ValueError with a sentence when the text is not a path.
+    """
+    return _getter(split_path(text))
+
+
+def _getter(steps: Sequence[str]) -> Getter:
+    if EACH in steps:
+        at = list(steps).index(EACH)
+        return _each(_getter(steps[:at]), _getter(steps[at + 1 :]))
+    walk = tuple((step, int(step) if step.isascii() and step.isdigit() else None) for step in steps)
+
+    def get(data: Any) -> Any:
+        for key, index in walk:
+            if isinstance(data, dict):
+                data = data.get(key, MISSING)
+            elif isinstance(data, (list, tuple)):
+                if index is None or index >= len(data):
+                    return MISSING
+                data = data[index]
+            elif isinstance(data, (Case, Attachment)) and key in _FIELDS:
+                data = getattr(data, key, MISSING)
+            else:
+                return MISSING
+        return data
+
+    return get
+
+
+def _each(before: Getter, after: Getter) -> Getter:
+    def get(data: Any) -> Any:
+        items = before(data)
+        if not isinstance(items, (list, tuple)):
+            return MISSING
+        return [value for value in map(after, items) if value is not MISSING]
+
+    return get
+
+
+def _broken(text: str, place: int) -> str:
+    return f"{text!r} is not a path: it breaks at character {place + 1}; write steps joined by dots, like expected.name"
+
+
+# One step of a query that leads to at most one place. Names with escapes are left to the library.
+_PLACE_STEP = re.compile(
+    r"""\.(?P<name>[A-Za-z_\u0080-\U0010ffff][\w\u0080-\U0010ffff]*)"""
+    r"""|\[(?P<index>0|-?[1-9]\d{0,15})\]|\['(?P<single>[^'\\]*)'\]|\["(?P<double>[^"\\]*)"\]"""
+)
+
+MOST_VALUES: Final = 50_000
+"""Values in an answer, inner ones included, that a query which branches is let loose on."""
+
+Values = list[Any]
+Step = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlace:
+    """A place that may hold one value, or any number of them."""
+
+    text: str
+    single: bool
+    """True when the path itself leads to at most one value."""
+    start: tuple[Step, ...]
+    """The steps before it branches: what must be there for anything to be found or missed."""
+    values: Callable[[Any], Values | None]
+    """From an answer to the values there; None when not even the start of the path is there. Raises Unsearchable."""
+
+    @property
+    def start_text(self) -> str:
+        """The start as a dotted path."""
+        return ".".join(str(step) for step in self.start)
+
+
+@lru_cache(maxsize=4096)
+def compile_place(text: str) -> AnswerPlace:
+    """The place that a text names; ValueError with a sentence when it names none."""
+    return _query(text) if text.lstrip().startswith("$") else _dotted(text)
+
+
+def _dotted(text: str) -> AnswerPlace:
+    steps, get = split_path(text), compile_path(text)
+    if EACH not in steps:
+        return AnswerPlace(text, True, steps, lambda answer: _one(get(answer)))
+    branches = steps.count(EACH)
+
+    def values(answer: Any) -> Values | None:
+        results = get(answer)
+        if results is MISSING:
+            return None
+        for _ in range(branches - 1):
+            results = [value for part in results for value in part]
+        return list(results)
+
+    return AnswerPlace(text, False, steps[: steps.index(EACH)], values)
+
+
+def _query(text: str) -> AnswerPlace:
+    query = text.strip()
+    start, rest = _start(query[1:])
+    if not rest:
+        return AnswerPlace(query, True, start, lambda answer: _one(_walk(answer, start)))
+    find = _compiled(query)
+
+    def values(answer: Any) -> Values | None:
+        # The library would read a text as a JSON document of its own.
+        if not isinstance(answer, (dict, list)) or _walk(answer, start) is MISSING:
+            return None
+        return find(answer)
+
+    return AnswerPlace(query, False, start, values)
+
+
+def _start(rest: str) -> tuple[tuple[Step, ...], str]:
+    """The leading steps that lead to at most one place, and the text after them."""
+    steps: list[Step] = []
+    while step := _PLACE_STEP.match(rest):
+        index = step["index"]
+        names = (step["name"], step["single"], step["double"])
+        steps.append(int(index) if index is not None else next(name for name in names if name is not None))
+        rest = rest[step.end() :]
+    return tuple(steps), rest
+
+
+def _walk(answer: Any, steps: tuple[Step, ...]) -> Any:
+    """As RFC 9535 has it: a name only leads into an object, a number only into a list, from its end when below 0."""
+    for step in steps:
+        if isinstance(step, str):
+            if not isinstance(answer, dict) or step not in answer:
+                return MISSING
+        elif not isinstance(answer, list) or not -len(answer) <= step < len(answer):
+            return MISSING
+        answer = answer[step]
+    return answer
+
+
+def _one(value: Any) -> Values | None:
+    return None if value is MISSING else [value]
+
+
+def _compiled(query: str) -> Callable[[Any], Values]:
+    """The query by the library, which is only imported for queries that branch."""
+    import jsonpath
+
+    try:
+        compiled = _environment().compile(query)
+    except (jsonpath.JSONPathError, RecursionError) as error:
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"{query!r} is not a JSONPath (RFC 9535): {message}") from None
+
+    def find(answer: Any) -> Values:
+        _refuse_many(answer)
+        _under_way.searched = Searched()
+        try:
+            return list(compiled.findall(answer))
+        except RecursionError:
+            raise Unsearchable("the answer is nested too deeply to be searched") from None
+
+    return find
+
+
+def _refuse_many(answer: Any) -> None:
+    """Unsearchable for an answer with so many values that the library would hold up the whole run over them."""
+    left, layer = MOST_VALUES, [answer]
+    while layer:
+        inner = [value.values() if isinstance(value, dict) else value for value in layer]
+        left -= sum(map(len, inner))
+        if left < 0:
+            raise Unsearchable(f"the answer holds more than {MOST_VALUES:,} values to search")
+        layer = [value for values in inner for value in values if isinstance(value, (dict, list))]
+
+
+class _UnderWay(threading.local):
+    """What the query that is under way may still look at; the library has no place for it."""
+
+    searched = Searched()
+
+
+_under_way = _UnderWay()
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    import jsonpath
+    from jsonpath.function_extensions import Match, Search
+
+    environment = jsonpath.JSONPathEnvironment(strict=True)
+
+    def limited(function: type[Match] | type[Search], *, whole: bool) -> Any:
+        class Limited(function):  # type: ignore[misc, valid-type]
+            """The library's function, on the head of a long text and for a limited time."""
+
+            def __call__(self, value: object, pattern: object) -> bool:
+                compiled = self.check_cache(pattern) if isinstance(pattern, str) else None
+                if compiled is None or not isinstance(value, str):
+                    return False
+                return fits(compiled, _under_way.searched.head(value), whole=whole)
+
+        return Limited()
+
+    environment.function_extensions |= {"match": limited(Match, whole=True), "search": limited(Search, whole=False)}
+    return environment

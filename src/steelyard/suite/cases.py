@@ -15,13 +15,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from steelyard.errors import Mistake, SteelyardError
-from steelyard.suite.case import Case, digest
-from steelyard.suite.draft import Draft
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.case import MISSING, Case, digest, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
-from steelyard.suite.mapping import FIELDS, Mapping, Unmappable, compile_mapping
+from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
 from steelyard.suite.models import CasesFile, CaseSurvey, Component, SuiteModel
-from steelyard.suite.paths import MISSING, split_path
 from steelyard.suite.readers import ONE_CASE_A_FILE, READERS, Record, Report, read_one, read_records, refuse
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck
@@ -54,7 +53,7 @@ class CasePlace:
 
 def case_places(suite: SuiteModel, ids: Collection[str]) -> dict[str, CasePlace]:
     """The places of these cases, by id; one that was given in Python has none. Reads no further than it must."""
-    wanted, found = set(ids), {}
+    wanted, result = set(ids), {}
     # Files may have changed while the suite was weighed: then some places are not known, and nothing else is lost.
     with suppress(SteelyardError, OSError):
         for case in suite.cases if wanted else ():
@@ -63,10 +62,10 @@ def case_places(suite: SuiteModel, ids: Collection[str]) -> dict[str, CasePlace]
             wanted.remove(case.id)
             place = place_of(suite.folder, case.source)
             if place is not None:
-                found[case.id] = place
+                result[case.id] = place
             if not wanted:
                 break
-    return found
+    return result
 
 
 def place_of(folder: Path, source: str) -> CasePlace | None:
@@ -77,7 +76,7 @@ def place_of(folder: Path, source: str) -> CasePlace | None:
     return CasePlace(folder / source) if source and (folder / source).is_file() else None
 
 
-PLAIN_MAPPING = Mapping()
+PLAIN_MAPPING = RowMapping()
 """The mapping of a file that is already in the shape of a case."""
 _LONG_CLUSTER = 100
 
@@ -99,7 +98,7 @@ class FileCases:
     one_each: bool = False
     """True when every file is one case."""
     at: str = ""
-    mapping: Mapping = field(default=PLAIN_MAPPING, repr=False)
+    mapping: RowMapping = field(default=PLAIN_MAPPING, repr=False)
 
     def __iter__(self) -> Iterator[Case]:
         for _, case in self.walk(refuse):
@@ -125,7 +124,7 @@ class ListCases:
 
     folder: Path
     records: Sequence[Any]
-    mapping: Mapping = field(default=PLAIN_MAPPING, repr=False)
+    mapping: RowMapping = field(default=PLAIN_MAPPING, repr=False)
     located: Located | None = field(default=None, repr=False)
     """The suite file, when they are written there under `cases`."""
 
@@ -145,7 +144,7 @@ class ListCases:
             yield record, build_case(record, self.mapping, self.folder, report)
 
 
-def build_case(record: Record, mapping: Mapping, folder: Path, report: Report) -> Case | None:
+def build_case(record: Record, mapping: RowMapping, folder: Path, report: Report) -> Case | None:
     """The case in a record, or None (and a report of everything wrong with it)."""
     if not isinstance(record.data, dict):
         report(record.mistake(f"a case is a group of keys; {found(record.data)}"))
@@ -255,8 +254,8 @@ def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
     if part is None:
         return None
     if (part.files is None) == (part.folder is None):
-        told = "both files and folder" if part.files is not None else "neither files nor folder"
-        draft.tell(f"cases names {told}: write one of them", ("cases",))
+        message = "both files and folder" if part.files is not None else "neither files nor folder"
+        draft.tell(f"cases names {message}: write one of them", ("cases",))
         return None
     if not _check_at(part, draft):
         return None
@@ -266,7 +265,7 @@ def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
     return FileCases(draft.folder, tuple(files), part.folder is not None, part.at, mapping)
 
 
-def _mapping(raw: Any, cluster: Any, draft: Draft) -> Mapping:
+def _mapping(raw: Any, cluster: Any, draft: Draft) -> RowMapping:
     spec = dict(raw) if isinstance(raw, dict) else {}
     if isinstance(cluster, str):
         if "cluster" in spec:
@@ -314,10 +313,10 @@ def _matching(name: str, draft: Draft) -> list[CaseFile]:
     if any(sign in name for sign in _GLOB):
         place_inside(draft.folder, _before_glob(name) or ".")
         fitting = [path.relative_to(draft.folder).as_posix() for path in draft.folder.glob(name) if path.is_file()]
-        names = sorted(one for one in fitting if one != LEDGER_FILE)
+        names = sorted(item for item in fitting if item != LEDGER_FILE)
         if not names:
             raise ValueError(f"no file fits {name}")
-        return [_readable(CaseFile(inside(draft.folder, one), one)) for one in names]
+        return [_readable(CaseFile(inside(draft.folder, name), name)) for name in names]
     if name == LEDGER_FILE:
         raise ValueError(f"{name} is where the suite says why its truth was edited: give the cases another name")
     if draft.free_paths and Path(name).is_absolute():

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.errors import Mistake, SuiteError, UserMistake
-from steelyard.importing import find_callable
-from steelyard.suite.build_judge import same_address, self_judged, settle_chat
-from steelyard.suite.draft import Draft
+from steelyard.plugins import find_callable
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.build.judge import same_address, self_judged, settle_chat
 from steelyard.suite.judge import JudgeDescription, JudgeModel, JudgeSpec, Rubric
 from steelyard.suite.models import SuiteModel, TargetSpec
 from steelyard.suite.yaml import Located, listed, meant

@@ -223,9 +223,9 @@ def _begins_like(name: str, head: bytes) -> bool:
     """Whether a file may be of a kind that is not decoded."""
     if name == "SVG":
         text = head.replace(b"\0", b"")  # so that UTF-16 reads like UTF-8
-        found = _SVG.search(text)
+        match = _SVG.search(text)
         # A page that says "not found" may have a drawing in it.
-        return found is not None and _WEB_PAGE.search(text, 0, found.start()) is None
+        return match is not None and _WEB_PAGE.search(text, 0, match.start()) is None
     return name != _DECODED and head[4:8] == b"ftyp"
 
 
@@ -356,9 +356,9 @@ def _attachment(item: Any, folder: Path) -> Attachment:
 
 def unsendable(case: Case, folder: Path, *, max_pixels: int) -> str | None:
     """Why the case's files cannot be sent, in a sentence; None when they can. Addresses are not looked at."""
-    problems = [_problem(one, folder, max_pixels) for one in case.attachments if not one.is_url]
-    told = "; ".join(problem for problem in problems if problem)
-    return f"an attachment cannot be sent: {told}" if told else None
+    problems = [_problem(attachment, folder, max_pixels) for attachment in case.attachments if not attachment.is_url]
+    message = "; ".join(problem for problem in problems if problem)
+    return f"an attachment cannot be sent: {message}" if message else None
 
 
 def _problem(attachment: Attachment, folder: Path, max_pixels: int) -> str | None:

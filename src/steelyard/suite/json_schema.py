@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from steelyard import registry
+from steelyard import plugins
 from steelyard.alerts.rules import CHANNELS, RULES, AlertsPart
-from steelyard.importing import PLACE
+from steelyard.plugins import PLACE
 from steelyard.suite.judge import JudgeFile, Rubric
 from steelyard.suite.mapping import CONVERSIONS, FIELDS
 from steelyard.suite.models import (
@@ -43,9 +43,9 @@ _ABOUT_FIELDS = {
 
 def suite_schema() -> dict[str, Any]:
     """The JSON Schema of a suite file, with the parameters of every registered scorer and target."""
-    scorers = {name: registry.find("scorers", name) for name in registry.names("scorers")}
-    targets = {name: registry.find("targets", name).Settings for name in registry.names("targets")}
-    chat = registry.find("judges", "chat")
+    scorers = {name: plugins.find("scorers", name) for name in plugins.names("scorers")}
+    targets = {name: plugins.find("targets", name).Settings for name in plugins.names("targets")}
+    chat = plugins.find("judges", "chat")
     parts: list[type[BaseModel]] = [
         SuiteFile,
         CasesFile,
@@ -59,7 +59,7 @@ def suite_schema() -> dict[str, Any]:
         AlertsPart,
     ]
     kinds: list[type[BaseModel]] = [*RULES.values(), *CHANNELS.values()]
-    checks = {name: registry.find("checks", name) for name in registry.names("checks")}
+    checks = {name: plugins.find("checks", name) for name in plugins.names("checks")}
     models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), *checks.values(), chat, *kinds]
     unique = list(dict.fromkeys(models))
     refs, collected = models_json_schema([(model, "validation") for model in unique], by_alias=True)
@@ -138,8 +138,8 @@ def _fill_alerts(properties: dict[str, Any], ref: dict[type[BaseModel], dict[str
     """Say what rules and channels there are: a kind alone, or one kind with its settings."""
     for name, kinds in (("rules", RULES), ("channels", CHANNELS)):
         settings = {kind: _with_shorthand(_described(ref[model], model), model) for kind, model in kinds.items()}
-        one = {"type": "object", "properties": settings, "additionalProperties": False}
-        items = {"anyOf": [{"enum": list(kinds)}, {**one, "minProperties": 1, "maxProperties": 1}]}
+        item = {"type": "object", "properties": settings, "additionalProperties": False}
+        items = {"anyOf": [{"enum": list(kinds)}, {**item, "minProperties": 1, "maxProperties": 1}]}
         properties[name] = {"description": properties[name]["description"], "type": "array", "items": items}
 
 
@@ -173,8 +173,8 @@ def _target(refs: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     for name, reference in refs.items():
         described = _described(reference, settings[name])
         if getattr(settings[name], "shorthand", None):
-            told = {"type": "string", "description": f"Short for {settings[name].shorthand}."}
-            described = {"description": described.get("description", name), "anyOf": [told, reference]}
+            messages = {"type": "string", "description": f"Short for {settings[name].shorthand}."}
+            described = {"description": described.get("description", name), "anyOf": [messages, reference]}
         properties[name] = described
     return {
         "type": "object",
@@ -262,10 +262,10 @@ def _untitled(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     named = {"properties": part["properties"]} if isinstance(part.get("properties"), dict) else {}
-    kept = {key: _untitled(value) for key, value in part.items() if key not in ("title", *_AS_THEY_ARE, *named)}
+    retained = {key: _untitled(value) for key, value in part.items() if key not in ("title", *_AS_THEY_ARE, *named)}
     for key, properties in named.items():
-        kept[key] = {name: _untitled(inner) for name, inner in properties.items()}
-    return kept | {key: part[key] for key in _AS_THEY_ARE if key in part}
+        retained[key] = {name: _untitled(inner) for name, inner in properties.items()}
+    return retained | {key: part[key] for key in _AS_THEY_ARE if key in part}
 
 
 def _closed(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from steelyard.records import Mode
-from steelyard.suite.case import Case
-from steelyard.suite.paths import compile_path, split_path
+from steelyard.suite.case import Case, compile_path, split_path
 from steelyard.suite.values import PLACE_SCHEMA, Anything, Group, Key, Label, Part, Scale, Texts, raise_located
 from steelyard.suite.yaml import found
 
@@ -30,7 +29,9 @@ def _keys_as_text(value: Any) -> Any:
     """YAML's keys are texts, those of a suite in Python may be numbers."""
     if not isinstance(value, dict):
         return value
-    return {str(key) if isinstance(key, int) and not isinstance(key, bool) else key: one for key, one in value.items()}
+    return {
+        str(key) if isinstance(key, int) and not isinstance(key, bool) else key: item for key, item in value.items()
+    }
 
 
 def _is_score(text: str) -> bool:
@@ -134,8 +135,8 @@ class Rubric(Part):
             problems.append((f"{self.neutral} is not on the scale from {low} to {high}", ("neutral",)))
         elif self.neutral == low:
             problems.append((f"{low} is the lowest score, and nothing could ever be below it", ("neutral",)))
-        weighed = [dimension for dimension in self.dimensions if dimension.weight]
-        if weighed and all(dimension.needs for dimension in weighed):
+        scored = [dimension for dimension in self.dimensions if dimension.weight]
+        if scored and all(dimension.needs for dimension in scored):
             problem = "every dimension with a weight needs something, so that a case without it could earn nothing"
             problems.append((problem, ("dimensions",)))
         for dimension in self.dimensions:
@@ -159,7 +160,7 @@ class Rubric(Part):
     @property
     def names(self) -> tuple[str, ...]:
         """All dimensions, then all flags."""
-        return (*(one.name for one in self.dimensions), *(one.name for one in self.flags))
+        return (*(dimension.name for dimension in self.dimensions), *(flag.name for flag in self.flags))
 
 
 class TextFile(Part):
@@ -407,11 +408,13 @@ class JudgeModel(JudgeSettings):
     def for_case(self, case: Case) -> JudgeModel:
         """The judge without the dimensions that need what this case does not hold; itself when there are none."""
         left_out = {
-            one.name for one in self.rubric.dimensions if one.needs and _is_blank(compile_path(one.needs)(case))
+            dimension.name
+            for dimension in self.rubric.dimensions
+            if dimension.needs and _is_blank(compile_path(dimension.needs)(case))
         }
         if not left_out:
             return self
-        dimensions = tuple(one for one in self.rubric.dimensions if one.name not in left_out)
+        dimensions = tuple(dimension for dimension in self.rubric.dimensions if dimension.name not in left_out)
         proven = () if self.evidence is None else self.evidence.dimensions
         owed = tuple(name for name in proven if name not in left_out)
         response = _asking_less(self.response, left_out)
@@ -434,6 +437,6 @@ def _is_blank(value: Any) -> bool:
 
 def _asking_less(schema: dict[str, Any], left_out: Collection[str]) -> dict[str, Any]:
     """The schema of an object without these fields."""
-    kept = {name: inner for name, inner in schema.get("properties", {}).items() if name not in left_out}
+    retained = {name: inner for name, inner in schema.get("properties", {}).items() if name not in left_out}
     required = [name for name in schema.get("required", ()) if name not in left_out]
-    return schema | {"properties": kept, "required": required} if kept else schema
+    return schema | {"properties": retained, "required": required} if retained else schema

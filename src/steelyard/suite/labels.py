@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from steelyard.suite.case import Case
+from steelyard.suite.case import EACH, MISSING, Case, compile_path, split_path
 from steelyard.suite.judge import JudgeDescription, JudgeModel, Rubric
-from steelyard.suite.paths import EACH, MISSING, compile_path, split_path
 from steelyard.suite.yaml import found, meant_or_listed, shown, unknown_key
 
 ROOT = "expected"
@@ -55,7 +54,7 @@ def is_labelled(text: str, case: Case, labelled: str) -> bool:
     """
     held = compile_path(labelled)(case) if labelled else case.input
     words = text.split()
-    return any(words == each.split() for each in _texts(held))
+    return any(words == text.split() for text in _texts(held))
 
 
 def _texts(data: Any) -> Iterator[str]:
@@ -151,7 +150,7 @@ def _median(by: Mapping[str, int], neutral: int) -> int | None:
 def _range(value: Any, where: str, rubric: Rubric) -> tuple[int, int]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise ValueError(f"{where} must be the lowest and the highest score, as in [2, 3]; {found(value)}")
-    low, high = (_score(one, where, rubric) for one in value)
+    low, high = (_score(item, where, rubric) for item in value)
     if low > high:
         raise ValueError(f"{where}: {low} is above {high}")
     return low, high

@@ -15,20 +15,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from steelyard import registry
+from steelyard import plugins
 from steelyard.alerts.rules import AlertSettings, build_alerts
 from steelyard.errors import Mistake, SteelyardError, SuiteError, UserMistake
-from steelyard.importing import PLACE
+from steelyard.plugins import PLACE, raised_in_words
 from steelyard.records import RunHeader
-from steelyard.suite.build import build_suite
-from steelyard.suite.build_target import prompts_of, settle
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.build.suite import build_suite
+from steelyard.suite.build.target import prompts_of, settle
 from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
-from steelyard.suite.draft import Draft
 from steelyard.suite.files import text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
-from steelyard.user_code import raised_in_words
 
 GROUP = "steelyard.suites"
 SUITE_FILE = "suite.yaml"
@@ -156,9 +155,9 @@ def project_alerts(folder: Path) -> AlertSettings | None:
     data = draft.located.data or {}
     draft.check(ProjectPart, data)
     # Whatever else is wrong: all mistakes are told at once.
-    found = build_alerts(data.get("alerts"), draft) if isinstance(data, Mapping) else None
+    result = build_alerts(data.get("alerts"), draft) if isinstance(data, Mapping) else None
     draft.finish()
-    return found
+    return result
 
 
 _MOST_JUDGINGS = 100
@@ -173,13 +172,13 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
     name = None
     if not holds_suite(path):
         # A folder of the same name that is no suite, such as one of results, does not hide a built-in one.
-        known = find_suite(str(place))
-        if known is None and path.is_dir():
+        suite = find_suite(str(place))
+        if suite is None and path.is_dir():
             raise UserMistake(f"{path} holds no {SUITE_FILE}: `steelyard init` writes one")
-        if known is None:
+        if suite is None:
             hint = meant(str(place), suite_names()) or ": see `steelyard suites`"
             raise UserMistake(f"there is no suite at {place}, and none of that name{hint}")
-        name, path = str(place), known
+        name, path = str(place), suite
     if path.is_dir():
         path = path / SUITE_FILE
     if path.suffix == ".py":
@@ -220,9 +219,9 @@ def _other_cases(declared: Any, place: Path) -> dict[str, Any]:
     if not place.exists():
         raise UserMistake(f"there are no cases at {place}: name a folder with a file a case, or a file")
     same = declared if isinstance(declared, dict) else {}
-    kept = ("map", "glob") if place.is_dir() else ("map", "at")
+    retained = ("map", "glob") if place.is_dir() else ("map", "at")
     named = {"folder" if place.is_dir() else "files": str(place.resolve())}
-    return named | {key: same[key] for key in kept if key in same}
+    return named | {key: same[key] for key in retained if key in same}
 
 
 def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str, Any]) -> SuiteModel:
@@ -238,8 +237,8 @@ def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str,
     prompts = prompts_of(spec, (), draft)
     if draft.mistakes or spec is None:
         raise SuiteError([Mistake(f"target {kind}: {mistake.message}") for mistake in draft.mistakes])
-    kept = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
-    return replace(suite, target=spec, prompts=prompts | kept)
+    retained = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
+    return replace(suite, target=spec, prompts=prompts | retained)
 
 
 def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None]:
@@ -250,11 +249,11 @@ def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None
     for spec in (suite.target, *suite.targets.values()):
         if spec.kind == name:
             return name, spec
-    if name not in registry.names("targets"):
-        known = [*suite.targets, *registry.names("targets")]
+    if name not in plugins.names("targets"):
+        available = [*suite.targets, *plugins.names("targets")]
         own = f"; the suite's own: {listed(list(suite.targets))}" if suite.targets else ""
-        kinds = f"; kinds: {listed(registry.names('targets'))}"
-        raise UserMistake(f"there is no target {name!r}{meant(name, known) or own + kinds}")
+        kinds = f"; kinds: {listed(plugins.names('targets'))}"
+        raise UserMistake(f"there is no target {name!r}{meant(name, available) or own + kinds}")
     return name, None
 
 
@@ -333,8 +332,8 @@ def suite_of_run(header: RunHeader, place: str | None = None) -> SuiteModel:
     if place is not None:
         return load_suite(place)
     name = header.suite_name
-    known = find_suite(name)
-    places = {path.resolve(): path for path in ([known] if known else [])}
+    suite = find_suite(name)
+    places = {path.resolve(): path for path in ([suite] if suite else [])}
     for path in _suite_files(Path()):
         if _raw(path, name).get("suite") == name:
             places.setdefault(path.resolve(), path)
@@ -346,7 +345,7 @@ def suite_of_run(header: RunHeader, place: str | None = None) -> SuiteModel:
         raise UserMistake(f"{made}: {_hint(header.suite_path)}")
     path = next(iter(places.values()))
     _announce_code(path, name)
-    return load_suite(name if path is known else path)
+    return load_suite(name if path is suite else path)
 
 
 def _hint(path: str = "PATH") -> str:
@@ -360,9 +359,9 @@ def _suite_files(folder: Path) -> Iterator[Path]:
             yield here / SUITE_FILE
         deeper = [] if len(here.parts) >= _DEEPEST else sorted(folders)
         folders[:] = [
-            one
-            for one in deeper
-            if not (one.startswith(".") or one in _SKIPPED or (here / one / "pyvenv.cfg").exists())
+            item
+            for item in deeper
+            if not (item.startswith(".") or item in _SKIPPED or (here / item / "pyvenv.cfg").exists())
         ]
 
 
@@ -389,7 +388,7 @@ def _announce_code(path: Path, name: str) -> None:
 def _code_places(data: Any) -> Iterator[str]:
     """All functions and classes that the data names, as `module:name`."""
     if isinstance(data, dict | list):
-        for one in data.values() if isinstance(data, dict) else data:
-            yield from _code_places(one)
+        for item in data.values() if isinstance(data, dict) else data:
+            yield from _code_places(item)
     elif isinstance(data, str) and PLACE.match(data):
         yield data

@@ -1,19 +1,159 @@
-"""How a record of any shape becomes the fields of a case: paths, constants, templates, units and conversions."""
+"""Templates, and how rows of a file become cases."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from steelyard.errors import SuiteError
-from steelyard.suite.paths import MISSING, Getter, compile_path
+import jinja2
+from jinja2 import StrictUndefined, meta, nodes, pass_context
+from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from steelyard.errors import Mistake, SuiteError
+from steelyard.suite.case import MISSING, Case, Getter, compile_path
+from steelyard.suite.models import Variant
 from steelyard.suite.readers import decode, split_list
-from steelyard.suite.templates import compile_template
 from steelyard.suite.yaml import found, listed, meant, shown, unknown_key
+
+# Texts with holes, filled from a case: sandboxed Jinja in which an unknown name is an error, never an empty string.
+
+_TRUTH_SHOWN = "the template would show the truth to the system under test"
+_NOT_FENCED = "the filter fenced is for the templates of a judge"
+FENCE = "fence"
+"""The name under which `fill` is given the function behind the filter `fenced`."""
+NAMES = ("case", "input", "variant", "repeat")
+"""What a template of a prompt, body or argument may speak of."""
+JUDGE_NAMES = ("case", "input", "expected", "text", "metrics", "rubric", "shortened")
+"""What a template of a judge may speak of."""
+SHOWN_NAMES = ("part",)
+"""What a template of how something is shown to a judge may speak of."""
+
+
+def _as_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+@pass_context
+def _fenced(context: Context, value: Any) -> str:
+    """The value between the marks of this one call, by the function that whoever fills the template brings along."""
+    fence = context.get(FENCE)
+    if not callable(fence):
+        raise ValueError(_NOT_FENCED)
+    return str(fence(value))
+
+
+def _null_is_nothing(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    # Prompts and request bodies are not HTML: escaping would change what the model is asked.
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, finalize=_null_is_nothing
+    )
+    environment.filters["json"] = environment.filters["tojson"] = _as_json
+    environment.filters["fenced"] = _fenced
+    # A template must give the same text each time, and `range(10**9)` must not hang a run.
+    for name in ("lipsum", "cycler", "joiner"):
+        environment.globals.pop(name, None)
+    environment.filters.pop("random", None)
+    return environment
+
+
+_ENVIRONMENT = _environment()
+
+
+class Template:
+    """A compiled text; `render` fills it for one call, `fill` from any names."""
+
+    __slots__ = ("_template", "text", "where")
+
+    def __init__(self, text: str, where: str, names: tuple[str, ...] | None) -> None:
+        self.text = text
+        self.where = where
+        try:
+            tree = _ENVIRONMENT.parse(text)
+            unknown = meta.find_undeclared_variables(tree) - set(_ENVIRONMENT.globals)
+            if names is not None and (unknown := unknown - set(names)):
+                raise SuiteError([_unknown_name(sorted(unknown)[0], names, text, where)])
+            if names is not None and "expected" not in names and (line := _line_of_truth(tree)):
+                raise SuiteError([Mistake(_TRUTH_SHOWN, *_place(where, line))])
+            if "text" not in (names or ()) and (line := _line_of_fence(tree)):
+                raise SuiteError([Mistake(_NOT_FENCED, *_place(where, line))])
+            self._template = _ENVIRONMENT.from_string(text)
+        except TemplateSyntaxError as error:
+            message = f"the template does not compile: {error.message}"
+            raise SuiteError([Mistake(message, *_place(where, error.lineno))]) from None
+        except (jinja2.TemplateError, RecursionError, ValueError, TypeError) as error:
+            raise SuiteError([Mistake(f"the template does not compile: {error}", *_place(where, None))]) from None
+
+    def render(self, case: Case, variant: Variant | Mapping[str, Any], repeat: int = 0) -> str:
+        """The text for one call; SuiteError naming the file and the case when a name in it is not there."""
+        values = variant.values if isinstance(variant, Variant) else variant
+        try:
+            return self.fill({"case": case, "input": case.input, "variant": values, "repeat": repeat})
+        except SuiteError as error:
+            messages = [Mistake(f"{m.message} (case {case.id})", m.file, m.line) for m in error.mistakes]
+            raise SuiteError(messages) from None
+
+    def fill(self, names: Mapping[str, Any]) -> str:
+        """The text with these names; SuiteError when one in it is not there or cannot be used so."""
+        try:
+            return self._template.render(names)
+        except UndefinedError as error:
+            raise SuiteError([Mistake(f"the template cannot be filled: {error.message}", self.where)]) from None
+        except SecurityError as error:
+            raise SuiteError(
+                [Mistake(f"the template does something that is not allowed: {error}", self.where)]
+            ) from None
+        except Exception as error:  # noqa: BLE001 - a template computes freely; whatever breaks is a mistake in it
+            message = f"the template cannot be filled: {error or type(error).__name__}"
+            raise SuiteError([Mistake(message, self.where)]) from None
+
+
+def compile_template(text: str, *, where: str, names: tuple[str, ...] | None = NAMES) -> Template:
+    """The text as a Template; SuiteError naming `where` when it does not compile or speaks of unknown names.
+
+    `names` are the names it may use (None: any).
+    """
+    return Template(text, where, names)
+
+
+def _line_of_truth(tree: nodes.Template) -> int | None:
+    """Where the template speaks of `case.expected`, which is never filled."""
+    named: list[tuple[nodes.Node, nodes.Node, Any]] = [
+        (node, node.node, node.attr) for node in tree.find_all(nodes.Getattr)
+    ]
+    named += [(node, node.node, getattr(node.arg, "value", None)) for node in tree.find_all(nodes.Getitem)]
+    for node, owner, key in named:
+        if key == "expected" and isinstance(owner, nodes.Name) and owner.name == "case":
+            return node.lineno
+    return None
+
+
+def _line_of_fence(tree: nodes.Template) -> int | None:
+    return next((result.lineno for result in tree.find_all(nodes.Filter) if result.name == "fenced"), None)
+
+
+def _unknown_name(name: str, names: tuple[str, ...], text: str, where: str) -> Mistake:
+    line = next((at for at, row in enumerate(text.splitlines(), 1) if name in row), None)
+    allowed = ", ".join(sorted(names))
+    return Mistake(f"the template speaks of {name!r}, which does not exist; there are: {allowed}", *_place(where, line))
+
+
+def _place(where: str, line: int | None) -> tuple[str, int | None]:
+    """File and line of a mistake; a `where` that already ends in a line keeps its own."""
+    head, _, tail = where.rpartition(":")
+    if head and tail.isdigit():
+        return head, int(tail)
+    return where, line
+
 
 _QUANTITIES: tuple[dict[str, str], ...] = (
     {"dollars": "1", "cents": "0.01"},
@@ -108,7 +248,7 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _as_json(value: Any) -> Any:
+def _json_text(value: Any) -> Any:
     return decode(value) if isinstance(value, str) else value
 
 
@@ -120,7 +260,7 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "number": _as_number,
     "integer": _as_integer,
     "list": _as_list,
-    "json": _as_json,
+    "json": _json_text,
     "boolean": _as_boolean,
     "text": _as_text,
 }
@@ -155,7 +295,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mapping:
+class RowMapping:
     """A compiled mapping; `fields` of a record are what a case is built from.
 
     Without rules the record is in the shape of a case already.
@@ -174,52 +314,52 @@ class Mapping:
         return {name: value for name, value in taken.items() if value is not MISSING}
 
 
-def compile_mapping(spec: dict[str, Any], tell: Tell) -> Mapping:
+def compile_mapping(spec: dict[str, Any], report: Tell) -> RowMapping:
     """The mapping in `spec`; fields it leaves out come from the record's keys of the same name."""
-    mapping = Mapping({name: compile_path(name) for name in FIELDS}, plain=set(spec) <= {"cluster"})
+    mapping = RowMapping({name: compile_path(name) for name in FIELDS}, plain=set(spec) <= {"cluster"})
     for name, rule in spec.items():
         if name not in FIELDS:
-            tell(unknown_key(name, FIELDS), (name,))
+            report(unknown_key(name, FIELDS), (name,))
             continue
-        mapping.rules[name] = _compile(rule, (name,), mapping, tell)
+        mapping.rules[name] = _compile(rule, (name,), mapping, report)
     return mapping
 
 
-def _compile(spec: Any, place: tuple[str | int, ...], mapping: Mapping, tell: Tell) -> Rule:
+def _compile(spec: Any, place: tuple[str | int, ...], mapping: RowMapping, report: Tell) -> Rule:
     if isinstance(spec, str):
-        return _path(spec, place, mapping, tell)
+        return _path(spec, place, mapping, report)
     if not isinstance(spec, dict):
-        tell(f"expected a path, or from, constant or template; {found(spec)}", place)
+        report(f"expected a path, or from, constant or template; {found(spec)}", place)
         return lambda _: MISSING
     if set(spec) == {"constant"}:
         constant = spec["constant"]
         return lambda _: constant
     if set(spec) == {"template"}:
-        return _template(spec["template"], place, tell)
+        return _template(spec["template"], place, report)
     if "from" in spec:
-        return _leaf(spec, place, mapping, tell)
-    return _object(spec, place, mapping, tell)
+        return _leaf(spec, place, mapping, report)
+    return _object(spec, place, mapping, report)
 
 
-def _path(text: str, place: tuple[str | int, ...], mapping: Mapping, tell: Tell, *, needed: bool = True) -> Getter:
+def _path(text: str, place: tuple[str | int, ...], mapping: RowMapping, report: Tell, *, needed: bool = True) -> Getter:
     try:
         get = compile_path(text)
     except ValueError as error:
-        tell(str(error), place)
+        report(str(error), place)
         return lambda _: MISSING
     if needed:
         mapping.sources.append(Source(text, get, place))
     return get
 
 
-def _template(text: Any, place: tuple[str | int, ...], tell: Tell) -> Rule:
+def _template(text: Any, place: tuple[str | int, ...], report: Tell) -> Rule:
     if not isinstance(text, str):
-        tell(f"a template is text; {found(text)}", place)
+        report(f"a template is text; {found(text)}", place)
         return lambda _: MISSING
     try:
         template = compile_template(text, where="the mapping", names=None)
     except SuiteError as error:
-        tell(error.mistakes[0].message, (*place, "template"))
+        report(error.mistakes[0].message, (*place, "template"))
         return lambda _: MISSING
 
     def rule(record: Any) -> str:
@@ -231,17 +371,17 @@ def _template(text: Any, place: tuple[str | int, ...], tell: Tell) -> Rule:
     return rule
 
 
-def _leaf(spec: dict[str, Any], place: tuple[str | int, ...], mapping: Mapping, tell: Tell) -> Rule:
+def _leaf(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMapping, report: Tell) -> Rule:
     for key in spec:
         if key not in _LEAF:
-            tell(unknown_key(key, _LEAF), (*place, key))
+            report(unknown_key(key, _LEAF), (*place, key))
     path = spec["from"]
     if not isinstance(path, str):
-        tell(f"from names a path; {found(path)}", (*place, "from"))
+        report(f"from names a path; {found(path)}", (*place, "from"))
         return lambda _: MISSING
-    get = _path(path, (*place, "from"), mapping, tell, needed="default" not in spec)
+    get = _path(path, (*place, "from"), mapping, report, needed="default" not in spec)
     default = spec.get("default", MISSING)
-    steps = _steps(spec, place, tell)
+    steps = _steps(spec, place, report)
 
     def rule(record: Any) -> Any:
         value = get(record)
@@ -257,29 +397,29 @@ def _leaf(spec: dict[str, Any], place: tuple[str | int, ...], mapping: Mapping, 
     return rule
 
 
-def _steps(spec: dict[str, Any], place: tuple[str | int, ...], tell: Tell) -> list[Rule]:
+def _steps(spec: dict[str, Any], place: tuple[str | int, ...], report: Tell) -> list[Rule]:
     """What is done to a value one after the other: first `as`, then `unit`."""
     steps: list[Rule] = []
     if "as" in spec:
         if isinstance(spec["as"], str) and spec["as"] in CONVERSIONS:
             steps.append(CONVERSIONS[spec["as"]])
         else:
-            tell(f"unknown conversion: {found(spec['as'])}; allowed: {', '.join(CONVERSIONS)}", (*place, "as"))
+            report(f"unknown conversion: {found(spec['as'])}; allowed: {', '.join(CONVERSIONS)}", (*place, "as"))
     if "unit" in spec:
         try:
             factor = unit_factor(str(spec["unit"]))
             steps.append(lambda value: convert(value, factor))
         except ValueError as error:
-            tell(str(error), (*place, "unit"))
+            report(str(error), (*place, "unit"))
     return steps
 
 
-def _object(spec: dict[str, Any], place: tuple[str | int, ...], mapping: Mapping, tell: Tell) -> Rule:
+def _object(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMapping, report: Tell) -> Rule:
     whole = spec.get("*")
-    merge = _path(whole, (*place, "*"), mapping, tell) if isinstance(whole, str) else None
+    merge = _path(whole, (*place, "*"), mapping, report) if isinstance(whole, str) else None
     if "*" in spec and merge is None:
-        tell(f'"*" names the path of an object to copy; {found(whole)}', (*place, "*"))
-    rules = {key: _compile(rule, (*place, key), mapping, tell) for key, rule in spec.items() if key != "*"}
+        report(f'"*" names the path of an object to copy; {found(whole)}', (*place, "*"))
+    rules = {key: _compile(rule, (*place, key), mapping, report) for key, rule in spec.items() if key != "*"}
 
     def rule(record: Any) -> dict[str, Any]:
         base = merge(record) if merge else {}

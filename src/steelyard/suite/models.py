@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 from pydantic import BaseModel, Field, WithJsonSchema, field_validator, model_validator
 
-from steelyard.suite.case import Case
+from steelyard.suite.case import Case, compile_path, compile_place
 from steelyard.suite.judge import JudgeDescription, JudgeModel
-from steelyard.suite.paths import compile_path, compile_place
 from steelyard.suite.values import (
     MIN_PAIRED,
     OPEN_CONCURRENCY,

@@ -15,9 +15,9 @@ from typing import Any, TextIO
 import jsonschema_rs
 
 from steelyard.errors import MissingExtra, Mistake, SuiteError
-from steelyard.suite.draft import Draft
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.case import MISSING, compile_path, split_path
 from steelyard.suite.files import text_of
-from steelyard.suite.paths import MISSING, compile_path, split_path
 from steelyard.suite.yaml import Located, Place, dotted, found, kind_of, listed, meant, read_yaml
 
 Report = Callable[[Mistake], None]
@@ -129,10 +129,10 @@ class JsonCursor:
 
     def take(self, sign: str) -> None:
         """Go past one sign, which must be there."""
-        found = self.peek()
-        if found != sign:
+        result = self.peek()
+        if result != sign:
             raise BrokenJson(
-                f"not readable as JSON: expected {sign!r}, found {found or 'the end of the file'!r}", self.line
+                f"not readable as JSON: expected {sign!r}, found {result or 'the end of the file'!r}", self.line
             )
         self._at += 1
 
@@ -192,8 +192,8 @@ class JsonCursor:
 
     def end(self) -> None:
         """Nothing but white space may follow."""
-        if found := self.peek():
-            raise BrokenJson(f"not readable as JSON: {found!r} after the end of the document", self.line)
+        if result := self.peek():
+            raise BrokenJson(f"not readable as JSON: {result!r} after the end of the document", self.line)
 
     def _move(self, at: int) -> None:
         self.line += self._buffer.count("\n", self._at, at)
@@ -310,8 +310,8 @@ def _columns(headings: list[str], name: str, report: Report) -> list[tuple[str, 
             return None
         clash = next((other for other in columns if other[: len(steps)] == steps[: len(other)]), None)
         if clash is not None:
-            told = "is there twice" if clash == steps else f"and {'.'.join(clash)!r} cannot both be there"
-            report(Mistake(f"the heading {heading!r} {told}", name, 1))
+            message = "is there twice" if clash == steps else f"and {'.'.join(clash)!r} cannot both be there"
+            report(Mistake(f"the heading {heading!r} {message}", name, 1))
             return None
         columns.append(steps)
     return columns
@@ -494,8 +494,8 @@ def read_schema(given: Any, place: Place, draft: Draft) -> dict[str, Any] | None
     try:
         jsonschema_rs.validator_for(schema, retriever=_refuse)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-        told = str(error).splitlines()[0]
-        draft.tell(f"{dotted(place)} is not a valid JSON Schema: {told}", place)
+        message = str(error).splitlines()[0]
+        draft.tell(f"{dotted(place)} is not a valid JSON Schema: {message}", place)
     return schema
 
 

@@ -16,12 +16,11 @@ from unicodedata import normalize
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import UserMistake
+from steelyard.plugins import UserCodeError, checked_call, place_in_words
 from steelyard.records import Attempt, Failure
-from steelyard.suite.case import Case
-from steelyard.suite.draft import Draft
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.case import MISSING, Case, compile_path
 from steelyard.suite.models import CaseSource
-from steelyard.suite.paths import MISSING, compile_path
-from steelyard.user_code import UserCodeError, checked_call, place_in_words
 
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 
@@ -84,9 +83,9 @@ class Redactor:
     def case(self, case: Case) -> Case:
         """The case without personal data. The names found in it stay with it in memory, for its answers."""
         names = tuple(sorted(set(self._found(case)), key=lambda name: (-len(name), name)))
-        found = replace(case, private=names)
+        result = replace(case, private=names)
         return replace(
-            found,
+            result,
             input=self._tree(case.input, names),
             expected=self._tree(case.expected, names),
             category=self._tree(case.category, names),
@@ -131,8 +130,8 @@ class Redactor:
             yield from (name for name in _texts(path(case)) if len(name) >= _SHORTEST_NAME)
         if self._part.introduced:
             for text in _texts(case.input):
-                for found in _INTRODUCED.finditer(text):
-                    yield found[1] or found[2]
+                for match in _INTRODUCED.finditer(text):
+                    yield match[1] or match[2]
 
     def _text(self, text: str, names: tuple[str, ...]) -> str:
         if self._part.emails:
@@ -186,7 +185,7 @@ def build_redactor(raw: Any, draft: Draft) -> Redactor | None:
         return None
     hook = None
     if part.hook is not None:
-        from steelyard.importing import find_callable
+        from steelyard.plugins import find_callable
 
         with draft.noting(("redact", "hook")):
             hook = find_callable(part.hook, draft.folder, "redact")

@@ -91,14 +91,14 @@ class _Condition:
     def _split(self, text: str) -> list[str]:
         tokens, place = [], 0
         while text[place:].strip():
-            one = _TOKEN.match(text, place)
-            if one is None:
+            match = _TOKEN.match(text, place)
+            if match is None:
                 self._fail(f"{text[place:].strip()[:20]!r} cannot be read in a condition")
-            number = one["number"]
-            if number and one["percent"]:
+            number = match["number"]
+            if number and match["percent"]:
                 number = str(Decimal(number) / 100)
-            tokens.append(number or re.sub(r"\s+", "", one["name"] or one["sign"]))
-            place = one.end()
+            tokens.append(number or re.sub(r"\s+", "", match["name"] or match["sign"]))
+            place = match.end()
             if len(tokens) > _MOST_WORDS:
                 self._fail(f"the condition is too long: at most {_MOST_WORDS} words and signs")
         return tokens
@@ -249,8 +249,8 @@ def _effect(
             _raised(text, name, read["sign"], read["right"])
             raises.append(name)
         else:
-            known = [*dimensions, *flags]
-            hint = meant(name, known) or f"; there are: {listed(known)}"
+            available = [*dimensions, *flags]
+            hint = meant(name, available) or f"; there are: {listed(available)}"
             raise ValueError(f"rule {text!r}: there is no dimension or flag {name!r}{hint}")
     return caps, tuple(raises)
 

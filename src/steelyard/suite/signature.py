@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from steelyard.importing import find_callable, place_of, source_digest
-from steelyard.suite.build import FORMAT, dimension_code
-from steelyard.suite.build_judge import LISTED
+from steelyard.plugins import find_callable, place_of, source_digest
+from steelyard.suite.build.judge import LISTED
+from steelyard.suite.build.suite import FORMAT, dimension_code
 from steelyard.suite.case import digest
 from steelyard.suite.judge import JudgeDescription, JudgeModel, JudgeSettings, JudgeSpec, MemberDescription, Rubric
 from steelyard.suite.models import (
@@ -133,7 +133,7 @@ def _said_components(judge: JudgeModel) -> list[ComponentDescription]:
 
 def _expectations(suite: SuiteModel) -> ExpectDescription | None:
     """The declared checks in their order, each with its code and how often it must pass; None without `expect`."""
-    expect = next((one.scorer for one in suite.components if one.scorer_name == EXPECT), None)
+    expect = next((component.scorer for component in suite.components if component.scorer_name == EXPECT), None)
     if expect is None:
         return None
     checks = [

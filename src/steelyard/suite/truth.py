@@ -14,16 +14,15 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from steelyard.errors import Mistake, UserMistake
-from steelyard.suite.case import Case
-from steelyard.suite.draft import Draft
+from steelyard.plugins import UserCodeError, checked_call
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import check_path, labels_of
-from steelyard.suite.mapping import Mapping
+from steelyard.suite.mapping import RowMapping
 from steelyard.suite.models import EXPECT, Component, SuiteModel
-from steelyard.suite.paths import MISSING, Getter, compile_path, split_path
 from steelyard.suite.readers import Record, Report, read_records
 from steelyard.suite.yaml import Place, explain, found, meant
-from steelyard.user_code import UserCodeError, checked_call
 
 LEDGER_FILE = "ledger.jsonl"
 TRUTH = "truth"
@@ -198,9 +197,9 @@ def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[
 
 def lines_kept(description: dict[str, Any]) -> list[LedgerLine]:
     """The lines that a run's description keeps; what is none, as in a snapshot of another hand, is passed over."""
-    kept = description.get("ledger")
+    retained = description.get("ledger")
     lines: list[LedgerLine] = []
-    for data in kept if isinstance(kept, list) else ():
+    for data in retained if isinstance(retained, list) else ():
         try:
             lines.append(LedgerLine.model_validate(data))
         except ValidationError:
@@ -243,16 +242,18 @@ def without_truth(suite: SuiteModel, cases: Iterable[Case]) -> list[str]:
     """The figures that cannot be known, as no case has a truth for them: `score.<component>` of those that are skipped
     then, and `findings.<code>` of codes that nobody else gives."""
     lacking = [
-        one for one in suite.components if one.when_unknown == "skip" and getattr(one.scorer, "needs_truth", True)
+        component
+        for component in suite.components
+        if component.when_unknown == "skip" and getattr(component.scorer, "needs_truth", True)
     ]
     for case in cases:
         if not lacking:
             return []
-        lacking = [one for one in lacking if not _has_truth(one, case)]
+        lacking = [item for item in lacking if not _has_truth(item, case)]
     # A judge may name errors of any code.
-    others = [one for one in suite.components if one not in lacking]
+    others = [component for component in suite.components if component not in lacking]
     codes = set() if suite.judge else set().union(*map(_codes, lacking)) - set().union(*map(_codes, others))
-    return [f"score.{one.name}" for one in lacking] + sorted(f"findings.{code}" for code in codes)
+    return [f"score.{item.name}" for item in lacking] + sorted(f"findings.{code}" for code in codes)
 
 
 def _has_truth(component: Component, case: Case) -> bool:
@@ -270,12 +271,12 @@ def _codes(component: Component) -> set[str]:
 class TruthCheck:
     """Watches the cases go by and tells afterwards what no case, or not every case, has."""
 
-    def __init__(self, components: tuple[Component, ...], mapping: Mapping, judge: JudgeModel | None = None) -> None:
+    def __init__(self, components: tuple[Component, ...], mapping: RowMapping, judge: JudgeModel | None = None) -> None:
         self._components = [_watch(component) for component in components]
-        weighed = [component for component in components if component.weight > 0]
+        scored = [component for component in components if component.weight > 0]
         judged = judge is not None and any(dimension.weight > 0 for dimension in judge.rubric.dimensions)
-        self._weighed = {component.name for component in weighed}
-        self._all_skip = bool(weighed) and not judged and all(one.when_unknown == "skip" for one in weighed)
+        self._weighed = {component.name for component in scored}
+        self._all_skip = bool(scored) and not judged and all(item.when_unknown == "skip" for item in scored)
         self._judge = judge
         self._labels = _labels(judge)
         self._sources = [_Asked(s.path, s.get, ("cases", "map", *s.spec)) for s in mapping.sources]
@@ -389,7 +390,7 @@ def _watch(component: Component) -> _Component:
         _Asked(path, compile_path(path), (*where, *_steps(name, dotted=is_expect)))
         for name, path in _case_paths(component.scorer)
     ]
-    fields = [split_path(one.path)[-1] for one in asked if one.path]
+    fields = [split_path(item.path)[-1] for item in asked if item.path]
     check = getattr(component.scorer, "check", None)
     return _Component(
         name=component.name,

@@ -232,13 +232,13 @@ class Group:
         def with_keys(parts: dict[str, Part]) -> tuple[Part, ...]:
             return tuple(part.model_copy(update={key: name}) for name, part in parts.items())
 
-        one = handler.generate_schema(model)
-        in_file = core_schema.no_info_before_validator_function(without_key, one)
+        item = handler.generate_schema(model)
+        in_file = core_schema.no_info_before_validator_function(without_key, item)
         group = core_schema.dict_schema(core_schema.str_schema(), in_file)
         return core_schema.tagged_union_schema(
             {
                 "(group)": core_schema.no_info_after_validator_function(with_keys, group),
-                "(list)": core_schema.tuple_schema([one], variadic_item_index=0, strict=False),
+                "(list)": core_schema.tuple_schema([item], variadic_item_index=0, strict=False),
             },
             lambda value: "(list)" if isinstance(value, list | tuple) else "(group)",
         )

@@ -143,8 +143,8 @@ def read_yaml(text: str, file: str) -> Located:
         message = f"not readable as YAML: {error.problem or error.context}{_hint(text, error)}"
         raise SuiteError([Mistake(message, file, mark.line + 1 if mark else None)]) from None
     except (yaml.YAMLError, ValueError) as error:
-        told = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SuiteError([Mistake(f"not readable as YAML: {told}", file)]) from None
+        note = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SuiteError([Mistake(f"not readable as YAML: {note}", file)]) from None
     return Located(data, file, reader.lines, reader.mistakes)
 
 
@@ -307,9 +307,9 @@ def explain(error: ValidationError, data: Any, model: type[BaseModel], at: Place
         groups.setdefault(_resolve(detail, data), []).append(detail)
     # A union complains once for each of its forms; where one form got further, only that one speaks.
     deepest = [place for place in groups if not any(other[: len(place)] == place != other for other in groups)]
-    kept = [place for place in groups if place in deepest or not _of_a_union(groups[place], place)]
-    kept = [place for place in kept if not _only_misspelt(place, groups)]
-    return [Problem(_sentence(groups[place], place, data, model, at), (*at, *place)) for place in kept]
+    retained = [place for place in groups if place in deepest or not _of_a_union(groups[place], place)]
+    retained = [place for place in retained if not _only_misspelt(place, groups)]
+    return [Problem(_sentence(groups[place], place, data, model, at), (*at, *place)) for place in retained]
 
 
 def _resolve(detail: ErrorDetails, data: Any) -> Place:
@@ -330,12 +330,12 @@ def _only_misspelt(place: Place, groups: dict[Place, list[ErrorDetails]]) -> boo
     """True for a missing key that is there under a misspelt name, which is told already."""
     if groups[place][0]["type"] != "missing":
         return False
-    beside = [
+    extra = [
         str(other[-1])
         for other, details in groups.items()
         if details[0]["type"] == "extra_forbidden" and other[:-1] == place[:-1]
     ]
-    return any(meant(name, [str(place[-1])]) for name in beside)
+    return any(meant(name, [str(place[-1])]) for name in extra)
 
 
 def _of_a_union(details: Sequence[ErrorDetails], place: Place) -> bool:
@@ -351,7 +351,7 @@ def _sentence(details: list[ErrorDetails], place: Place, data: Any, model: type[
         return f"{name} is missing"
     if detail["type"] == "extra_forbidden":
         return _inside(unknown_key(str(place[-1]), _keys(model, place[:-1])), (*at, *place[:-1]))
-    own = next((one for one in details if one["type"] in ("value_error", "assertion_error")), None)
+    own = next((detail for detail in details if detail["type"] in ("value_error", "assertion_error")), None)
     if own is not None:
         return _inside(str(own.get("ctx", {}).get("error", own["msg"])), (*at, *place))
     if detail["type"] in ("literal_error", "enum") and isinstance(value, str):
@@ -359,7 +359,7 @@ def _sentence(details: list[ErrorDetails], place: Place, data: Any, model: type[
         choices = [word.strip().strip("'") for word in expected.replace(" or ", ",").split(",")]
         hint = meant(value, choices)
         return f"{name}: {value!r} is not known{hint}" + ("" if hint else f"; allowed: {listed(choices)}")
-    wanted = [word for word in dict.fromkeys(_wanted(one) for one in details) if word]
+    wanted = [word for word in dict.fromkeys(_wanted(detail) for detail in details) if word]
     if wanted:
         return f"{name} must be {' or '.join(wanted)}; {found(value)}"
     return f"{name}: {detail['msg'][:1].lower()}{detail['msg'][1:]}; {found(value)}"

@@ -1,16 +1,26 @@
-"""What a target is: one method that asks and gives a reply, or raises TargetFailure."""
+"""What a target is, its settings and templates, and opening one by its kind."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
-from steelyard.errors import SteelyardError, TargetFailure
-from steelyard.suite.case import Case
-from steelyard.suite.models import Variant
-from steelyard.user_code import in_one_line, place_in_words, raised_in_words
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from steelyard import plugins
+from steelyard.errors import Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
+from steelyard.plugins import in_one_line, place_in_words, raised_in_words
+from steelyard.redact import looks_secret
+from steelyard.suite.case import MISSING, Attachment, Case, compile_path
+from steelyard.suite.files import text_inside
+from steelyard.suite.mapping import Template, compile_template
+from steelyard.suite.models import TargetSpec, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +122,283 @@ class Target(Protocol):
     def secrets(self) -> list[str]:
         """Values that must never reach store, log or report; the engine redacts them."""
         ...
+
+
+# Opens a target by its kind, built-in or plug-in.
+
+
+def open_target(spec: TargetSpec, surroundings: Surroundings) -> Target:
+    """The target a suite declares, ready to be entered; UserMistake when it lacks something it needs.
+
+    The spec's settings may be validated already or still be plain data, as code that builds a target by hand has them.
+    """
+    kind = _kind(spec.kind)
+    target: Target = kind(_settings(spec, kind), surroundings)
+    return target
+
+
+def _kind(name: str) -> Any:
+    try:
+        return plugins.find("targets", name)
+    except KeyError:
+        available = ", ".join(plugins.names("targets"))
+        raise UserMistake(f"there is no target of kind {name!r}; there are: {available}") from None
+
+
+def _settings(spec: TargetSpec, kind: Any) -> Any:
+    if isinstance(spec.settings, kind.Settings):
+        return spec.settings
+    try:
+        return kind.Settings.model_validate(spec.settings)
+    except ValidationError as error:
+        raise SuiteError(
+            [
+                Mistake(
+                    item["msg"].removeprefix("Value error, "),
+                    ".".join(["target", spec.kind, *(str(part) for part in item["loc"])]),
+                )
+                for item in error.errors()
+            ]
+        ) from None
+
+
+# What the settings of all kinds of target share: strictness, shorthand, secrets by name, texts from files.
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class TargetSettings(BaseModel):
+    """Base of all settings: what is not known is a mistake, and nothing changes after loading."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    shorthand: ClassVar[str | None] = None
+    """The setting that a bare text or list in the suite file stands for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_shorthand(cls, given: Any) -> Any:
+        if cls.shorthand is not None and (isinstance(given, str | list) or callable(given)):
+            return {cls.shorthand: given}
+        return given
+
+
+class FromEnv(BaseModel):
+    """A value taken from an environment variable, so that it is never in a file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    env: str = Field(description="Name of the environment variable that holds the value.", min_length=1)
+    prefix: str = Field(default="", description="Text put before the value, such as `ApiKey `.")
+
+    def read(self, surroundings: Surroundings, what: str) -> str:
+        """The value with its prefix; UserMistake naming the variable when it is not set."""
+        return self.prefix + read_variable(self.env, surroundings, what)
+
+
+class TextFile(BaseModel):
+    """A text kept in a file of the suite's folder."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str = Field(description="Path of the file, inside the suite's folder.", min_length=1)
+
+
+def read_variable(name: str, surroundings: Surroundings, what: str) -> str:
+    """The variable's value; UserMistake naming it when it is not set or empty."""
+    value = surroundings.env.get(name, "")
+    if not _VARIABLE.fullmatch(name):
+        raise UserMistake(
+            f"{what}: what stands there is not the name of an environment variable; if it is the key itself,"
+            " take it out of the file, export it, and write the variable's name"
+        )
+    if not value.strip():
+        state = "empty" if name in surroundings.env else "not set"
+        raise UserMistake(f"{what} needs the environment variable {name}, which is {state}: export {name}=... first")
+    return value.strip()
+
+
+def without_secrets(given: dict[str, str | FromEnv]) -> dict[str, str | FromEnv]:
+    """The headers or parameters as given; ValueError naming every one that holds a secret in plain sight."""
+    plain = [name for name, value in given.items() if isinstance(value, str) and looks_secret(name)]
+    if plain:
+        look = "looks like a secret: put it" if len(plain) == 1 else "look like secrets: put them"
+        raise ValueError(f"{', '.join(plain)} {look} in the environment and write {{env: NAME}} here")
+    return given
+
+
+Values = Annotated[dict[str, str | FromEnv], AfterValidator(without_secrets)]
+"""Headers, parameters or variables: texts, or what is taken from the environment; no secret in plain sight."""
+
+
+def listed(given: Any) -> Any:
+    """The value of a setting that takes several: a single one may stand alone."""
+    return [given] if isinstance(given, int | str) else given
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(listed)]
+"""Texts as a list; a single one may stand alone."""
+
+
+def _checked_path(text: str) -> str:
+    compile_path(text)
+    return text
+
+
+CasePath = Annotated[str, AfterValidator(_checked_path)]
+"""A dotted path."""
+
+
+def names_header(headers: Iterable[str], name: str) -> bool:
+    """True when one of the headers is `name`, in whatever letter case."""
+    return any(header.lower() == name.lower() for header in headers)
+
+
+def text_of(given: str | TextFile, surroundings: Surroundings, what: str) -> tuple[str, str]:
+    """The text and the place to name in messages: written inline, or read from a file of the suite."""
+    if isinstance(given, str):
+        return given, what
+    try:
+        return text_inside(surroundings.folder, given.file), given.file
+    except ValueError as error:
+        raise SuiteError([Mistake(str(error), what)]) from None
+
+
+# Fills texts, trees of texts and typed values from one call: the bodies, headers and prompts of targets.
+
+Filler = Callable[[Ask], Any]
+"""From one call to the value for it; TargetFailure `bad_template` when the case lacks what the template names."""
+
+TextFiller = Callable[[Ask], str]
+
+_HOLE = re.compile(r"\{\{|\{%|\{#")
+_ONE_EXPRESSION = re.compile(r"^\s*\{\{[-+]?((?:(?!\{\{|\}\}).)+?)[-+]?\}\}\s*$", re.S)
+_PLAIN_PATH = re.compile(r"^(input|variant|repeat|case\.[^\W\d]\w*)((?:\.[^\W\d]\w*|\.\d+)*)$")
+_ONE_VARIANT = re.compile(r"^\s*\{\{\s*variant\.([^\W\d]\w*)\s*\}\}\s*$")
+
+
+def text_filler(text: str, where: str) -> TextFiller:
+    """Gives the text for each call; a text without holes is given as it is."""
+    if not _HOLE.search(text):
+        return lambda _: text
+    template = compile_template(text, where=where)
+    return lambda ask: _render(template, ask)
+
+
+def prompt_filler(text: str, where: str) -> TextFiller:
+    """As `text_filler`; a text that is only `{{ variant.name }}` takes that variant's value as the template itself."""
+    alone = _ONE_VARIANT.match(text)
+    if alone is None:
+        return text_filler(text, where)
+    name, plain = alone.group(1), text_filler(text, where)
+
+    def fill(ask: Ask) -> str:
+        value = ask.variant.values.get(name)
+        return _variant_filler(value, f"variant {name}")(ask) if isinstance(value, str) else plain(ask)
+
+    return fill
+
+
+@lru_cache(maxsize=256)
+def _variant_filler(text: str, where: str) -> TextFiller:
+    return text_filler(text, where)
+
+
+def value_filler(text: str, where: str) -> Filler:
+    """As `text_filler`, but a text that is exactly one `{{ expression }}` gives the value with its type."""
+    alone = _ONE_EXPRESSION.match(text)
+    if alone is None:
+        return text_filler(text, where)
+    plain = compile_template(text, where=where)
+    get = _getter(alone.group(1).strip())
+    typed = compile_template("{{ (" + alone.group(1) + ") | json }}", where=where)
+
+    def fill(ask: Ask) -> Any:
+        value = get(ask)
+        if value is not MISSING:
+            return value
+        try:
+            return json.loads(typed.render(ask.case, ask.variant.values, ask.repeat))
+        except SuiteError as error:
+            _render(plain, ask)  # says which name is missing, where the JSON filter only says that it is
+            raise _unfilled(error) from None
+
+    return fill
+
+
+def _getter(expression: str) -> Filler:
+    """Reads a plain path such as `input.text` ten times faster than a template does; MISSING for all else."""
+    match = _PLAIN_PATH.match(expression)
+    if match is None:
+        return lambda _: MISSING
+    root, rest = match.groups()
+    if root == "repeat":
+        return lambda ask: MISSING if rest else ask.repeat
+    if root == "variant":
+        in_variant = compile_path(rest.removeprefix("."))
+        return lambda ask: in_variant(ask.variant.values)
+    in_case = compile_path(root.removeprefix("case.") + rest)
+    return lambda ask: in_case(ask.case)
+
+
+def tree_filler(tree: Any, where: str) -> Filler:
+    """Gives the tree with every text in it filled, keeping the types of lone expressions."""
+    if isinstance(tree, str):
+        return value_filler(tree, where)
+    if isinstance(tree, dict):
+        parts = {str(key): tree_filler(value, f"{where}.{key}") for key, value in tree.items()}
+        return lambda ask: {key: part(ask) for key, part in parts.items()}
+    if isinstance(tree, list):
+        items = [tree_filler(value, f"{where}.{at}") for at, value in enumerate(tree)]
+        return lambda ask: [item(ask) for item in items]
+    return lambda _: tree
+
+
+def path_filler(path: str, where: str) -> Filler:
+    """Gives what stands at a dotted path of the case, such as `input`."""
+    try:
+        get = compile_path(path)
+    except ValueError as error:
+        raise SuiteError([Mistake(str(error), where)]) from None
+
+    def fill(ask: Ask) -> Any:
+        value = get(ask.case)
+        if value is MISSING:
+            raise TargetFailure("bad_template", f"{where}: case {ask.case.id} has nothing at {path}", retry=False)
+        return value
+
+    return fill
+
+
+def body_filler(body: Any, where: str) -> Filler:
+    """A JSON body: a tree of templates, or one text that is a template or else a path into the case."""
+    if isinstance(body, str) and not _HOLE.search(body):
+        return path_filler(body, where)
+    return tree_filler(body, where)
+
+
+def to_json(value: Any) -> str:
+    """JSON text of what a body holds, parts of cases included."""
+    return _ENCODER.encode(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Case):
+        return value.as_data()
+    if isinstance(value, Attachment):
+        return {"place": value.place, "media_type": value.media_type}
+    return str(value)  # dates, as YAML reads them
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)
+
+
+def _render(template: Template, ask: Ask) -> str:
+    try:
+        return template.render(ask.case, ask.variant.values, ask.repeat)
+    except SuiteError as error:
+        raise _unfilled(error) from None
+
+
+def _unfilled(error: SuiteError) -> TargetFailure:
+    return TargetFailure("bad_template", str(error), retry=False)

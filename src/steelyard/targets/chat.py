@@ -1,19 +1,453 @@
-"""A chat model behind an OpenAI-compatible address as the system under test."""
+"""The chat target: providers' HTTP protocols."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
-from typing import Any, Self
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from yarl import URL
 
 from steelyard.errors import Mistake, SuiteError, TargetFailure
-from steelyard.suite.case import digest
-from steelyard.targets.base import Ask, Reply, Surroundings
-from steelyard.targets.chat_settings import ChatSettings
-from steelyard.targets.chat_wire import ChatWire
-from steelyard.targets.filling import Filler, TextFiller, prompt_filler, tree_filler, value_filler
-from steelyard.targets.images import image_names, image_part
-from steelyard.targets.settings import TextFile, text_of
+from steelyard.redact import SecretRedactor
+from steelyard.suite.case import Attachment, Case, digest
+from steelyard.suite.files import inside, media_type_of
+from steelyard.targets.base import (
+    Ask,
+    Filler,
+    FromEnv,
+    Reply,
+    Surroundings,
+    TargetSettings,
+    TextFile,
+    TextFiller,
+    Values,
+    names_header,
+    prompt_filler,
+    read_variable,
+    text_of,
+    to_json,
+    tree_filler,
+    value_filler,
+)
+from steelyard.targets.http import refuse_secrets_in
+from steelyard.targets.transport import Received, Request, Wire, WireLimits, excerpt_of, json_of, refused_by_status
+
+# How to reach a chat model: what the settings of a chat target and of a judge share, and those of a judge.
+
+ResponseFormat = Literal["schema", "json", "text"]
+FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
+"""From the most that a server can be asked to hold an answer to, to the least."""
+
+_OWN_FIELDS = frozenset({"model", "messages", "temperature", "seed", "max_tokens", "response_format", "stream", "n"})
+
+
+class Price(BaseModel):
+    """What a million tokens cost."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: float = Field(description="Price of a million tokens sent.", ge=0)
+    output: float = Field(description="Price of a million tokens received.", ge=0)
+
+    def of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
+        """The cost of one answer; None when the server did not count."""
+        if tokens_in is None or tokens_out is None:
+            return None
+        return (tokens_in * self.input + tokens_out * self.output) / 1_000_000
+
+
+class ModelAddress(TargetSettings):
+    """Where a model is, with which key it is asked, and what may be sent and received."""
+
+    harmless: ClassVar[frozenset[str]] = frozenset({"token", "price", "max_bytes", "connect_timeout"})
+    """Settings that cannot change an answer; they are no part of the identity."""
+
+    base_url: str = Field(description="Address of the OpenAI-compatible service, up to and with /v1.", min_length=1)
+    model: str = Field(description="Name of the model.", min_length=1)
+    token: str | None = Field(
+        default=None, description="Name of the environment variable that holds the API key.", min_length=1
+    )
+    headers: Values = Field(
+        default_factory=dict, description="Further headers: texts, or {env: NAME} for values from the environment."
+    )
+    max_tokens: int | None = Field(default=None, description="Most tokens of an answer.", gt=0)
+    schema_strict: bool = Field(
+        default=False, description="Ask the server to hold the answer to the schema strictly, where it knows the field."
+    )
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="Further fields of the request body, such as top_p."
+    )
+    price: Price | None = Field(default=None, description="Prices, to compute what each answer costs.")
+    max_bytes: int = Field(default=10_000_000, description="Largest body that is read.", gt=0)
+    connect_timeout: float = Field(default=10.0, description="Seconds to wait for a connection.", gt=0)
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, url: str) -> str:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"{url!r} is not an address: write http:// or https:// before it")
+        return refuse_secrets_in(url).rstrip("/")
+
+    @field_validator("extra")
+    @classmethod
+    def _leaves_our_fields_alone(cls, given: dict[str, Any]) -> dict[str, Any]:
+        for name in given:
+            if name in _OWN_FIELDS:
+                raise ValueError(f"{name} cannot be an extra field: it is a setting of its own, or not supported")
+        return given
+
+    @model_validator(mode="after")
+    def _has_one_key(self) -> Self:
+        if self.token is not None and names_header(self.headers, "Authorization"):
+            raise ValueError("token and the header Authorization are two keys for one lock: keep one")
+        return self
+
+    @property
+    def formats(self) -> tuple[ResponseFormat, ...]:
+        """The response formats to ask for: the first, and each next one when the server refuses the one before."""
+        return ("text",)
+
+    def identity(self) -> dict[str, Any]:
+        """Kind, model, address and every setting that can change an answer; variables stand by name."""
+        settings = self.model_dump(mode="json", exclude={*self.harmless, "model", "base_url"}, exclude_defaults=True)
+        return {"kind": "chat", "model": self.model, "address": self.base_url, "settings": settings}
+
+
+class ChatConnection(ModelAddress):
+    """Which model judges, and how it is asked."""
+
+    harmless: ClassVar[frozenset[str]] = ModelAddress.harmless | {"timeout"}
+
+    temperature: float | None = Field(default=None, description="Sampling temperature.", ge=0, allow_inf_nan=False)
+    seed: int | None = Field(
+        default=None,
+        description="Seed of the first call. The judging repeat's index is added to it, and 1000 for each time the "
+        "judge is asked again, so that no two calls share one.",
+    )
+    timeout: float | None = Field(
+        default=None,
+        description="Seconds to wait for an answer. Default: the timeout of the suite's limits.",
+        gt=0,
+        allow_inf_nan=False,
+    )
+    response_format: ResponseFormat = Field(
+        default="schema",
+        description="schema: the server holds the answer to the response schema; json: to any JSON object; text: to "
+        "nothing.",
+    )
+    when_refused: Literal["fail", "json", "text"] = Field(
+        default="text",
+        description="How far to go down, step by step, when the server refuses a response format: schema, then json, "
+        "then text. What is not refused is used from then on. fail: not at all.",
+    )
+
+    @property
+    def formats(self) -> tuple[ResponseFormat, ...]:
+        """From the format asked for, down to the least that is allowed."""
+        if self.when_refused == "fail":
+            return (self.response_format,)
+        first, last = FORMATS.index(self.response_format), FORMATS.index(self.when_refused)
+        return FORMATS[first : max(first, last) + 1]
+
+
+# The settings of a chat target.
+
+
+class ChatSettings(ModelAddress):
+    """Which model to ask, and how."""
+
+    # Prompts have a part of their own in the identity.
+    harmless: ClassVar[frozenset[str]] = ModelAddress.harmless | {"system", "user"}
+
+    model: str = Field(description="Name of the model; a template, such as {{ variant.model }}.", min_length=1)
+    system: str | TextFile | None = Field(
+        default=None, description="System message: a template, or {file: PATH} of one. Default: none is sent."
+    )
+    user: str | TextFile | None = Field(
+        default=None,
+        description="User message: a template, or {file: PATH} of one. Default: the input, as text or as JSON.",
+    )
+    images: bool = Field(default=True, description="Whether the case's attachments are sent as images.")
+    image_detail: Literal["low", "high", "auto"] | None = Field(
+        default=None, description="How closely the model looks at images, where the server knows the field."
+    )
+    temperature: float | str | None = Field(
+        default=None, description="Sampling temperature: a number, or a template such as {{ variant.temperature }}."
+    )
+    seed: int | str | None = Field(
+        default=None,
+        description="Seed of the first repeat: a whole number or a template. The repeat's index is added to it, so "
+        "that repeats differ.",
+    )
+    response_format: ResponseFormat = Field(
+        default="text",
+        description="schema: the suite's answer schema is enforced by the server; json: any JSON object; text: free.",
+    )
+    when_refused: Literal["fail", "json", "text"] = Field(
+        default="fail",
+        description="What to do when the server refuses the response format: fail, or ask for this format instead "
+        "from then on.",
+    )
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="Further fields of the request body, such as top_p; texts are templates."
+    )
+
+    @field_validator("temperature", "seed")
+    @classmethod
+    def _is_a_number_or_template(cls, given: float | str | None) -> float | str | None:
+        if isinstance(given, str) and "{{" not in given:
+            raise ValueError(f"{given!r} is neither a number nor a template")
+        return given
+
+    @model_validator(mode="after")
+    def _falls_back_to_less(self) -> Self:
+        if self.when_refused == self.response_format or self.response_format == "text" != self.when_refused != "fail":
+            raise ValueError(f"when_refused: {self.when_refused} asks for no less than the response format itself")
+        return self
+
+    @property
+    def formats(self) -> tuple[ResponseFormat, ...]:
+        """The format asked for, and the one to fall back to when there is one."""
+        return (self.response_format,) if self.when_refused == "fail" else (self.response_format, self.when_refused)
+
+
+# Reads an OpenAI-compatible completion: the text the model gave, or why there is none.
+
+_LIMITED = frozenset({"length", "max_tokens", "model_length"})
+"""How servers say that an answer reached the limit of tokens before its end."""
+
+
+def read_completion(data: Any, received: Received, max_tokens: Any = None) -> Reply:
+    """The reply in a completion's body; TargetFailure when it reports an error, was filtered or holds no choice.
+
+    An answer cut off by the token limit, a refusal and an empty message are answers: the system gave them. The first is
+    marked as such; `max_tokens` is what was asked for, since some servers do not say why an answer ended.
+    """
+    if not isinstance(data, dict):
+        raise _failure("bad_body", "the body is JSON, but not a completion", received)
+    if error := data.get("error"):
+        raise _reported(error, received)
+    choices = data.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
+        raise _failure("no_answer", "the completion holds no choice", received, retry=True)
+    if choice.get("finish_reason") == "content_filter":
+        raise _failure("filtered", "the server's content filter held the answer back", received)
+    usage = data.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    model = data.get("model")
+    tokens_out = _count(counts.get("completion_tokens"))
+    return Reply(
+        text=_text(choice["message"]),
+        status=received.status,
+        tokens_in=_count(counts.get("prompt_tokens")),
+        tokens_out=tokens_out,
+        model=model if isinstance(model, str) else None,
+        first_byte=received.first_byte,
+        cut_off=_is_cut_off(choice.get("finish_reason"), tokens_out, max_tokens),
+    )
+
+
+def _is_cut_off(reason: Any, tokens_out: int | None, max_tokens: Any) -> bool:
+    if reason is not None:
+        return reason in _LIMITED if isinstance(reason, str) else False
+    return isinstance(max_tokens, int) and tokens_out is not None and tokens_out >= max_tokens
+
+
+def _text(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    if isinstance(content, str) and content:
+        return content
+    if content and not isinstance(content, str):
+        return json.dumps(content, ensure_ascii=False)
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        return refusal
+    return _tool_calls(message.get("tool_calls"))
+
+
+def _tool_calls(calls: Any) -> str:
+    """The arguments of a single call, or a list of names and arguments; empty without calls."""
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    available = [function for function in functions if isinstance(function, dict)]
+    if not available:
+        return ""
+    if len(available) == 1:
+        arguments = available[0].get("arguments")
+        return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    messages = [{"name": function.get("name"), "arguments": function.get("arguments")} for function in available]
+    return json.dumps(messages, ensure_ascii=False)
+
+
+def _reported(error: Any, received: Received) -> TargetFailure:
+    """The failure an `error` object in a 2xx stands for; its code counts where it is an HTTP status."""
+    text = error.get("message") if isinstance(error, dict) else error
+    code = error.get("code") if isinstance(error, dict) else None
+    message = f"the body reports an error: {excerpt_of(text if isinstance(text, str) else json.dumps(error))}"
+    failure = _failure("reported_error", message, received)
+    if isinstance(code, int) and 400 <= code <= 599:
+        meant = refused_by_status(code, received.text)
+        failure.retry, failure.throttled = meant.retry, meant.throttled
+    return failure
+
+
+def _failure(kind: str, message: str, received: Received, *, retry: bool = False) -> TargetFailure:
+    return TargetFailure(kind, message, retry=retry, status=received.status, body=received.text)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+# One completion from an OpenAI-compatible service: key and headers, the response format it accepts, the cost.
+
+_log = logging.getLogger(__name__)
+_REFUSALS = frozenset({400, 404, 415, 422, 501})
+"""Statuses with which servers refuse a field of the body."""
+
+
+class ChatWire:
+    """Sends completions to one model. `who` names the asker in messages. Used as an async context manager.
+
+    UserMistake when a variable of the environment that holds a key is not set.
+    """
+
+    def __init__(self, settings: ModelAddress, surroundings: Surroundings, who: str = "target chat") -> None:
+        self._settings = settings
+        self._who = who
+        self.url = URL(settings.base_url + "/chat/completions")
+        self._formats = list(settings.formats)
+        self._secrets: list[str] = []
+        self._headers = self._fixed_headers(surroundings)
+        self._wire = Wire(WireLimits(surroundings.max_connections, settings.connect_timeout, settings.max_bytes))
+        self._wire.redact = SecretRedactor(self._secrets)
+
+    async def __aenter__(self) -> Self:
+        await self._wire.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._wire.__aexit__(*exc_info)
+
+    @property
+    def format(self) -> ResponseFormat:
+        """The response format asked for now: the first of the settings' that the server has not refused."""
+        return self._formats[0]
+
+    async def complete(self, body: dict[str, Any], schema: dict[str, Any] | None) -> Reply:
+        """The model's text with tokens and cost, in the best format that the server accepts; TargetFailure when there
+        is none."""
+        while True:
+            asked_for = self.format
+            try:
+                reply = await self._send(body | self.response_format(schema))
+            except TargetFailure as failure:
+                if not (_refuses_format(failure, asked_for) and self._steps_down(asked_for, failure)):
+                    raise
+            else:
+                if self._settings.price is not None:
+                    reply.cost = self._settings.price.of(reply.tokens_in, reply.tokens_out)
+                return reply
+
+    def response_format(self, schema: dict[str, Any] | None) -> dict[str, Any]:
+        """The part of the body that asks for the present format; empty for text."""
+        if self.format == "text":
+            return {}
+        if self.format == "json":
+            return {"response_format": {"type": "json_object"}}
+        named: dict[str, Any] = {"name": "answer", "schema": schema}
+        if self._settings.schema_strict:
+            named["strict"] = True
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+    def secrets(self) -> list[str]:
+        """The API key and every header value that came from the environment."""
+        return list(self._secrets)
+
+    async def _send(self, body: dict[str, Any]) -> Reply:
+        data = to_json(body).encode("utf-8", "replace")
+        received = await self._wire.send(Request("POST", self.url, self._headers, data))
+        return replace(read_completion(json_of(received), received, body.get("max_tokens")), latency=received.took)
+
+    def _steps_down(self, refused: ResponseFormat, failure: TargetFailure) -> bool:
+        """Whether there is another format to ask for; calls under way at the same time step down only once."""
+        if self.format != refused:
+            return True
+        if len(self._formats) == 1:
+            return False
+        del self._formats[0]
+        _log.warning(
+            "%s: the server refuses response_format %s (%s): asking for %s", self._who, refused, failure, self.format
+        )
+        return True
+
+    def _fixed_headers(self, surroundings: Surroundings) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        if not names_header(self._settings.headers, "Content-Type"):
+            headers["Content-Type"] = "application/json"
+        for name, value in self._settings.headers.items():
+            if isinstance(value, FromEnv):
+                headers[name] = value.read(surroundings, f"{self._who}, header {name}")
+                self._secrets.append(headers[name].removeprefix(value.prefix))
+            else:
+                headers[name] = value
+        if self._settings.token is not None:
+            key = read_variable(self._settings.token, surroundings, self._who)
+            self._secrets.append(key)
+            headers["Authorization"] = f"Bearer {key}"
+        return headers
+
+
+def _refuses_format(failure: TargetFailure, asked_for: ResponseFormat) -> bool:
+    message = (failure.body or "").lower()
+    named = "response_format" in message or "json_schema" in message or "json_object" in message
+    return asked_for != "text" and failure.status in _REFUSALS and named
+
+
+# Turns a case's attachments into the image parts of a chat message.
+
+
+def image_part(attachment: Attachment, folder: Path, detail: str | None) -> dict[str, Any]:
+    """One `image_url` part: a URL as it is, a file as a data URL.
+
+    Its media type is that of the bytes where they tell it: servers refuse a PNG that says it is a JPEG.
+    """
+    url = attachment.place
+    if not attachment.is_url:
+        data = _read(attachment, folder)
+        media_type = media_type_of(data) or attachment.media_type
+        url = f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
+    image = {"url": url} if detail is None else {"url": url, "detail": detail}
+    return {"type": "image_url", "image_url": image}
+
+
+def image_names(case: Case, folder: Path) -> list[str]:
+    """What stands for the images in a cache key: URLs, and hashes of files."""
+    return [
+        attachment.place if attachment.is_url else hashlib.sha256(_read(attachment, folder)).hexdigest()
+        for attachment in case.attachments
+    ]
+
+
+def _read(attachment: Attachment, folder: Path) -> bytes:
+    if not attachment.media_type.startswith("image/"):
+        message = f"{attachment.place} is {attachment.media_type}: a chat target sends images only"
+        raise TargetFailure("bad_attachment", message, retry=False)
+    try:
+        return inside(folder, attachment.place).read_bytes()
+    except (ValueError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        message = f"the attachment {attachment.place} cannot be read: {reason}"
+        raise TargetFailure("bad_attachment", message, retry=False) from None
 
 
 class ChatTarget:
@@ -43,7 +477,7 @@ class ChatTarget:
 
     async def ask(self, ask: Ask) -> Reply:
         """The model's text with tokens and cost; TargetFailure when there is none."""
-        sends_files = self._settings.images and any(not one.is_url for one in ask.case.attachments)
+        sends_files = self._settings.images and any(not attachment.is_url for attachment in ask.case.attachments)
         body = await asyncio.to_thread(self._body, ask) if sends_files else self._body(ask)
         return await self._wire.complete(body, self._surroundings.answer_schema)
 
@@ -72,7 +506,7 @@ class ChatTarget:
         content: Any = self._user(ask)
         if images and self._settings.images and ask.case.attachments:
             folder, detail = self._surroundings.folder, self._settings.image_detail
-            parts = [image_part(one, folder, detail) for one in ask.case.attachments]
+            parts = [image_part(attachment, folder, detail) for attachment in ask.case.attachments]
             content = [{"type": "text", "text": content}, *parts]
         messages.append({"role": "user", "content": content})
         fields = {name: _checked(name, fill(ask)) for name, fill in self._fields.items()}

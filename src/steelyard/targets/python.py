@@ -15,11 +15,27 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, Field, WithJsonSchema, field_serializer, field_validator
 
 from steelyard.errors import TargetFailure
-from steelyard.importing import PLACE, find_callable, place_of, source_digest
+from steelyard.plugins import (
+    PLACE,
+    find_callable,
+    in_one_line,
+    number,
+    place_in_words,
+    place_of,
+    raised_in_words,
+    source_digest,
+)
 from steelyard.redact import learn_secrets, redact_known, secrets_in
-from steelyard.targets.base import Ask, Reply, Surroundings, checked_reply, failure_of
-from steelyard.targets.settings import TargetSettings, Texts, read_variable
-from steelyard.user_code import in_one_line, number, place_in_words, raised_in_words
+from steelyard.targets.base import (
+    Ask,
+    Reply,
+    Surroundings,
+    TargetSettings,
+    Texts,
+    checked_reply,
+    failure_of,
+    read_variable,
+)
 
 
 class PythonSettings(TargetSettings):
@@ -95,9 +111,9 @@ class PythonTarget:
 
     def identity(self) -> dict[str, Any]:
         """Kind, function, a hash of the file it is written in, and the `model` that its module may name."""
-        found = {"kind": "python", "function": self._place, "source": source_digest(self._function)}
+        results = {"kind": "python", "function": self._place, "source": source_digest(self._function)}
         model = getattr(inspect.getmodule(self._function), "MODEL", None)
-        return found | {"model": redact_known(model)} if isinstance(model, str) else found
+        return results | {"model": redact_known(model)} if isinstance(model, str) else results
 
     def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
         """None: what a function's answer depends on cannot be seen from outside."""
@@ -129,10 +145,10 @@ def reply_from(result: Any, function: Any) -> Reply:
 
 def _number(value: Any) -> float | int:
     """A number of another kind than Python's, for an answer that holds some."""
-    found = number(value)
-    if found is None:
+    result = number(value)
+    if result is None:
         raise TypeError(f"it holds {in_one_line(value)} ({type(value).__name__})")
-    return found
+    return result
 
 
 def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
@@ -187,8 +203,8 @@ def _named_parameters(function: Any) -> frozenset[str]:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return frozenset()
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return frozenset({"variant", "repeat", "folder"})
-    return frozenset(one.name for one in parameters[1:]) | frozenset(
-        one.name for one in parameters if one.kind is one.KEYWORD_ONLY
+    return frozenset(parameter.name for parameter in parameters[1:]) | frozenset(
+        parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
     )

@@ -1,28 +1,205 @@
-"""A service that a run starts on a free port of this machine, watches, and stops with everything it started."""
+"""A service that is started for a run."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import secrets
 import shlex
 import socket
 import sys
-from typing import cast
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
-from steelyard.errors import UserMistake
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from yarl import URL
+
+from steelyard.errors import TargetFailure, UserMistake
 from steelyard.redact import learn_secrets
-from steelyard.targets.base import Surroundings
-from steelyard.targets.process import ALWAYS_PASSED, GUARD, SPARE, find_program, last_words
-from steelyard.targets.service_settings import PORT, PYTHON, StartSettings
-from steelyard.targets.settings import FromEnv
+from steelyard.suite.case import MISSING, compile_path
+from steelyard.targets.base import CasePath, FromEnv, Surroundings, Values, to_json
+from steelyard.targets.command import ALWAYS_PASSED, GUARD, SPARE, find_program, last_words
+from steelyard.targets.transport import Request, Wire, excerpt_of, json_of
+
+# The settings of a service that a run starts itself, and of the check that a service is ready.
+
+PORT = "{port}"
+PYTHON = "{python}"
+
+
+class StartSettings(BaseModel):
+    """How a service is started on a free port of this machine, for the time of the run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    command: tuple[str, ...] = Field(
+        description="The program and its arguments, as a list or one text: no shell takes part. {port} stands for a "
+        "free port, {python} for the Python that Steelyard runs in.",
+        min_length=1,
+    )
+    env: Values = Field(
+        default_factory=dict,
+        description="Environment variables for the service: texts, in which {port} stands for the port, or {env: NAME} "
+        "for values from the environment. Besides these it gets PATH, HOME and LANG.",
+    )
+    timeout: float = Field(
+        default=30.0, description="Seconds until it must accept connections.", gt=0, allow_inf_nan=False
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_shorthand(cls, given: Any) -> Any:
+        return {"command": given} if isinstance(given, str | list) else given
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _in_words(cls, given: Any) -> Any:
+        return shlex.split(given) if isinstance(given, str) else given
+
+    @field_validator("env", mode="before")
+    @classmethod
+    def _numbers_are_texts(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {name: str(value) if type(value) in (int, float) else value for name, value in given.items()}
+
+    @model_validator(mode="after")
+    def _tells_the_port(self) -> StartSettings:
+        if not self.command[0].strip():
+            raise ValueError("the command is empty: write the program and its arguments")
+        if not any(isinstance(text, str) and PORT in text for text in (*self.command, *self.env.values())):
+            raise ValueError(f"neither command nor env holds {PORT}, so the service cannot know where to listen")
+        return self
+
+    def identity(self) -> dict[str, Any]:
+        """What can change an answer; variables stand by name."""
+        return self.model_dump(mode="json", exclude={"timeout"}, exclude_defaults=True)
+
+
+class ReadySettings(BaseModel):
+    """How to see that a service is ready."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str = Field(
+        description="What is asked with GET until it answers with a 2xx: a path on the service, or a full address.",
+        min_length=1,
+    )
+    timeout: float = Field(default=60.0, description="Seconds until it must be ready.", gt=0, allow_inf_nan=False)
+    expect: dict[CasePath, Any] = Field(
+        default_factory=dict, description="Paths in the JSON body with the values that must stand there."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_shorthand(cls, given: Any) -> Any:
+        return {"url": given} if isinstance(given, str) else given
+
+    @field_validator("url")
+    @classmethod
+    def _is_a_path_or_an_address(cls, url: str) -> str:
+        if not url.startswith(("/", "http://", "https://")):
+            raise ValueError(f"{url!r} is neither a path such as /health nor an address with http:// before it")
+        return url
+
+
+# Whether a service is ready: asked before the clock starts, and once more after the last call. Never counted.
+
+_log = logging.getLogger(__name__)
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
+_LONGEST_TRY = 5.0
+_PATIENCE = 2.0
+"""Seconds after which somebody who waits is told what for."""
+_LAST_TRIES = 3
+"""How often a service that was ready is asked before it counts as gone: it may be busy with what it was just asked."""
+
+
+class NotReady(UserMistake):
+    """The service did not get ready in time; the message says what was tried."""
+
+
+class Readiness:
+    """Asks one service whether it is ready, with the headers that it is asked with otherwise."""
+
+    def __init__(self, settings: ReadySettings, base: str, headers: dict[str, str], wire: Wire) -> None:
+        """`base` is the address that a path is put behind; another host gets none of the headers."""
+        self._settings = settings
+        own = settings.url.startswith("/")
+        self._url = URL(base.rstrip("/") + settings.url if own else settings.url)
+        self._headers = {name: text for name, text in headers.items() if own and name.lower() != "content-type"}
+        self._wire = wire
+        self._expect = [(path, compile_path(path), value) for path, value in settings.expect.items()]
+
+    async def wait(self, before_each: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Return when it is ready; NotReady when it is not in time."""
+        began, tries, pause, message = time.monotonic(), 0, _FIRST_PAUSE, False
+        while True:
+            if before_each is not None:
+                await before_each()
+            left = self._settings.timeout - (time.monotonic() - began)
+            problem = await self._problem(max(0.05, min(_LONGEST_TRY, left)))
+            tries += 1
+            if problem is None:
+                return
+            if time.monotonic() - began + pause >= self._settings.timeout:
+                raise NotReady(self._told(tries, problem))
+            if not message and time.monotonic() - began >= _PATIENCE:
+                message = True
+                _log.warning("waiting up to %g s until GET %s is ready: %s", self._settings.timeout, self._url, problem)
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_PAUSE, pause * 1.5)
+
+    async def lost(self, ended: Callable[[], str | None]) -> str | None:
+        """What is wrong with a service that was ready before; None when it still is.
+
+        `ended` says how its process ended, which is known only some moments after its connections are cut.
+        """
+        problem = None
+        for number in range(_LAST_TRIES):
+            if number:
+                await asyncio.sleep(_LONGEST_PAUSE)
+            problem = await self._problem(_LONGEST_TRY)
+            if problem is None:
+                return None
+            if message := ended():
+                return message
+        return f"the service is not ready any more: GET {self._url}: {problem}"
+
+    def _told(self, tries: int, problem: str) -> str:
+        times = "once" if tries == 1 else f"{tries} times"
+        return (
+            f"the service is not ready: GET {self._url}, asked {times} within {self._settings.timeout:g} s, last said: "
+            f"{problem}. Start the service, mend `ready`, or raise ready.timeout"
+        )
+
+    async def _problem(self, seconds: float) -> str | None:
+        """What is wrong with it now; None when it is ready."""
+        try:
+            async with asyncio.timeout(seconds):
+                received = await self._wire.send(Request("GET", self._url, self._headers))
+            data: Any = json_of(received) if self._expect else None
+        except TimeoutError:
+            return f"no answer within {seconds:.2g} s"
+        except TargetFailure as failure:
+            return str(failure)
+        for path, get, wanted in self._expect:
+            value = get(data)
+            if value is MISSING:
+                return f"answered {received.status} with nothing at {path}: {excerpt_of(received.text)}"
+            if value != wanted:
+                return f"answered {received.status} with {path} = {to_json(value)}, not {to_json(wanted)}"
+        return None
+
 
 _GRACE = 3.0
 """Seconds that the service gets to end after SIGTERM."""
 _TAIL = 8_000
 _LAST_LINES = 12
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+_FIRST_RESTART_PAUSE, _LONGEST_RESTART_PAUSE = 0.02, 0.25
 
 
 class Service:
@@ -117,7 +294,7 @@ class Service:
             raise self.mistake(f"the service {_ending(code)} before it was ready")
 
     async def _listening(self) -> None:
-        pause = _FIRST_PAUSE
+        pause = _FIRST_RESTART_PAUSE
         while True:
             await self.refuse_if_ended()
             with contextlib.suppress(OSError):
@@ -127,7 +304,7 @@ class Service:
                     await writer.wait_closed()
                 return
             await asyncio.sleep(pause)
-            pause = min(_LONGEST_PAUSE, pause * 1.5)
+            pause = min(_LONGEST_RESTART_PAUSE, pause * 1.5)
 
     def _code(self) -> int | None:
         if self._watch is None or not self._watch.exited.done():

@@ -1,12 +1,16 @@
-"""What a chart is, and what all charts share: colours that colour-blind people can tell apart, sizes, row names."""
+"""What charts share, and their PNG and SVG."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, Protocol
 
+from steelyard.errors import MissingExtra, UserMistake
 from steelyard.report.format import one_line
+from steelyard.report.render.json import write_bytes
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_ROWS: Final = 100
@@ -91,7 +95,7 @@ def chart(name: str, title: str, subtitle: str | list[str], about: str, **parts:
 
 def row_names(cells: Sequence[Cell]) -> list[str]:
     """What each row is called: the case, and its variant when there is one; no two are called the same."""
-    return distinct([f"{each.case_id} ({each.variant})" if each.variant else each.case_id for each in cells])
+    return distinct([f"{cell.case_id} ({cell.variant})" if cell.variant else cell.case_id for cell in cells])
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -118,7 +122,7 @@ def short_name(name: str) -> str:
 def rows_shown(cells: Sequence[Cell], n_all: int, first: str, *, n_known: int) -> str:
     """How many cases a chart shows, in words: all of them, or those that come `first` of the `n_known` first."""
     n = len(cells)
-    what = "case and variant" if any(each.variant for each in cells) else "case"
+    what = "case and variant" if any(cell.variant for cell in cells) else "case"
     what = what if n_all == 1 else "cases and variants" if "variant" in what else "cases"
     if n == n_all:
         return f"{n} {what}"
@@ -161,3 +165,65 @@ def columns_axis(names: Sequence[str]) -> dict[str, Any]:
 def height() -> dict[str, int]:
     """As high as there are rows: 8 and 100 cases are equally readable."""
     return {"step": ROW}
+
+
+# Charts as pictures, by the library of the field; it is an extra, since it weighs 84 MB.
+
+_VERSION = "5.20"
+_SHARPNESS = 2.0
+"""Pixels of the picture to one of the chart: readable on the screens of today."""
+
+
+def to_png(chart: Chart) -> bytes:
+    """The chart as a PNG picture."""
+    picture: bytes = _library().vegalite_to_png(chart.spec, vl_version=_VERSION, scale=_SHARPNESS)
+    return picture
+
+
+def to_svg(chart: Chart) -> str:
+    """The chart as an SVG element."""
+    drawing: str = _library().vegalite_to_svg(chart.spec, vl_version=_VERSION)
+    return drawing
+
+
+def can_draw() -> bool:
+    """Whether the extra that draws is installed."""
+    try:
+        _library()
+    except MissingExtra:
+        return False
+    return True
+
+
+def write_charts(
+    charts: Sequence[Chart], folder: Path, names: Mapping[str, str] | None = None, stale: Sequence[str] = ()
+) -> list[Path]:
+    """Write every chart as NAME.png into the folder, which is made if need be; `names` calls some by another name.
+
+    All are drawn before the first is written. Of the charts named in `stale` those that are not drawn now are removed:
+    what another run left there is none of this one. UserMistake when it cannot be written there.
+    """
+    called = {
+        name: folder / f"{(names or {}).get(name, name)}.png" for name in (*stale, *(item.name for item in charts))
+    }
+    drawn = [(called[chart.name], to_png(chart)) for chart in charts]
+    try:
+        for name in {*stale} - {chart.name for chart in charts}:
+            called[name].unlink(missing_ok=True)
+        if not drawn:
+            return []
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserMistake(f"cannot make the folder {folder}: {error.strerror}") from error
+    for path, picture in drawn:
+        write_bytes(path, picture)
+    return [path for path, _ in drawn]
+
+
+def _library() -> ModuleType:
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtra("drawing charts", "charts") from None
+    module: ModuleType = vl_convert
+    return module

@@ -1,21 +1,31 @@
-"""Figures of answers against the range that was expected of them, case by case."""
+"""Charts of counts, cases and confidence."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.checks_model import CellChecks, CheckOfCell, ChecksFigures
+from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.repeats import CellChecks, CheckOfCell, ChecksFigures
+from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.report.charts.base import (
+    BLACK,
     BLUE,
+    DARK_VERMILLION,
+    FAINT,
+    LIGHT_BLUE,
     MOST_ROWS,
     PALE_BLUE,
     VERMILLION,
+    WHITE,
+    YELLOW,
     Chart,
     chart,
+    columns_axis,
     distinct,
     height,
     row_names,
@@ -23,6 +33,8 @@ from steelyard.report.charts.base import (
     rows_shown,
     short_name,
 )
+from steelyard.report.format import counted
+from steelyard.stats.intervals import Estimate
 
 _REACH = 0.35
 """Of a step, what a band reaches beyond its range: marks at its ends, and a range of one number, are seen inside."""
@@ -45,7 +57,7 @@ def counts(figures: ChecksFigures) -> list[Chart]:
 
 def _counts(figures: ChecksFigures, name: str, file: str) -> Chart:
     held_against = [(cell, check) for cell in figures.cells for check in cell.checks if check.name == name]
-    n_all = next((each.held + each.broken + each.undecided for each in figures.by_check if each.name == name), 0)
+    n_all = next((item.held + item.broken + item.undecided for item in figures.by_check if item.name == name), 0)
     n_known = len(held_against)
     if n_known > MOST_ROWS:
         held_against = sorted(held_against, key=lambda pair: _ORDER[pair[1].holds])[:MOST_ROWS]
@@ -90,7 +102,7 @@ def _bands(values: list[dict[str, Any]], rows: Sequence[str], x: dict[str, Any])
 
 
 def _answers(values: list[dict[str, Any]], rows: Sequence[str], x: dict[str, Any]) -> dict[str, Any]:
-    sizes = sorted({one["answers"] for one in values})
+    sizes = sorted({value["answers"] for value in values})
     places = ["within", "outside"]
     where = {"field": "where", "type": "nominal", "title": None}
     return {
@@ -157,3 +169,157 @@ def _marks(row: str, check: CheckOfCell) -> list[dict[str, Any]]:
 
 def _is_open(check: CheckOfCell) -> bool:
     return check.low is None and check.high is None
+
+
+# A grid of cases and checks: which hold, which are broken, of which nobody can tell.
+
+# What is broken is the darkest: it is found first, without colour too.
+STATES = {"holds": LIGHT_BLUE, "broken": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}
+_LETTERS = {"holds": "P", "broken": "F", "cannot tell": "?", "does not apply": "–"}
+_WHOLE = "all checks"
+_WIDE, _NARROW = 104, 72
+_OUTCOME_ORDER = {False: 0, None: 1, True: 2}
+
+
+def pass_fail(figures: ChecksFigures) -> Chart | None:
+    """A grid of cases and checks: P holds, F is broken, ? cannot be told, – does not apply; None without checks."""
+    cells = _shown(figures.cells)
+    if not cells:
+        return None
+    in_order = [item.name for item in figures.by_check]
+    declared = list(
+        dict.fromkeys(map(_declared, [*in_order, *(check.name for cell in cells for check in cell.checks)]))
+    )
+    names, columns = row_names(cells), distinct([_WHOLE, *declared])
+    values = [
+        {"row": row, "column": column, **_square(cell, check)}
+        for row, cell in zip(names, cells, strict=True)
+        for column, check in zip(columns, [None, *declared], strict=True)
+    ]
+    held, total = figures.cells_held, figures.n_cells
+    which = rows_shown(cells, total, "broken", n_known=len(figures.cells))
+    return chart(
+        "pass_fail",
+        "Expectations by case",
+        f"{held:,} of {total:,} hold; P holds, F broken, ? cannot tell, k/n: answers that passed; {which}",
+        f"Grid of {which} and {counted(len(declared), 'check')}; {held:,} of {total:,} hold, "
+        f"{figures.cells_broken:,} are broken, of {figures.cells_undecided:,} nobody can tell",
+        data={"values": values},
+        width={"step": _WIDE if len(columns) <= 6 else _NARROW},
+        height=height(),
+        encoding={"y": rows_axis(names), "x": columns_axis(columns)},
+        layer=[
+            {
+                "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2},
+                "encoding": {
+                    "color": {
+                        "field": "state",
+                        "type": "nominal",
+                        "scale": {"domain": list(STATES), "range": list(STATES.values())},
+                        "legend": {"title": None, "orient": "bottom"},
+                    }
+                },
+            },
+            {
+                "mark": {"type": "text", "fontSize": 11},
+                "encoding": {
+                    "text": {"field": "told"},
+                    "color": {"condition": {"test": "datum.state === 'broken'", "value": WHITE}, "value": BLACK},
+                },
+            },
+        ],
+    )
+
+
+def _square(cell: CellChecks, declared: str | None) -> dict[str, Any]:
+    """One field of the grid: all checks of that declared name together, or of the whole case."""
+    if declared is None:
+        state = _state([cell.holds])
+        n = max((check.n for check in cell.checks), default=0)
+        return {"state": state, "told": f"{_LETTERS[state]} {cell.clean}/{n}" if n else _LETTERS[state]}
+    checks = [check for check in cell.checks if _declared(check.name) == declared]
+    # Of a cell of which nothing came nobody knows which checks apply.
+    state = _state([check.holds for check in checks] if cell.checks else [None])
+    if not checks:
+        return {"state": state, "told": _LETTERS[state]}
+    passed, n = sum(check.passed for check in checks), sum(check.n for check in checks)
+    return {"state": state, "told": f"{_LETTERS[state]} {passed}/{n}"}
+
+
+def _state(holds: Sequence[bool | None]) -> str:
+    if not holds:
+        return "does not apply"
+    if False in holds:
+        return "broken"
+    return "cannot tell" if None in holds else "holds"
+
+
+def _shown(cells: Sequence[CellChecks]) -> list[CellChecks]:
+    """All of them as they come, or the first that fit with the broken ones before the others."""
+    return (
+        list(cells)
+        if len(cells) <= MOST_ROWS
+        else sorted(cells, key=lambda each: _OUTCOME_ORDER[each.holds])[:MOST_ROWS]
+    )
+
+
+def _declared(name: str) -> str:
+    return name.partition(":")[0]
+
+
+# Figures that a file of another tool states, for charts: it holds no calls or answers to compute them by.
+
+_PRESENCE = "presence"
+_CHECK = "check."
+_POINTS = ("mean", "min", "max", "p50", "p95", "p99")
+
+
+def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
+    """What is stated of the times of each case; an `n` of 0 where it is not said. None when nothing is."""
+    results = {case: parts.get("latency") or {} for case, parts in stated.items()}
+    if not any("mean" in times for times in results.values()):
+        return None
+    cells = tuple(
+        CellLatency(
+            case,
+            "",
+            Spread(int(times.get("n", 0)), **{name: times.get(name) for name in _POINTS}),
+            int(times.get("timeouts", 0)),
+            int(times.get("failures", 0)),
+        )
+        for case, times in results.items()
+    )
+    timeouts, failures = sum(cell.timeouts for cell in cells), sum(cell.failures for cell in cells)
+    return LatencyFigures(Spread(0), timeouts, failures, cells=cells, n_cells=len(cells))
+
+
+def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:
+    """What is stated of how alike the repeats of each case are; None when nothing is."""
+    results = {case: parts.get("stability") or {} for case, parts in stated.items()}
+    names = list(dict.fromkeys(name for shares in results.values() for name in shares if name != _PRESENCE))
+    if not any(results.values()):
+        return None
+    cells = tuple(
+        CellStability(case, "", 0, 0, _share(shares, _PRESENCE), {name: _share(shares, name) for name in names})
+        for case, shares in results.items()
+    )
+    nothing = Estimate(None, 0)
+    return StabilityFigures("", dict.fromkeys(names, ""), nothing, cells=cells, n_cells=len(cells))
+
+
+def with_stated_values(figures: ChecksFigures, stated: Mapping[str, Any]) -> ChecksFigures:
+    """The same, checks with the figures of all repeats that are stated of them; what has none is there without."""
+    cells = []
+    for cell in figures.cells:
+        checks = {check.name: check for check in cell.checks}
+        for part, values in (stated.get(cell.case_id) or {}).items():
+            if part.startswith(_CHECK):
+                name = part.removeprefix(_CHECK)
+                available = checks.get(name, CheckOfCell(name, 0, 0, 1, "", None))
+                checks[name] = replace(available, values=tuple(values.values()))
+        cells.append(replace(cell, checks=tuple(checks.values())))
+    return replace(figures, cells=tuple(cells))
+
+
+def _share(shares: Mapping[str, float | None], name: str) -> Estimate:
+    return Estimate(shares.get(name), 0)

@@ -1,17 +1,160 @@
-"""Figures over the runs of a suite: a line with its interval, gates as lines, what changed between runs as marks."""
+"""The chart of a trend, with its marks."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.analysis.number_text import in_unit
+from steelyard.analysis.wording import in_unit
 from steelyard.decide.history import History, Trend, days, figure_by_slice
-from steelyard.report.charts.base import BLUE, MUTED, PALE_BLUE, Chart, chart, distinct, short_name
-from steelyard.report.charts.trend_marks import Standing, gate_lines, layer, standing_lines
+from steelyard.report.charts.base import (
+    BLUE,
+    DARK_VERMILLION,
+    GREEN,
+    INK,
+    MUTED,
+    PALE_BLUE,
+    VERMILLION,
+    Chart,
+    chart,
+    distinct,
+    short_name,
+)
+
+# What lies and stands in the picture of a trend: gates as lines, changes as marks, with words where there is room.
+
+_LINE = 13
+"""From one line of words to the next."""
+_ROWS = 4
+"""Lines of words above the picture, the lowest first: inside it they would stand on the figures."""
+_CHARACTER = 6.2
+"""What a character of such words takes at most, on average."""
+_BESIDE = 5
+_WORDS = {"type": "text", "fontSize": 11}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where marks may stand: the width of the picture, the runs on its axis, and those of the trend."""
+
+    width: float
+    names: Sequence[str]
+    trended: Sequence[str]
+    x: dict[str, Any]
+
+    def place(self, run: str) -> float:
+        """How far from the left a run is."""
+        return self.width * (self.names.index(run) + 0.5) / len(self.names)
+
+
+def layer(
+    values: list[dict[str, Any]],
+    mark: dict[str, Any],
+    x: dict[str, Any] | None,
+    y: dict[str, Any] | None,
+    y2: dict[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """One layer of a picture."""
+    places = {"x": x, "y": y, "y2": y2, **more}
+    return {
+        "data": {"values": values},
+        "mark": mark,
+        "encoding": {name: item for name, item in places.items() if item is not None},
+    }
+
+
+def gate_lines(trend: Trend, y: dict[str, Any], size: tuple[float, float] | None) -> Iterator[dict[str, Any]]:
+    """The gates on the figure, named to the right of a picture of that width and height; not named without one."""
+    # The highest first, as their names stand.
+    by_height = sorted(trend.gates, key=lambda gate: -gate[1])
+    gates: list[dict[str, Any]] = [
+        {"value": limit, "told": f"gate {sign} {in_unit(limit, trend.unit)}"} for sign, limit in by_height
+    ]
+    rule = {"type": "rule", "color": GREEN, "strokeDash": [5, 4], "strokeWidth": 1.5}
+    yield layer(gates, rule, None, y | {"field": "value"})
+    if size is None:
+        return
+    words = _WORDS | {"align": "left", "dx": _BESIDE, "color": GREEN}
+    low, high = y["scale"]["domain"]
+    below = -math.inf
+    for gate in gates:
+        below = max(below + _LINE, size[1] * (high - gate["value"]) / (high - low))
+        messages = {"field": "told", "type": "nominal"}
+        yield layer([gate], words, {"value": size[0]}, {"value": round(below, 1)}, text=messages)
+
+
+def standing_lines(history: History, trend: Trend, standing: Standing, *, labels: bool) -> Iterator[dict[str, Any]]:
+    """Where the level changed, and what changed in how the runs were made."""
+    instrument, subject = (
+        [
+            {"run": standing.trended[mark.at], "told": f"{', '.join(mark.parts)} changed"}
+            for mark in history.marks
+            if mark.instrument is item
+        ]
+        for item in (True, False)
+    )
+    changes = [
+        {"run": standing.trended[change.at], "told": f"level {'rose' if change.after > change.before else 'fell'}"}
+        for change in trend.changes
+    ]
+    rule = {"type": "rule", "strokeWidth": 1.5}
+    yield layer(changes, rule | {"color": VERMILLION, "strokeWidth": 4, "opacity": 0.55}, standing.x, None)
+    yield layer(subject, rule | {"color": MUTED, "strokeWidth": 0.75}, standing.x, None)
+    yield layer(instrument, rule | {"color": INK, "strokeDash": [2, 3]}, standing.x, None)
+    if labels:
+        others = [(item, INK) for item in instrument] + [(item, MUTED) for item in subject]
+        # From right to left, the words of a mark can stand above those that they would cross.
+        others.sort(key=lambda each: -standing.place(each[0]["run"]))
+        yield from _words([*((change, DARK_VERMILLION) for change in changes), *others], standing)
+
+
+def _words(told: Sequence[tuple[dict[str, Any], str]], standing: Standing) -> Iterator[dict[str, Any]]:
+    """What is said above each mark, with a line down to it; what finds no room is left to the text beside the picture,
+    which says all of it."""
+    taken: list[_Words] = []
+    for item, color in told:
+        at, long = standing.place(item["run"]), len(item["told"]) * _CHARACTER
+        places = (
+            _Words(at, start, start + long, row)
+            for start in (at + _BESIDE, at - _BESIDE - long)
+            for row in range(_ROWS)
+            if start >= 0 and start + long <= standing.width
+        )
+        words = next((place for place in places if not place.hits(taken)), None)
+        if words is None:
+            continue
+        taken.append(words)
+        height = {"value": -_LINE * (words.row + 0.5)}
+        rightwards = words.start > at
+        extra = {"align": "left" if rightwards else "right", "dx": _BESIDE if rightwards else -_BESIDE}
+        text = {"field": "told", "type": "nominal"}
+        yield layer([item], {"type": "rule", "color": color}, standing.x, height, {"value": 0})
+        yield layer([item], _WORDS | extra | {"color": color}, standing.x, height, text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Words in a row above the picture, from `start` to `end`, with a line from them down to the mark `at`."""
+
+    at: float
+    start: float
+    end: float
+    row: int
+
+    def hits(self, others: Sequence[_Words]) -> bool:
+        """Whether they stand on other words, or the line of one crosses the other."""
+        return any(
+            (self.row == other.row and self.start <= other.end and other.start <= self.end)
+            or (self.row <= other.row and self.start <= other.at <= self.end)
+            or (other.row <= self.row and other.start <= self.at <= other.end)
+            for other in others
+        )
+
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _WIDTH = 640
@@ -99,20 +242,20 @@ def _panels(history: History, axis: _Axis) -> Chart:
 
 def _subtitle(history: History, trends: Sequence[Trend], axis: _Axis, which: str) -> list[str]:
     """How much there is, and below it how to read what is drawn."""
-    aside = f", {len(axis.left_out)} more without a part in the trend (x)" if axis.left_out else ""
-    first = f"{len(axis.trended)} runs with 95 % intervals{aside}" + (f"; {which}" if which else "")
+    excluded = f", {len(axis.left_out)} more without a part in the trend (x)" if axis.left_out else ""
+    first = f"{len(axis.trended)} runs with 95 % intervals{excluded}" + (f"; {which}" if which else "")
     parts = [
-        ("green dashes: gate", any(each.gates for each in trends)),
+        ("green dashes: gate", any(trend.gates for trend in trends)),
         ("dotted: the instrument or the truth changed", any(mark.instrument for mark in history.marks)),
         ("thin: what is weighed changed", any(not mark.instrument for mark in history.marks)),
-        ("thick orange: the level changed", any(each.changes for each in trends)),
+        ("thick orange: the level changed", any(trend.changes for trend in trends)),
     ]
-    return [first, "; ".join(told for told, there in parts if there)]
+    return [first, "; ".join(message for message, there in parts if there)]
 
 
 def _about(trend: Trend, axis: _Axis) -> str:
-    known = [value.value for value in trend.values if value.value is not None]
-    ends = f", from {in_unit(known[0], trend.unit)} to {in_unit(known[-1], trend.unit)}" if known else ""
+    available = [value.value for value in trend.values if value.value is not None]
+    ends = f", from {in_unit(available[0], trend.unit)} to {in_unit(available[-1], trend.unit)}" if available else ""
     changes = "; ".join(change.sentence for change in trend.changes)
     return f"{trend.metric} over {len(axis.trended)} runs{ends}" + (f". {changes}" if changes else "")
 
@@ -120,13 +263,13 @@ def _about(trend: Trend, axis: _Axis) -> str:
 def _layers(history: History, trend: Trend, axis: _Axis, *, labels: bool, last: bool = True) -> list[dict[str, Any]]:
     x, y = axis.x(labels=last), _y_axis(trend)
     values = [
-        {"run": name, "value": each.value, "low": each.low, "high": each.high, "stretch": stretch}
-        for name, each, stretch in zip(axis.trended, trend.values, axis.stretches, strict=True)
-        if each.value is not None
+        {"run": name, "value": item.value, "low": item.low, "high": item.high, "stretch": stretch}
+        for name, item, stretch in zip(axis.trended, trend.values, axis.stretches, strict=True)
+        if item.value is not None
     ]
-    banded = [one for one in values if one["low"] is not None and one["high"] is not None]
+    banded = [value for value in values if value["low"] is not None and value["high"] is not None]
     # An area of one run has no width, and would not be seen.
-    alone = {stretch for stretch, n in Counter(one["stretch"] for one in banded).items() if n == 1}
+    alone = {stretch for stretch, n in Counter(item["stretch"] for item in banded).items() if n == 1}
     apart = {"field": "stretch", "type": "nominal"}
     value = y | {"field": "value"}
     low, high = y | {"field": "low"}, {"field": "high"}
@@ -134,22 +277,22 @@ def _layers(history: History, trend: Trend, axis: _Axis, *, labels: bool, last: 
     bar = {"type": "rule", "color": PALE_BLUE, "strokeWidth": 8, "opacity": 0.6}
     dot = {"type": "point", "color": BLUE, "filled": True, "size": 36, "opacity": 1}
     cross = {"type": "text", "text": "x", "color": MUTED, "fontSize": 12, "dy": -5}
-    aside = [{"run": name} for name in axis.left_out]
+    excluded = [{"run": name} for name in axis.left_out]
     standing = Standing(_WIDTH, axis.names, axis.trended, x)
     layers = [
-        layer([one for one in banded if one["stretch"] not in alone], band, x, low, high, detail=apart),
-        layer([one for one in banded if one["stretch"] in alone], bar, x, low, high),
+        layer([item for item in banded if item["stretch"] not in alone], band, x, low, high, detail=apart),
+        layer([item for item in banded if item["stretch"] in alone], bar, x, low, high),
         *gate_lines(trend, y, (_WIDTH, _HEIGHT) if labels else None),
         *standing_lines(history, trend, standing, labels=labels),
         layer(values, {"type": "line", "color": BLUE, "strokeWidth": 2}, x, value, detail=apart),
         layer(values, dot, x, value),
-        layer(aside, cross, x, {"value": _HEIGHT if labels else _PANEL}),
+        layer(excluded, cross, x, {"value": _HEIGHT if labels else _PANEL}),
     ]
-    return [each for each in layers if each["data"]["values"]]
+    return [item for item in layers if item["data"]["values"]]
 
 
 def _y_axis(trend: Trend) -> dict[str, Any]:
-    ends = [end for each in trend.values for end in (each.value, each.low, each.high) if end is not None]
+    ends = [end for value in trend.values for end in (value.value, value.low, value.high) if end is not None]
     ends += [threshold for _, threshold in trend.gates]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     room = (high - low) * 0.1 or 0.05

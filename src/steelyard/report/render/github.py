@@ -53,8 +53,8 @@ def annotation(level: str, message: str, *, title: str = "", file: str = "", lin
     """The line that makes GitHub show a message, at a file and line when given; `level` is error, warning or notice."""
     if level not in _LEVELS:
         raise ValueError(f"an annotation is one of {', '.join(_LEVELS)}; not {level!r}")
-    told = {"file": file, "line": "" if line is None else str(line), "title": one_line(title)}
-    words = ",".join(f"{name}={_property(value)}" for name, value in told.items() if value)
+    messages = {"file": file, "line": "" if line is None else str(line), "title": one_line(title)}
+    words = ",".join(f"{name}={_property(value)}" for name, value in messages.items() if value)
     return f"::{level}{f' {words}' if words else ''}::{_data(visible(message))}"
 
 

@@ -14,8 +14,7 @@ from xml.etree import ElementTree
 from markupsafe import Markup, escape
 
 from steelyard.errors import MissingExtra
-from steelyard.report.charts.base import Chart
-from steelyard.report.charts.render import can_draw, to_svg
+from steelyard.report.charts.base import Chart, can_draw, to_svg
 from steelyard.report.document import (
     Block,
     Bullet,
@@ -33,7 +32,7 @@ from steelyard.report.document import (
     Link,
     Picture,
     Quote,
-    Sample,
+    SampleBlock,
     Samples,
     Section,
     SmallTables,
@@ -217,15 +216,15 @@ class _Page:
 
     def section(self, block: Section) -> Markup:
         anchor = self.anchor(block.title)
-        aside = [" ", tag("span", self.line(block.aside), cls="muted small light")] if block.aside else []
-        title = tag("h2", self.line(block.title), *aside, id=anchor, tabindex="-1")
-        shown = [untitled(each, block.title) for each in block.blocks]
+        excluded = [" ", tag("span", self.line(block.aside), cls="muted small light")] if block.aside else []
+        title = tag("h2", self.line(block.title), *excluded, id=anchor, tabindex="-1")
+        shown = [untitled(item, block.title) for item in block.blocks]
         return tag("section", title, *map(self.block, shown), cls="card", aria_labelledby=anchor)
 
     def fold(self, block: Fold) -> Markup:
         title = tag("summary", self.line(block.title), cls="small")
         outside, self.in_fold = self.in_fold, True
-        shown = [self.block(each) for each in block.blocks]
+        shown = [self.block(item) for item in block.blocks]
         self.in_fold = outside
         return tag("details", title, *shown, cls="code", open=block.open)
 
@@ -293,7 +292,7 @@ class _Page:
             return _badge(cell)
         first, *others = cell.split("\n")
         below = [tag("span", self.line(part), cls="muted small below") for part in others]
-        return _all([self.line(first), *(part for each in below for part in (" ", each))])
+        return _all([self.line(first), *(part for item in below for part in (" ", item))])
 
     def below(self, table: Table, most: int) -> Iterator[Markup]:
         left_off = table.left_off(most)
@@ -414,11 +413,11 @@ class _Page:
             tag(
                 "image",
                 id=f"picture-{at}",
-                width=each.width,
-                height=each.height,
-                href=f"data:image/jpeg;base64,{each.data}",
+                width=item.width,
+                height=item.height,
+                href=f"data:image/jpeg;base64,{item.data}",
             )
-            for at, each in enumerate(self.pictures.values())
+            for at, item in enumerate(self.pictures.values())
         ]
         defs = tag("defs", *images)
         return tag("svg", defs, cls="gallery", width=0, height=0, aria_hidden="true", focusable="false")
@@ -431,8 +430,8 @@ class _Page:
             return tag("section", title, tag("p", "This run has no samples.", cls="muted"), **card)
         listed = sum(sample.n for sample in block.items)
         missing = block.total - listed
-        said = f"{listed:,} of {block.total:,} samples are shown, the worst first; {missing:,} are not shown."
-        note = tag("p", tag("strong", said)) if missing > 0 else Markup("")
+        text = f"{listed:,} of {block.total:,} samples are shown, the worst first; {missing:,} are not shown."
+        note = tag("p", tag("strong", text)) if missing > 0 else Markup("")
         self.in_samples = True
         items = [self.sample(sample) for sample in block.items]
         self.in_samples = False
@@ -441,7 +440,7 @@ class _Page:
         listing = tag("div", *items, id="list", data_what=what)
         return tag("section", title, note, _controls(block), shown, listing, **card)
 
-    def sample(self, sample: Sample) -> Markup:
+    def sample(self, sample: SampleBlock) -> Markup:
         summary = [
             tag("span", _badge(sample.status), cls="state"),
             tag("span", self.line(sample.name), cls="name", data_find=True),
@@ -449,7 +448,7 @@ class _Page:
             tag("span", self.line(sample.group), cls="group", data_find=True),
             tag("span", one_line(sample.why, 160), cls="why", data_find=True),
         ]
-        statuses = dict.fromkeys([sample.status, *(each.status for each in sample.repeats)])
+        statuses = dict.fromkeys([sample.status, *(repeat.status for repeat in sample.repeats)])
         body = tag("div", *self.repeats(sample), cls="body")
         return tag(
             "details",
@@ -466,15 +465,17 @@ class _Page:
             data_name=one_line(sample.name, 200),
         )
 
-    def repeats(self, sample: Sample) -> Iterator[Markup]:
+    def repeats(self, sample: SampleBlock) -> Iterator[Markup]:
         """The blocks of a sample; of a case with several repeats each behind its own title, the worst of them open."""
         yield from self.body_of(sample.blocks)
         worst = min(sample.repeats, key=_badness, default=None)
-        for each in sample.repeats:
-            why = tag("span", one_line(each.why, 160), cls="muted")
-            title = tag("summary", _badge(each.status), f" {self.line(each.name)} {each.score} ", why, cls="small")
-            settings = {"cls": "code repeat", "id": self.once(each.anchor), "open": each is worst}
-            yield tag("details", title, *self.body_of(each.blocks), **settings)
+        for repeat in sample.repeats:
+            why = tag("span", one_line(repeat.why, 160), cls="muted")
+            title = tag(
+                "summary", _badge(repeat.status), f" {self.line(repeat.name)} {repeat.score} ", why, cls="small"
+            )
+            settings = {"cls": "code repeat", "id": self.once(repeat.anchor), "open": repeat is worst}
+            yield tag("details", title, *self.body_of(repeat.blocks), **settings)
 
     def body_of(self, blocks: Sequence[Block]) -> Iterator[Markup]:
         """Pictures with what follows them beside, quotations side by side, all else below each other."""
@@ -482,8 +483,8 @@ class _Page:
         first = next((at for at, block in enumerate(blocks) if isinstance(block, Picture)), 0)
         if pictures:
             yield from self.body_of(blocks[:first])
-            beside, *blocks = blocks[first + len(pictures) :]
-            yield tag("div", tag("div", *map(self.block, pictures)), tag("div", self.block(beside)), cls="seen")
+            extra, *blocks = blocks[first + len(pictures) :]
+            yield tag("div", tag("div", *map(self.block, pictures)), tag("div", self.block(extra)), cls="seen")
         for quoted, some in groupby(blocks, lambda block: isinstance(block, Quote)):
             shown = [self.block(block) for block in some]
             yield tag("div", *shown, cls="texts") if quoted else _all(shown)
@@ -493,7 +494,7 @@ def _is_short(block: Block) -> bool:
     return isinstance(block, Section) and block.short
 
 
-def _badness(sample: Sample) -> tuple[int, float]:
+def _badness(sample: SampleBlock) -> tuple[int, float]:
     return sample.rank, -1.0 if sample.score_value is None else sample.score_value
 
 
@@ -533,16 +534,16 @@ def _shade(cell: str, counts: Sequence[int]) -> str:
 
 
 def _controls(block: Samples) -> Markup:
-    every = [each for sample in block.items for each in (sample, *sample.repeats)]
-    statuses = list(dict.fromkeys(each.status for each in every))
+    every = [item for sample in block.items for item in (sample, *sample.repeats)]
+    statuses = list(dict.fromkeys(item.status for item in every))
     categories = sorted({sample.category for sample in block.items if sample.category})
     codes = list(dict.fromkeys("_".join(code.split()) for sample in block.items for code in sample.codes))
     orders = {"worst": "worst first", "best": "best first", "slowest": "slowest first", "name": "by name"}
-    fields = [_select("Outcome", "status", {"": "all"} | {each: each for each in statuses})]
+    fields = [_select("Outcome", "status", {"": "all"} | {status: status for status in statuses})]
     if categories:
-        fields.append(_select("Category", "category", {"": "all"} | {each: each for each in categories}))
+        fields.append(_select("Category", "category", {"": "all"} | {category: category for category in categories}))
     if codes:
-        fields.append(_select("Found", "code", {"": "anything"} | {each: each for each in codes}))
+        fields.append(_select("Found", "code", {"": "anything"} | {code: code for code in codes}))
     fields.append(_select("Order", "order", orders))
     find = Markup('<input id="find" type="search" placeholder="case, answer, finding" autocomplete="off">')
     fields.append(tag("label", "Find", find, cls="find"))
@@ -558,8 +559,8 @@ def _select(label: str, name: str, options: dict[str, str]) -> Markup:
 def _drawn(chart: Chart) -> tuple[Markup, float]:
     """The chart rebuilt from known elements alone, and how tall it is."""
     root = ElementTree.fromstring(to_svg(chart))  # noqa: S314 - what a library of ours has just drawn
-    ids = [found for element in root.iter() if (found := element.get("id"))]
-    own_ids = {found: f"{chart.name}-{number}" for number, found in enumerate(ids, 1)}
+    ids = [outcome for element in root.iter() if (outcome := element.get("id"))]
+    own_ids = {result: f"{chart.name}-{number}" for number, result in enumerate(ids, 1)}
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         _keep_plain(element, own_ids)

@@ -10,7 +10,7 @@ from steelyard.records import Outcome, Verdict
 from steelyard.report import format as fmt
 from steelyard.report import gates, wording
 from steelyard.report.format import as_text, one_line, shortened, visible
-from steelyard.report.judged import judged_lines
+from steelyard.report.judge.run import judged_lines
 from steelyard.report.model import Report, SampleDetail
 from steelyard.suite.models import EXPECT
 
@@ -42,14 +42,14 @@ def _gates(report: Report) -> ElementTree.Element:
         case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0.000"})
         value = gates.value(gate)
         reading = f"{value} {fmt.interval(gate.value, gate.unit)} {fmt.base(gate.value.n, gate.value.n_missing)}"
-        told = gates.said(gate) if gate.name else gate.reason
+        note = gates.said(gate) if gate.name else gate.reason
         if gate.secondary and gate.verdict is not Verdict.PASS:
-            message = _attribute(f"secondary, does not decide: {gate.word}: {told}")
+            message = _attribute(f"secondary, does not decide: {gate.word}: {note}")
             ElementTree.SubElement(case, "skipped", {"message": message})
         else:
-            _say_verdict(case, gate.verdict, told, f"{gate.metric} {value}")
+            _say_verdict(case, gate.verdict, note, f"{gate.metric} {value}")
         asked = [f"passes: {gates.rule(gate)}"] if gate.name else []
-        lines = [*asked, f"{gate.metric}: {reading}", told]
+        lines = [*asked, f"{gate.metric}: {reading}", note]
         ElementTree.SubElement(case, "system-out").text = visible("\n".join(lines))
     if report.decision.verdict is not None:
         # Without this a suspect or invalid run whose gates all hold would be green.
@@ -57,8 +57,8 @@ def _gates(report: Report) -> ElementTree.Element:
         case = ElementTree.SubElement(suite, "testcase", names)
         reasons = "\n".join([*wording.reasons(report), *(f"suspect: {reason}" for reason in report.header.suspect)])
         _say_verdict(case, report.decision.verdict, reasons, wording.verdict_meaning(report))
-        said = "\n".join([report.decision.verdict.value, f"pass rate {wording.pass_rate(report)}", reasons])
-        ElementTree.SubElement(case, "system-out").text = visible(said)
+        text = "\n".join([report.decision.verdict.value, f"pass rate {wording.pass_rate(report)}", reasons])
+        ElementTree.SubElement(case, "system-out").text = visible(text)
     _count(suite, suite.iter("testcase"))
     return suite
 
@@ -134,9 +134,11 @@ def _account(detail: SampleDetail) -> str:
         f"{as_text(score.get('name'))}: {score.get('value')} {one_line(as_text(score.get('note')), 500)}".rstrip()
         for score in detail.scores
     ]
-    said = as_text(detail.read) if detail.read is not None else detail.answer
-    answer = "no answer" if said is None else shortened(said, _LONGEST_ANSWER)
-    judged = [] if detail.judgement is None else [f"judge: {each}" for each in judged_lines(detail.judgement)]
+    text = as_text(detail.read) if detail.read is not None else detail.answer
+    answer = "no answer" if text is None else shortened(text, _LONGEST_ANSWER)
+    judged = (
+        [] if detail.judgement is None else [f"judge: {judged_line}" for judged_line in judged_lines(detail.judgement)]
+    )
     return "\n".join([f"score {fmt.percent(detail.line.score)}", *scores, *judged, f"answer: {answer}"])
 
 
@@ -158,11 +160,11 @@ def _suite(report: Report, name: str) -> ElementTree.Element:
 
 
 def _count(element: ElementTree.Element, cases: Iterable[ElementTree.Element]) -> None:
-    found = list(cases)
-    element.set("tests", str(len(found)))
+    results = list(cases)
+    element.set("tests", str(len(results)))
     for attribute, problem in _PROBLEMS.items():
-        element.set(attribute, str(sum(case.find(problem) is not None for case in found)))
-    element.set("time", f"{sum(float(case.get('time', '0')) for case in found):.3f}")
+        element.set(attribute, str(sum(case.find(problem) is not None for case in results)))
+    element.set("time", f"{sum(float(case.get('time', '0')) for case in results):.3f}")
 
 
 def _attribute(text: str) -> str:

@@ -19,7 +19,7 @@ from steelyard.report.document import (
     Headline,
     Kind,
     Quote,
-    Sample,
+    SampleBlock,
     Samples,
     Section,
     SmallTables,
@@ -105,7 +105,7 @@ class _Page:
 
     def fold(self, block: Fold) -> Iterator[str]:
         if not block.bulky:
-            yield fold(safe(block.title), [part for each in block.blocks for part in self.block(each)])
+            yield fold(safe(block.title), [part for item in block.blocks for part in self.block(item)])
 
     def small_tables(self, block: SmallTables) -> Iterator[str]:
         for table in block.tables:
@@ -121,13 +121,13 @@ class _Page:
             yield f"**{safe(f'{block.figure.label} {block.figure.value} {block.figure.detail}')}**"
         if block.reasons:
             yield _list(block.reasons)
-        for beside in block.beside:
-            yield from self.block(beside)
+        for extra in block.beside:
+            yield from self.block(extra)
 
     def section(self, block: Section) -> Iterator[str]:
         title = f"{block.title} ({block.aside})" if block.aside else block.title
         first, *others = block.blocks
-        rest = [part for each in others for part in self.block(each)]
+        rest = [part for other in others for part in self.block(other)]
         if isinstance(first, Facts) and first.rows:
             yield facts(title, first.rows)
         elif isinstance(first, Table) and first.title in ("", block.title):
@@ -179,10 +179,10 @@ class _Page:
         title = f"{counted(len(parts), 'sample')} that did not pass, the worst first"
         return [fold(title, [*parts, f"{left_off:,} more of {block.total:,} are not shown here."])]
 
-    def sample(self, sample: Sample) -> str:
+    def sample(self, sample: SampleBlock) -> str:
         result = sample.score if sample.status in ("passed", "failed", "scored") else f"{sample.status}, {sample.score}"
         why = f"{safe(sample.why, 300)}<br>" if sample.why else ""
-        body = "".join(self.sample(each) for each in sample.repeats) or "".join(_quotes(sample.blocks))
+        body = "".join(self.sample(repeat) for repeat in sample.repeats) or "".join(_quotes(sample.blocks))
         return f"<details><summary>{safe(sample.name, 200)}: {safe(result)}</summary>{why}{body}</details>"
 
 
@@ -192,7 +192,7 @@ def _quotes(blocks: Sequence[Block]) -> Iterator[str]:
         if isinstance(block, Quote):
             yield f"<b>{safe(block.title, 200)}</b><pre>{quoted(block.text)}</pre>"
         elif isinstance(block, Section | Fold):
-            lines = [item.text for each in block.blocks if isinstance(each, Bullets) for item in each.items]
+            lines = [item.text for entry in block.blocks if isinstance(entry, Bullets) for item in entry.items]
             if lines:
                 yield f"<b>{safe(block.title, 200)}</b><pre>{quoted(chr(10).join(lines))}</pre>"
             yield from _quotes(block.blocks)

@@ -157,11 +157,11 @@ class _Layout:
         yield Line.assemble(Line(f" {badge.plain} ", style), " ", self.text(block.text))
         yield from map(self.bullet, block.warnings)
         if block.figure is not None:
-            told = f"{block.figure.label} {block.figure.value} {block.figure.detail}"
-            yield Padding(self.text(told, "bold"), (0, 0, 0, 1))
+            message = f"{block.figure.label} {block.figure.value} {block.figure.detail}"
+            yield Padding(self.text(message, "bold"), (0, 0, 0, 1))
         yield from map(self.bullet, block.reasons)
-        for beside in block.beside:
-            yield from self.block(beside)
+        for extra in block.beside:
+            yield from self.block(extra)
 
     def section(self, title: str, blocks: Sequence[Block], aside: str = "") -> Iterator[RenderableType]:
         shown = [part for block in blocks for part in self.block(untitled(block, title))]
@@ -203,11 +203,13 @@ class _Layout:
         shown = replace(table, rows=table.rows[: table.most])
         needed = shown.only([at for at, column in enumerate(shown.columns) if not column.optional])
         layouts = [shown, _stacked(shown), needed, _stacked(needed)]
-        fitting = next((each for each in layouts if sum(_least(each)) + len(each.columns) - 1 <= self.room), None)
+        fitting = next(
+            (layout for layout in layouts if sum(_least(layout)) + len(layout.columns) - 1 <= self.room), None
+        )
         yield Padding(self.paragraphs(needed) if fitting is None else self.grid(fitting), (0, 0, 0, _INDENT))
-        for said, style in zip(self.below(table), ("dim", "", "dim"), strict=True):
-            if said:
-                yield Padding(self.text(said, style), (0, 0, 0, _INDENT))
+        for text, style in zip(self.below(table), ("dim", "", "dim"), strict=True):
+            if text:
+                yield Padding(self.text(text, style), (0, 0, 0, _INDENT))
 
     def below(self, table: Table) -> tuple[str, str, str]:
         """Note, conclusion and signature."""
@@ -257,13 +259,13 @@ class _Layout:
         lines = Grid.grid(padding=(0, 1, 0, 0))
         lines.add_column(overflow="fold")
         for row in table.rows:
-            told = [
+            messages = [
                 f"{column.title} {one_line(str(cell))}".replace("\n", " ").strip()
                 for column, cell in zip(table.columns[1:], row[1:], strict=True)
                 if str(cell) not in ("", "n/a")
             ]
             lines.add_row(self.text(str(row[0]), "bold"))
-            lines.add_row(Padding(self.text("; ".join(told)), (0, 0, 0, _INDENT)))
+            lines.add_row(Padding(self.text("; ".join(messages)), (0, 0, 0, _INDENT)))
         return lines
 
     def bar(self, gauge: Gauge) -> str:

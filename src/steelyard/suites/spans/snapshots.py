@@ -170,8 +170,8 @@ def _reply(sample: Sample) -> dict[str, Any] | None:
     judgement = sample.judgement
     if judgement is None or judgement.mode is None:
         return None
-    ballots = [vote for vote in judgement.ballots if vote.mode is judgement.mode]
-    nearest = min(ballots, key=lambda vote: sum(abs(vote.bound[name] - judgement.bound[name]) for name in vote.bound))
+    votes = [vote for vote in judgement.ballots if vote.mode is judgement.mode]
+    nearest = min(votes, key=lambda vote: sum(abs(vote.bound[name] - judgement.bound[name]) for name in vote.bound))
     scores = dict(judgement.bound)
     # Of a basic reading nothing else was checked.
     believed = ("notes",) if judgement.mode == "basic" else nearest.reply

@@ -1,0 +1,306 @@
+"""A run against a baseline, and the arms of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from steelyard.analysis.compare.checks import EXPECTATIONS, ComparedCells, has_cells
+from steelyard.analysis.compare.compare import compare, hindrances, too_few_paired
+from steelyard.analysis.compare.findings import Findings
+from steelyard.analysis.compare.judge_drift import Drift, drift_between
+from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, Cut, Figure, SharedFigures, share
+from steelyard.analysis.compare.model import Comparison, Instruments, MetricChange
+from steelyard.analysis.compare.pairing import ComparedRun, Lists, answered_cases, common_cases, pair
+from steelyard.analysis.compare.signatures import LOAD, compare_instruments
+from steelyard.analysis.compare.slices import cuts, failure_changes
+from steelyard.analysis.compare.unpaired import by_run
+from steelyard.metrics.expressions import Gate
+from steelyard.metrics.registry import Aggregate, Compared
+from steelyard.metrics.table import Table, cut
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import Estimate
+from steelyard.store.base import Store
+from steelyard.suite.cases import drawn_place
+
+# One run held against another, figure by figure and group by group: what gates on a baseline stand on.
+
+
+class Against:
+    """Run B held against run A over their comparable pairs, with every rule of `compare`."""
+
+    def __init__(self, a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> None:
+        self.by_truth_of_a = (
+            None
+            if a.b_by_truth_of_a is None
+            else Against(replace(a, by_truth_of_b=None, b_by_truth_of_a=None), a.b_by_truth_of_a, anyway=anyway)
+        )
+        """The same by A's truth on both sides; None where no result turns on that."""
+        a = a.paired
+        self.a, self.b, self.anyway = a, b, anyway
+        self._cases = common_cases(a, b)
+        self._pairing = pair(a, b, self._cases, anyway=anyway)
+        self._findings = Findings(a, b, self._pairing)
+        self._figures = SharedFigures(a, b, self._pairing, self._findings)
+
+    def hindered_by(self, change: MetricChange, factor: str = "", name: str = "") -> tuple[str, ...]:
+        """Why a difference, of the whole run or of one group, would not be the system's, or not be one at all; whether
+        a verdict was asked for anyway is for the caller to weigh."""
+        if change.group == "latency":
+            return tuple(change.sentence for change in self._instruments.changes if change.part == LOAD)
+        if change.group in UNTOUCHED:
+            return ()
+        other_repeats = self._cells[1] if change.group == EXPECTATIONS else ""
+        result = (*self._hindrances, other_repeats) if other_repeats else self._hindrances
+        few = "" if result else too_few_paired(self.b.suite, *self.paired_of(change, factor, name))
+        return (f"of {factor} {name} {few}" if factor else few,) if few else result
+
+    @cached_property
+    def _instruments(self) -> Instruments:
+        return compare_instruments(self.a, self.b, self._cases, anyway=self.anyway)
+
+    @cached_property
+    def _hindrances(self) -> tuple[str, ...]:
+        pairs = Lists(self.a, self.b, self._cases, self._pairing).all()
+        return tuple(hindrances(self.a, self.b, self._instruments, pairs, self._drift))
+
+    @cached_property
+    def _drift(self) -> Drift | None:
+        return drift_between(self.a, self.b, self._pairing)
+
+    def doubt(self, change: MetricChange) -> str:
+        """Why a difference may be the judge's although nothing shows it; "" when anchors rule that out."""
+        if self._drift is None or change.group in UNTOUCHED:
+            return ""
+        in_headline = change.name == self.primary
+        return self._drift.doubt(change.difference.value) if in_headline else self._drift.not_measured
+
+    def paired_of(self, change: MetricChange, factor: str, name: str) -> tuple[int, int]:
+        """How many cases of a group are in pairs, and of how many either run has a reading; of what no truth or
+        question has a part in, none."""
+        if change.group in UNTOUCHED:
+            return 0, 0
+        rows, case = None, self._pairing.case
+        if factor:
+            groups = [cut(run.columns, run.suite, 0).get(factor) for run in (self.a, self.b)]
+            results = [_rows_of(item, name, run.columns.n) for item, run in zip(groups, (self.a, self.b), strict=True)]
+            # In pairs are those that both runs have in this group: a case may have gone to another.
+            here = np.isin(self._pairing.first, results[0]) & np.isin(self._pairing.second, results[1])
+            rows, case = (results[0], results[1]), case[here]
+        return len(np.unique(case)), answered_cases(self.a, self.b, self._cases, rows)
+
+    @property
+    def primary(self) -> str:
+        """The figure that decides unless a gate says otherwise: the pass rate, else the average."""
+        return self._figures.primary
+
+    def slices(self, factor: str) -> tuple[dict[str, int], dict[str, int]]:
+        """The groups of a factor that A has, and those that B has, each with how many samples it holds."""
+        results = []
+        for run in (self.a, self.b):
+            groups = cut(run.columns, run.suite, 0).get(factor)
+            results.append({} if groups is None else dict(zip(groups.names, map(int, groups.planned), strict=True)))
+        return results[0], results[1]
+
+    def changes(self, gate: Gate) -> dict[str, MetricChange]:
+        """By group of the gate's factor, what became of its figure; `""` is the whole run.
+
+        Empty when the two runs do not share the figure.
+        """
+        if gate.of.compared is Compared.WHOLE_RUN:
+            failures = failure_changes(self.a, self.b, self._pairing, bounds=True)
+            results = {failure.name: failure for failure in (*failures, *self._cells[0])}
+            return {"": results[gate.metric]} if gate.metric in results else {}
+        figure, groups = self._figure(gate), self._cuts.get(gate.factor or "")
+        if figure is None or groups is None:
+            return {}
+        names = groups.groups.names if gate.factor else [""]
+        found_changes = groups.with_bounds(figure) if gate.for_sure else groups.changes(figure)
+        changes = [
+            by_run(item, self.a, self.b, gate.factor or "", name, anyway=self.anyway)
+            for name, item in zip(names, found_changes, strict=True)
+        ]
+        if gate.of.aggregate is Aggregate.SUM:
+            # Differences are means, and are multiplied by the pairs.
+            changes = [_summed(change) for change in changes]
+        return dict(zip(names, changes, strict=True))
+
+    @cached_property
+    def _cuts(self) -> dict[str, Cut]:
+        return cuts(self.a, self.b, self._pairing)
+
+    @cached_property
+    def _cells(self) -> tuple[list[MetricChange], str]:
+        """What became of the figures over repeats, and why those of expectations are not the same in both runs."""
+        if not has_cells(self.a, self.b):
+            return [], ""
+        changes, checks = ComparedCells(self.a, self.b, self._cases, anyway=self.anyway).changes(
+            hindered=False, bounds=True
+        )
+        return changes, "" if checks is None else checks.hindered
+
+    def _figure(self, gate: Gate) -> Figure | None:
+        """The figure that a gate's metric names, as columns of pairs."""
+        if gate.of.group == "headline":
+            needs_pass = gate.of.needs == "pass" and not (self.a.passes and self.b.passes)
+            return None if needs_pass else self._figures.of_metric(gate.of)
+        if gate.pattern.startswith("findings."):
+            return self._found(gate)
+        if gate.pattern in ("score.<component>.average", "score.<component>.points"):
+            return self._component(gate)
+        name = gate.of.compared_as or gate.metric
+        return next((other for other in self._figures.others() if other.name == name), None)
+
+    def _component(self, gate: Gate) -> Figure | None:
+        name = f"score.{gate.subject}.points"
+        result = next((component for component in self._figures.components() if component.name == name), None)
+        if result is None or gate.pattern.endswith("points") or result.scale is None:
+            return result
+        low, high = result.scale
+        a, b = ((column - low) / (high - low) for column in (result.a, result.b))
+        return replace(result, name=gate.metric, unit="share", a=a, b=b, scale=(0.0, 1.0))
+
+    def _found(self, gate: Gate) -> Figure:
+        if gate.pattern == "findings.total":
+            a, b = self._findings.total()
+        elif gate.subject in self._findings.codes:
+            a, b = self._findings.of_code(gate.subject)
+        else:
+            # Found on neither side: none before, none after.
+            a, b = (column * 0 for column in self._findings.total())
+        if gate.pattern.endswith((".rate", ".samples")):
+            return share(gate.metric, "findings", "lower", (a > 0).astype(float), (b > 0).astype(float))
+        return Figure(gate.metric, "findings", "count", "lower", a, b)
+
+
+def _rows_of(groups: Groups | None, name: str, n: int) -> Array:
+    """The positions of a group's samples in its run; none where the run has no such group."""
+    if groups is None or name not in groups.names:
+        return np.empty(0, dtype=int)
+    return groups.samples_where(groups.names.index(name), np.ones(n, dtype=bool))
+
+
+def _summed(change: MetricChange) -> MetricChange:
+    """A change of a mean over samples as one of their sum, over the same pairs."""
+    n = change.a.n
+    if isinstance(change, BoundedChange) and change.sure is not None:
+        change = replace(change, sure=change.sure.times(n))
+    return replace(
+        change,
+        a=_times(change.a, n),
+        b=_times(change.b, n),
+        difference=_times(change.difference, n),
+        smallest=None,
+        matters=None if change.matters is None else change.matters * n,
+    )
+
+
+def _times(estimate: Estimate, n: int) -> Estimate:
+    value, low, high = (
+        None if number is None else number * n for number in (estimate.value, estimate.low, estimate.high)
+    )
+    return replace(estimate, value=value, low=low, high=high)
+
+
+# What two arms came to on the same cases: one pair of means a case, in the order in which the cases were drawn.
+
+
+@dataclass(frozen=True, slots=True)
+class ArmPairs:
+    """Units (cases, or clusters of them) that both arms have a figure of, and how many at least one was asked."""
+
+    a: Array
+    b: Array
+    n_cases: int
+    single: bool = True
+    """True when each of these figures is of a single sample."""
+
+    @property
+    def n(self) -> int:
+        """How many pairs there are."""
+        return len(self.a)
+
+    @property
+    def differences(self) -> Array:
+        """B less A."""
+        differences: Array = self.b - self.a
+        return differences
+
+
+def quality_pairs(a: Table, b: Table, seed: int, *, by_pass: bool) -> ArmPairs:
+    """Scores, or shares of passed samples, case by case."""
+    return _paired(a, b, _quality(a, by_pass=by_pass), _quality(b, by_pass=by_pass), seed)
+
+
+def latency_pairs(a: Table, b: Table, seed: int) -> ArmPairs:
+    """Seconds of the calls that were answered, case by case."""
+    return _paired(a, b, a.latency(), b.latency(), seed)
+
+
+def cost_pairs(a: Table, b: Table, seed: int) -> ArmPairs:
+    """What a call of the system cost, case by case."""
+    return _paired(a, b, a.reported("cost"), b.reported("cost"), seed)
+
+
+def _quality(table: Table, *, by_pass: bool) -> Array:
+    if not by_pass:
+        return table.score()
+    passed = table.passed().astype(float)
+    passed[passed < 0] = np.nan
+    return passed
+
+
+def _paired(a: Table, b: Table, values_a: Array, values_b: Array, seed: int) -> ArmPairs:
+    first, second = _by_unit(a, values_a), _by_unit(b, values_b)
+    common = [item for item in first if item in second]
+    common.sort(key=lambda one: (drawn_place(seed, one), one))
+    return ArmPairs(
+        np.array([first[item][0] for item in common], dtype=float),
+        np.array([second[item][0] for item in common], dtype=float),
+        len({*_asked(a), *_asked(b)}),
+        all(first[item][1] == second[item][1] == 1 for item in common),
+    )
+
+
+def _asked(table: Table) -> Sequence[str]:
+    return table.unit_names
+
+
+def _by_unit(table: Table, values: Array) -> dict[str, tuple[float, int]]:
+    """By unit, the mean of the values that are known, and how many they are."""
+    present = ~np.isnan(values)
+    size = len(table.unit_names)
+    unit = table.unit[present].astype(int)
+    counts = np.bincount(unit, minlength=size)
+    sums = np.bincount(unit, values[present], minlength=size)
+    there = np.flatnonzero(counts)
+    return {table.unit_names[code]: (sums[code] / counts[code], int(counts[code])) for code in there.tolist()}
+
+
+# The two arms of an experiment compared, and which models said that they answered.
+
+_MOST_LOOKED_AT = 200
+
+
+def compare_arms(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparison:
+    """As `compare`; where each arm is one variant, and they are two, the variants are compared with each other."""
+    named = [run.suite.variants for run in (a, b)]
+    if all(len(names) == 1 for names in named) and named[0] != named[1]:
+        a, b = _unnamed(a), _unnamed(b)
+    return compare(a, b, anyway=anyway)
+
+
+def _unnamed(run: ComparedRun) -> ComparedRun:
+    """The run with its only variant under no name, so that its samples find their counterparts."""
+    return replace(run, columns=replace(run.columns, variants=[""] * len(run.columns.variants)))
+
+
+def answering_models(store: Store, run_id: str) -> tuple[str, ...]:
+    """The models that the first answers of a run name, each once; nothing when none does."""
+    first = islice(store.samples(run_id), _MOST_LOOKED_AT)
+    return tuple(sorted({sample.attempt.model for sample, _ in first if sample.attempt.model}))

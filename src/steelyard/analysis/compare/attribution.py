@@ -1,0 +1,455 @@
+"""Attribution of a change to cases, truth, scorers, judge and system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.analysis.compare.attribution_model import (
+    METHOD,
+    Anchors,
+    Attribution,
+    Cause,
+    How,
+    Identical,
+    Noise,
+    Portion,
+    Reweigh,
+    Reweighed,
+    ask_for,
+    name_of,
+    points,
+    sentence,
+    without_anchors,
+)
+from steelyard.analysis.compare.attribution_steps import (
+    Judged,
+    Reasons,
+    Separated,
+    SharedPairs,
+    Steps,
+    judge_and_system,
+    other_instruments,
+    reasons_told,
+    stands_on,
+)
+from steelyard.analysis.compare.judge_drift import band_of, must_be_measured
+from steelyard.analysis.compare.metrics import UNTOUCHED
+from steelyard.analysis.compare.model import Comparison, MetricChange, Moved
+from steelyard.analysis.compare.pairing import CommonCases, ComparedRun
+from steelyard.analysis.explain import Behind, Computed, Counted, Explanation
+from steelyard.errors import UserMistake
+from steelyard.stats.arrays import Array
+from steelyard.stats.intervals import Estimate, settled
+from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, Paired, case_starts, paired_mean, paired_rate
+
+# What single readings add to a portion of the change: the sum of them is the portion.
+
+WHY = "why"
+"""What a portion is asked for by: `why.truth`, or `why` alone for all of them."""
+_SUMMED = {
+    How.REWEIGHED: "sum over pairs of (A's answer after the step - before it) / pairs",
+    How.ANCHORS: "sum over pairs of the judge's shift (B's judge - before; mean of its band if not measured) / pairs",
+    How.LEFT: "sum over pairs of (B's reading - A's answer as last weighed - the judge's shift, if it has one) / pairs",
+}
+_COUNTED = {
+    Cause.CASES: "(B: mean of all readings - mean of those with a counterpart) - (the same of A)",
+    Cause.QUESTIONS: (
+        "(B: mean of readings with a counterpart - mean of those asked the same question) - (the same of A)"
+    ),
+    Cause.AVAILABILITY: (
+        "(B: mean of readings asked the same question - mean of those read on both sides) - (the same of A)"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Readings of a run, by their places in its columns, and what each adds to a portion."""
+
+    run: ComparedRun
+    rows: Array
+    adds: Array
+    before: Array
+    after: Array
+    """What it read before and after the step; of a reading on one side only both are the same."""
+    said: str = ""
+    """Words before that."""
+
+
+Traces = dict[tuple[Cause, ...], list[Terms]]
+"""By the causes of a portion, the readings behind it."""
+
+
+def explain_why(attribution: Attribution, traces: Traces, metric: str) -> list[Explanation]:
+    """The portion that `why.truth` names, or all of them for `why`; UserMistake when there is none of that name."""
+    if attribution.total is None:
+        raise UserMistake(f"metric {metric!r}: {attribution.sentence}")
+    asked = metric.removeprefix(WHY).removeprefix(".")
+    results = [portion for portion in attribution.portions if asked in ("", _full(portion), *portion.causes)]
+    if not results:
+        there = ", ".join(f"{WHY}.{_full(portion)}" for portion in attribution.portions)
+        raise UserMistake(f"metric {metric!r}: no part of the change is {asked!r}; there are: {there}")
+    return [explain_portion(attribution, item, traces[item.causes]) for item in results]
+
+
+def _full(portion: Portion) -> str:
+    return "+".join(portion.causes)
+
+
+def explain_portion(attribution: Attribution, portion: Portion, terms: list[Terms]) -> Explanation:
+    """The portion with what every reading adds to it, what moves it most first."""
+    total = float(sum(term.adds.sum() for term in terms))
+    rows = [row for term in terms for row in _behind(term)]
+    rows.sort(key=lambda row: -abs(row.value))
+    level = sum(len(term.adds) for term in terms) - len(rows)
+    change = portion.change
+    formula = _COUNTED.get(portion.causes[0]) if portion.how is How.COUNTED else _SUMMED[portion.how]
+    return Explanation(
+        metric=f"{WHY}.{_full(portion)}",
+        unit="difference",
+        about=f"the part of the change of {attribution.metric} that belongs to: {name_of(portion)}",
+        formula=formula or "B's mean - A's mean",
+        how="; ".join(
+            message for message in (METHOD, portion.told, *reasons_told(attribution, portion.causes)) if message
+        ),
+        of="cases",
+        reported=change,
+        computed=Computed(total, change.n, change.n_missing, (("readings that add to it", float(len(rows))),)),
+        interval="over what each case adds",
+        excluded=(Counted("adds nothing", level),) if level else (),
+        noted=(),
+        order="what moves it most first; the values sum to it",
+        behind=tuple(rows),
+    )
+
+
+def _behind(terms: Terms) -> list[Behind]:
+    columns = terms.run.columns
+    return [
+        Behind(
+            columns.case_ids[int(columns.case[row])],
+            columns.variants[int(columns.variant[row])],
+            int(columns.repeat[row]),
+            float(adds),
+            f"{terms.said}{_reads(before, after)}",
+        )
+        for row, adds, before, after in zip(*_moving(terms), strict=True)
+    ]
+
+
+def _moving(terms: Terms) -> tuple[list[float], ...]:
+    moving = np.flatnonzero(terms.adds)
+    return tuple(item[moving].tolist() for item in (terms.rows, terms.adds, terms.before, terms.after))
+
+
+def _reads(before: float, after: float) -> str:
+    return f"{before:.4g}" if before == after else f"{before:.4g} -> {after:.4g}"
+
+
+# Why the headline number moved from A to B, by `Cause`; what is left when all others are taken off is the system.
+
+
+def attribute(
+    a: ComparedRun,
+    b: ComparedRun,
+    cases: CommonCases,
+    reweigh: Reweigh | None = None,
+    identical: Identical | None = None,
+) -> tuple[Attribution, Traces]:
+    """The change of the headline number in portions, with what every reading adds to each.
+
+    Without `reweigh` nothing can be weighed again, and without `identical` a judge has no anchors: what that leaves
+    untold is joined with the system.
+    """
+    cut = _Cut(SharedPairs(a, b, cases))
+    return cut.attribution(reweigh, identical), cut.traces
+
+
+class _Cut:
+    def __init__(self, pairs: SharedPairs) -> None:
+        self._pairs, self._units = pairs, pairs.units
+        self.traces: Traces = {}
+
+    def attribution(self, reweigh: Reweigh | None, identical: Identical | None) -> Attribution:
+        pairs = self._pairs
+        before, after = _headline(pairs.values_a), _headline(pairs.values_b)
+        begun = Attribution("pass_rate" if pairs.by_pass else "average", before, after, None, method=METHOD)
+        if before.value is None or after.value is None:
+            return replace(begun, sentence=sentence(begun))
+        begun = replace(begun, total=settled(after.value - before.value))
+        if not len(self._pairs.first):
+            return self._nothing_shared(begun)
+        steps = Steps(self._pairs, reweigh)
+        same = self._same_answers(identical, steps)
+        results = [*self._sets(), *steps.portions(self._units, self._pairs.case)]
+        for causes, earlier, later in steps.steps:
+            self._trace(causes, later - earlier, earlier, later)
+        rest, anchors, joined = self._rest(steps, same)
+        results += rest
+        reasons = Reasons(pairs.b, steps.again.ledger)
+        done = replace(
+            begun,
+            portions=tuple(results),
+            noise=self._noise(steps.values_b - steps.last, rest[-1].change),
+            truth_edits=steps.truth_edits(reasons),
+            weighing_edits=reasons.of_weighing(pairs.a),
+            anchors=replace(anchors, failed=steps.again.failed),
+            joined=joined,
+        )
+        return replace(done, sentence=sentence(done), ledger=reasons_told(done))
+
+    def _layers(self) -> Iterator[tuple[Cause, list[Array], list[Array], str]]:
+        """By what only one side has, the readings with it and without it, and what that leaves out in words."""
+        pairs = self._pairs
+        sides = (pairs.values_a, pairs.values_b)
+        everything = [np.flatnonzero(~np.isnan(values)) for values in sides]
+        met, asked = (
+            [rows[~np.isnan(values[rows])] for rows, values in zip(both, sides, strict=True)]
+            for both in (pairs.met, pairs.asked)
+        )
+        yield Cause.CASES, everything, met, "without a counterpart: {} of A, {} of B"
+        yield Cause.QUESTIONS, met, asked, "asked another question: {} of A, {} of B"
+        yield Cause.AVAILABILITY, asked, [pairs.first, pairs.second], "read on one side only: {} of A, {} of B"
+
+    def _sets(self) -> Iterator[Portion]:
+        """The portions of what only one side has: cases, questions, and readings."""
+        pairs, units = self._pairs, self._units
+        sides = ((pairs.values_a, units.of_a), (pairs.values_b, units.of_b))
+        for cause, wide, narrow, message in self._layers():
+            left = [len(more) - len(fewer) for more, fewer in zip(wide, narrow, strict=True)]
+            if not any(left):
+                continue
+            a, b = (
+                units.mean(values[more], case[more]) - units.mean(values[fewer], case[fewer])
+                for (values, case), more, fewer in zip(sides, wide, narrow, strict=True)
+            )
+            n_cases = units.count(units.of_a[wide[0]], units.of_b[wide[1]])
+            unread = pairs.unreadable if cause is Cause.AVAILABILITY else 0
+            counts = message.format(*(f"{count - unread:,}" for count in left))
+            counts += f"; pairs that B's suite cannot read: {unread:,}" if unread else ""
+            self.traces[(cause,)] = [*self._dropped(wide, narrow)]
+            yield Portion((cause,), (b - a).estimate(n_cases), How.COUNTED, told=counts)
+
+    def _dropped(self, wide: Sequence[Array], narrow: Sequence[Array]) -> Iterator[Terms]:
+        """The readings that are in a wider set alone, with what each moves the mean by."""
+        pairs = self._pairs
+        sides = ((pairs.a, pairs.values_a, -1.0, "only in A: "), (pairs.b, pairs.values_b, 1.0, "only in B: "))
+        for (run, values, sign, text), more, fewer in zip(sides, wide, narrow, strict=True):
+            rows = np.setdiff1d(more, fewer)
+            mean = float(values[fewer].mean()) if len(fewer) else 0.0
+            yield Terms(run, rows, sign * (values[rows] - mean) / max(1, len(more)), values[rows], values[rows], text)
+
+    def _trace(self, causes: tuple[Cause, ...], moved: Array, before: Array, after: Array) -> None:
+        pairs = self._pairs
+        self.traces[causes] = [Terms(pairs.a, pairs.first, moved / len(pairs.first), before, after)]
+
+    def _same_answers(self, identical: Identical | None, steps: Steps) -> Array:
+        """Marks the judged pairs whose answers are the same, and gives a judge that reads the truth its due."""
+        judged = self._pairs.judged()
+        # Code that has read all of A's answers itself has nothing left to measure.
+        worth_it = Cause.JUDGE in steps.pending or not steps.again.by_code
+        if identical is None or not worth_it or not judged.any():
+            return np.zeros(len(self._pairs.first), dtype=bool)
+        same: Array = identical(self._pairs.first, self._pairs.second) & judged
+        if Cause.JUDGE not in steps.pending:
+            # The same judge read the same answer beside another truth: what it says otherwise is the truth's.
+            steps.read_with_truth(same & self._pairs.other_truth)
+        return same
+
+    def _rest(self, steps: Steps, same: Array) -> tuple[list[Portion], Anchors, tuple[str, ...]]:
+        """What lies between A's answers as last weighed and B's readings."""
+        left, pending = steps.values_b - steps.last, steps.pending
+        judged = self._pairs.judged()
+        counts = Anchors(int(same.sum()), judged=int(judged.sum()))
+        band = band_of(self._pairs.a.table.score()[self._pairs.first])
+        pairs = Judged(left, steps.bought, same, judged, band, self._pairs.case, pending)
+        drift = pairs.drift
+        if pending or drift.is_shown:
+            result = judge_and_system(pairs, self._units)
+            if result is not None:
+                return self._separated(result, pairs, steps)
+        if not pending and must_be_measured(self._pairs.a, self._pairs.b):
+            counts = replace(
+                counts, bought=drift.n_reread, n_cases=drift.shift.n_cases, not_measured=drift.not_measured
+            )
+        if not pending:
+            return [*self._not_carried_over(left, steps.last, same, counts)], counts, ()
+        reasons = tuple(dict.fromkeys(steps.again.untold.get(cause) or ask_for(cause) for cause in pending))
+        if pending == (Cause.TRUTH,) and not self._pairs.truth_unknown:
+            return [*self._on_some(left, steps.last)], counts, reasons
+        return [self._left((*pending, Cause.SYSTEM), left, steps.last)], counts, reasons
+
+    def _separated(
+        self, found: Separated, pairs: Judged, steps: Steps
+    ) -> tuple[list[Portion], Anchors, tuple[str, ...]]:
+        """Judge and system where anchors tell them apart, and both in one elsewhere."""
+        judge, shift, last, apart = found.judge, found.to_pair, steps.last, np.isnan(found.to_pair)
+        available = np.nan_to_num(shift)
+        self._trace(judge.causes, available, last, last + available)
+        portions = [replace(judge, told=f"{judge.told}{_in_vain(steps.again)}")]
+        reasons: tuple[str, ...] = ()
+        if apart.any():
+            joint = self._left((*judge.causes, Cause.SYSTEM), np.where(apart, pairs.left, 0.0), last)
+            portions.append(replace(joint, told=f"pairs with scores that no anchor has: {int(apart.sum()):,}"))
+            reasons = (without_anchors(int(apart.sum()), int(pairs.judged.sum())),)
+        if found.system is not None:
+            mine = np.where(apart, 0.0, pairs.left - available)
+            self._trace(found.system.causes, mine, last + available, last + available + mine)
+            portions.append(found.system)
+        return portions, found.anchors, reasons
+
+    def _not_carried_over(self, left: Array, last: Array, same: Array, anchors: Anchors) -> Iterator[Portion]:
+        """The same judge has the part of answers that are the same, the system all others."""
+        of_judge = np.where(same, left, 0.0)
+        if (np.abs(of_judge) > NO_CHANGE).any():
+            yield replace(self._left((Cause.JUDGE,), of_judge, last), how=How.ANCHORS, told=stands_on(anchors))
+        yield self._left((Cause.SYSTEM,), left - of_judge, last)
+
+    def _on_some(self, left: Array, last: Array) -> Iterator[Portion]:
+        """Truth and system in one where the truth changed, the system alone elsewhere."""
+        touched = np.where(self._pairs.other_truth, left, 0.0)
+        yield replace(
+            self._left((Cause.TRUTH, Cause.SYSTEM), touched, last),
+            told=f"pairs whose truth changed: {int(self._pairs.other_truth.sum()):,}",
+        )
+        yield self._left((Cause.SYSTEM,), left - touched, last)
+
+    def _left(self, causes: tuple[Cause, ...], left: Array, last: Array) -> Portion:
+        self._trace(causes, left, last, last + left)
+        starts = case_starts(self._pairs.case)
+        if self._pairs.by_pass and len(starts) == len(left):
+            paired: Paired = paired_rate(last, last + left)
+        else:
+            paired = paired_mean(np.add.reduceat(left, starts), np.diff(np.append(starts, len(left))), 1.0)
+        change = Estimate(paired.difference, paired.n_cases, 0, paired.low, paired.high)
+        moved = bool((np.abs(left) > NO_CHANGE).any())
+        unsure = moved and (paired.p is None or paired.p >= SIGNIFICANT or paired.difference == 0)
+        return Portion(causes, change, How.LEFT, unsure)
+
+    def _noise(self, left: Array, change: Estimate) -> Noise | None:
+        """How far what is left may be off, and how much of that is repeats of one case differing."""
+        if change.low is None or change.high is None:
+            return None
+        return Noise(settled((change.high - change.low) / 2), self._of_repeats(left))
+
+    def _of_repeats(self, left: Array) -> float | None:
+        case = self._pairs.case
+        error = self._units.mean(left, case).error(self._units.count(case))
+        variant = self._pairs.a.columns.variant[self._pairs.first].astype(np.int64)
+        asked = self._pairs.a.columns.case[self._pairs.first].astype(np.int64)
+        starts = case_starts(asked * (len(self._pairs.a.columns.variants) + 1) + variant)
+        sizes = np.diff(np.append(starts, len(left)))
+        if error == 0 or not (sizes > 1).any():
+            return None
+        means = np.add.reduceat(left, starts) / sizes
+        squares = np.add.reduceat((left - np.repeat(means, sizes)) ** 2, starts)
+        several = sizes > 1
+        within = float((squares[several] / (sizes[several] - 1) * sizes[several]).sum()) / len(left) ** 2
+        return min(1.0, settled(within / error**2))
+
+    def _nothing_shared(self, begun: Attribution) -> Attribution:
+        """One portion of everything that is known to differ: no sample has a reading on both sides."""
+        pairs = self._pairs
+        results = [
+            (cause, message.format(*(f"{len(more) - len(fewer):,}" for more, fewer in zip(wide, narrow, strict=True))))
+            for cause, wide, narrow, message in self._layers()
+            if sum(map(len, wide)) > sum(map(len, narrow))
+        ]
+        differ = {*(cause for cause, _ in results), *other_instruments(pairs), Cause.SYSTEM}
+        causes = tuple(cause for cause in Cause if cause in differ)
+        everything = [np.flatnonzero(~np.isnan(item)) for item in (pairs.values_a, pairs.values_b)]
+        self.traces[causes] = [*self._dropped(everything, [item[:0] for item in everything])]
+        why = "the two runs have no case in common"
+        if len(pairs.met[0]):
+            why = "no sample of the same question has a reading in both runs"
+        stands_on = "; ".join(message for _, message in results)
+        done = replace(
+            begun,
+            portions=(Portion(causes, Estimate(begun.total, 0), How.LEFT, cannot_tell=True, told=stands_on),),
+            joined=(f"{why}: nothing can be told apart",),
+        )
+        return replace(done, sentence=sentence(done))
+
+
+def _in_vain(again: Reweighed) -> str:
+    """What was asked for of a judge and not got, in words."""
+    failed = f"; {again.failed:,} more it gave no verdict on" if again.failed else ""
+    return f"{failed}; {again.stopped}" if again.stopped else failed
+
+
+def _headline(values: Array) -> Estimate:
+    available = values[~np.isnan(values)]
+    mean = settled(float(available.mean())) if len(available) else None
+    return Estimate(mean, len(available), len(values) - len(available))
+
+
+# The verdict of a comparison by the part that the system has in the change, as its explanation shows it.
+
+_SCALE = {Cause.SCORERS, Cause.JUDGE}
+"""What moves a number without the system; by another truth nothing is compared."""
+_BEYOND_NOISE = (Moved.BETTER, Moved.WORSE, Moved.CHANGED)
+
+
+def with_attribution(comparison: Comparison, found: Attribution) -> Comparison:
+    """The comparison with why its number moved. Where scorers or judge have a part in it, better and worse are said of
+    the system's alone; where theirs is beyond noise of no other figure, since none of them was told apart."""
+    comparison = replace(comparison, attribution=found)
+    headline = comparison.headline
+    others = [
+        portion
+        for portion in found.portions
+        if _SCALE & {*portion.causes} and abs(portion.change.value or 0.0) > NO_CHANGE
+    ]
+    system = found.portions[-1] if found.portions else None
+    if headline.hindered_by or headline.in_spite_of or not others or system is None or system.is_joint:
+        return comparison
+    first = comparison.metrics[0]
+    verdict = _verdict(system)
+    sentence, sure = _words(verdict, found, system, others)
+    message = replace(headline, verdict=verdict, sentence=sentence, how_sure=sure)
+    comparison = replace(
+        comparison, headline=message, metrics=(replace(first, verdict=verdict), *comparison.metrics[1:])
+    )
+    if all(other.cannot_tell for other in others):
+        return comparison
+    return replace(
+        comparison,
+        metrics=(comparison.metrics[0], *map(_doubted, comparison.metrics[1:])),
+        slices={
+            factor: tuple(replace(group, metrics=tuple(map(_doubted, group.metrics))) for group in groups)
+            for factor, groups in comparison.slices.items()
+        },
+        sections=tuple(replace(section, rate=_doubted(section.rate)) for section in comparison.sections),
+    )
+
+
+def _verdict(system: Portion) -> Moved:
+    value = system.change.value or 0.0
+    if system.cannot_tell:
+        return Moved.CANNOT_TELL
+    return Moved.SAME if abs(value) <= NO_CHANGE else Moved.BETTER if value > 0 else Moved.WORSE
+
+
+def _words(verdict: Moved, found: Attribution, system: Portion, others: list[Portion]) -> tuple[str, str]:
+    begun = {Moved.CANNOT_TELL: "cannot tell whether B is better", Moved.SAME: "no change of the system"}
+    change = system.change
+    ends = "" if change.low is None or change.high is None else f" [{points(change.low)}, {points(change.high)}]"
+    parts = ", ".join(f"{name_of(other)} {points(other.change.value)}" for other in others)
+    sentence = f"{begun.get(verdict, f'B is {verdict}')}: of {points(found.total)} points the system has"
+    sure = "the 95 % interval of the system's part leaves no change out"
+    if found.anchors.not_measured:
+        sure = f"fairly sure: {sure}; but {found.anchors.not_measured}"
+    if verdict is Moved.SAME:
+        sure = "no answer moved by more than these parts; that says nothing about answers that may come"
+    elif verdict is Moved.CANNOT_TELL:
+        sure = f"not sure: the system's part {'may be noise' if ends else 'shows no spread, and has no interval'}"
+    return f"{sentence} {points(change.value)} points{ends}, {parts} ({change.n:,} cases)", sure
+
+
+def _doubted(change: MetricChange) -> MetricChange:
+    if change.group in UNTOUCHED or change.verdict not in _BEYOND_NOISE:
+        return change
+    return replace(change, verdict=Moved.CANNOT_TELL)

@@ -1,0 +1,448 @@
+"""Compare two runs over the pairs that are comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import eq
+
+import numpy as np
+
+from steelyard.analysis.compare.checks import ComparedCells, has_cells
+from steelyard.analysis.compare.findings import Findings
+from steelyard.analysis.compare.judge_drift import Drift, drift_between
+from steelyard.analysis.compare.metrics import BESIDE, UNTOUCHED, Cut, SharedFigures, judged, verdict_of
+from steelyard.analysis.compare.model import (
+    Comparison,
+    Headline,
+    Instruments,
+    MetricChange,
+    Moved,
+    NotCompared,
+    Pairs,
+    SectionChange,
+    Why,
+)
+from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, Lists, Pairing, common_cases, pair
+from steelyard.analysis.compare.signatures import compare_instruments
+from steelyard.analysis.compare.slices import cuts, failure_changes, slices
+from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
+from steelyard.analysis.compare.unpaired import by_run, side_by_side
+from steelyard.analysis.wording import percent, percentage
+from steelyard.metrics.table import Table, clusters_in_words
+from steelyard.records import RunState, Verdict
+from steelyard.stats.arrays import RESAMPLES, SEED, Array
+from steelyard.stats.intervals import SHORT_INTERVALS, Estimate
+from steelyard.stats.paired import DRAWN_UP_TO, FEWEST_TO_SHOW, PATTERNS, Paired, case_starts, paired_mean
+from steelyard.suite.models import SuiteDescription
+from steelyard.suite.values import MIN_PAIRED
+
+# The answer of a comparison in words: better, worse, the same or nobody can tell, and how sure that is.
+
+_NAMES = {"pass_rate": "pass rate", "average": "average score"}
+_SURE = ((0.001, "very sure"), (0.01, "sure"), (1.0, "fairly sure"))
+
+
+def headline(
+    metrics: Sequence[MetricChange],
+    pairs: Pairs,
+    hindered_by: Sequence[str],
+    *,
+    moved_beside: int = 0,
+    anyway: bool = False,
+    doubt: str = "",
+) -> Headline:
+    """The answer; `metrics` are those of the headline, the one that decides first, and `moved_beside` says how many
+    figures that have no part in it moved beyond noise. With a `doubt` that no figure shows nobody is more than fairly
+    sure."""
+    main = metrics[0]
+    confounded = () if anyway else tuple(hindered_by)
+    verdict = _verdict(metrics, confounded)
+    return Headline(
+        verdict=verdict,
+        sentence=_sentence(verdict, metrics, pairs, confounded) + _beside(verdict, moved_beside),
+        how_sure=_how_sure(verdict, main, confounded, doubt),
+        metric=main.name,
+        smallest=_smallest(main),
+        hindered_by=confounded,
+        in_spite_of=tuple(hindered_by) if anyway else (),
+    )
+
+
+def too_few_paired(suite: SuiteDescription, n: int, answered: int) -> str:
+    """Says that fewer cases that either run answered are in pairs than the suite asks for; "" when enough are."""
+    if not n or n >= suite.min_paired * answered:
+        return ""
+    return f"{on_cases(n, answered)} can be compared, and a verdict asks for {percent(suite.min_paired, 0)} of them"
+
+
+def turns_on_truth(by_b: MetricChange, by_a: MetricChange) -> str:
+    """Says that the change comes to something else by A's truth than by B's; "" when it does not."""
+    if verdict_of(by_b, by_b.p) is verdict_of(by_a, by_a.p):
+        return ""
+    return f"it turns on the truth edits: {_told(by_b, with_p=True)} by B's truth, {_told(by_a, with_p=True)} by A's"
+
+
+def on_cases(n: int, answered: int) -> str:
+    """`20 of 120 cases that either run answered`."""
+    return f"{n:,} of {answered:,} cases that either run answered"
+
+
+def _on_few(pairs: Pairs) -> str:
+    """What a verdict on few of all cases says of itself."""
+    return "" if pairs.n_cases >= MIN_PAIRED * pairs.n_answered else f"; on {on_cases(pairs.n_cases, pairs.n_answered)}"
+
+
+def _verdict(metrics: Sequence[MetricChange], hindered: Sequence[str]) -> Moved:
+    if hindered:
+        return Moved.CANNOT_TELL
+    main = metrics[0]
+    if main.verdict is Moved.SAME and any(metric.verdict is not Moved.SAME for metric in metrics):
+        return Moved.CANNOT_TELL
+    return main.verdict
+
+
+def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, hindered: Sequence[str]) -> str:
+    main = metrics[0]
+    if not pairs.comparable:
+        why = ", ".join(f"{item.count:,} {reason}" for reason, item in pairs.not_comparable.items())
+        return "cannot tell: no sample of A can be compared with one of B" + (f" ({why})" if why else "")
+    if verdict is Moved.SAME:
+        return f"no change: {_told(main)}, the same in every pair{_on_few(pairs)}"
+    if verdict is not Moved.CANNOT_TELL:
+        return f"B is {verdict}: {_told(main)}{_but(metrics)}{_on_few(pairs)}"
+    if hindered:
+        return f"cannot tell: {hindered[0]}"
+    return f"cannot tell whether B is better: {_told(main)}{_but(metrics)}{_on_few(pairs)}"
+
+
+def _beside(verdict: Moved, n: int) -> str:
+    if verdict is not Moved.SAME or not n:
+        return ""
+    return f"; but {n} other figure{'' if n == 1 else 's'} moved beyond noise"
+
+
+def _but(metrics: Sequence[MetricChange]) -> str:
+    """What the other figures of the headline show and the one that decides does not: scores may fall, and no sample
+    change sides."""
+    main, others = metrics[0], metrics[1:]
+    message = ""
+    for other in others:
+        if other.verdict in (Moved.BETTER, Moved.WORSE) and other.verdict is not main.verdict:
+            way = "rose" if (other.difference.value or 0.0) > 0 else "fell"
+            message += f"; but the {_named(other)} {way} beyond noise: {_told(other, with_p=True)}"
+        elif main.verdict is Moved.SAME and other.verdict is not Moved.SAME:
+            message += f"; {_told(other)}"
+    return message
+
+
+def _named(change: MetricChange) -> str:
+    return _NAMES.get(change.name, change.name)
+
+
+def _told(change: MetricChange, *, with_p: bool = False) -> str:
+    name = _named(change)
+    before, after, by = change.a.value, change.b.value, change.difference
+    if before is None or after is None or by.value is None:
+        return f"{name} n/a"
+    interval = "" if by.low is None or by.high is None else f" [{percentage(by.low):+.1f}, {percentage(by.high):+.1f}]"
+    cases = f"{by.n} {change.counts}{'' if by.n == 1 else 's'}"
+    if with_p and change.p_adjusted is not None:
+        cases += ", p < 0.001" if change.p_adjusted < 0.001 else f", p {change.p_adjusted:.3f}"
+    return f"{name} {percent(before)} -> {percent(after)} ({percentage(by.value):+.1f} points{interval}, {cases})"
+
+
+def _how_sure(verdict: Moved, main: MetricChange, hindered: Sequence[str], doubt: str) -> str:
+    if hindered:
+        return "not at all: " + "; ".join(hindered)
+    if main.p is None:
+        return "undefined: " + (
+            f"one {main.counts} shows no spread" if main.difference.n else "nothing can be compared"
+        )
+    if verdict is Moved.SAME:
+        return "no pair differs in pass or score; that says nothing about answers that may come"
+    if verdict is Moved.CANNOT_TELL:
+        if main.difference.n < FEWEST_TO_SHOW:
+            few = f"{main.difference.n} {main.counts}s are too few to show anything"
+            return f"not sure: {few}, {FEWEST_TO_SHOW} are the fewest"
+        return f"not sure: chance alone shows as large a difference in {_in_words(main.p)} comparisons"
+    word = _SURE[-1][1] if doubt else next(word for below, word in _SURE if main.p <= below)
+    but = f"; but {doubt}" if doubt else ""
+    return f"{word}: chance alone shows as large a difference in {_in_words(main.p)} comparisons{but}"
+
+
+def _in_words(p: float) -> str:
+    if p < 0.001:
+        return "fewer than 1 of 1,000"
+    if p < 0.1:
+        return f"{max(1, round(1000 * p))} of 1,000"
+    return f"{round(100 * p)} of 100"
+
+
+def _smallest(main: MetricChange) -> str:
+    n, units = main.difference.n, f"{main.difference.n} {main.counts}s"
+    if main.smallest is None:
+        return f"{units} could not have shown any difference" if 0 < n < FEWEST_TO_SHOW else ""
+    return f"a true difference of {percentage(main.smallest):.1f} points would be shown by {units} 4 times of 5"
+
+
+# What changed from one run to another, and whether that is more than noise.
+
+METHOD = (
+    "samples paired by case, variant and repeat, and repeats and variants of a case count as one; 95 % intervals of the"
+    f" paired difference: studentised bootstrap over cases ({RESAMPLES:,} resamples, seed {SEED}) and Student t,"
+    " whichever end is farther, two made-up cases added where most did not move, Bonett and Price for rates of single"
+    f" samples; p-values: exact McNemar, sign flips (all patterns up to 12 cases that moved, {PATTERNS:,} drawn up to"
+    f" {DRAWN_UP_TO}, then t), adjusted with their intervals for the figures of one table (Holm), each thing once, the"
+    " primary metric alone; an interval that says otherwise of no change than its p ends there;"
+    f" {SHORT_INTERVALS}; {BY_RUN}"
+)
+_NO_READING = (Why.NO_READING, Why.NO_READING_IN_A, Why.NO_READING_IN_B)
+
+
+def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: CommonCases | None = None) -> Comparison:
+    """Everything that changed from A to B.
+
+    When the instrument is another one nothing is better or worse, unless a verdict is asked for `anyway`: then samples
+    whose truth has changed are compared too. Rules and models are never compared as judges. `cases` saves matching the
+    cases once more where the caller has done so.
+    """
+    cases = common_cases(a, b) if cases is None else cases
+    by_truth_of_a, a = _by_truth_of_a(a, cases), a.paired
+    instruments = compare_instruments(a, b, cases, anyway=anyway)
+    pairing = pair(a, b, cases, anyway=anyway)
+    lists = Lists(a, b, cases, pairing).all()
+    drift = drift_between(a, b, pairing)
+    reasons = hindrances(a, b, instruments, lists, drift)
+    if not reasons and (few := too_few_paired(b.suite, lists.n_cases, lists.n_answered)):
+        reasons.append(few)
+    findings = Findings(a, b, pairing)
+    figures = SharedFigures(a, b, pairing, findings)
+    groups = cuts(a, b, pairing)
+    main, components = figures.headline(), figures.components()
+    everything = groups[""]
+    changes = everything.of_all(chain(main, components, figures.others(), figures.counts()))
+    changes = [by_run(change, a, b, anyway=anyway) for change in changes]
+    if not reasons and by_truth_of_a and (turned := turns_on_truth(changes[0], by_truth_of_a)):
+        reasons.append(turned)
+    confounded = bool(reasons) and not anyway
+    changes.sort(key=lambda change: change.group in BESIDE)
+    metrics = judged(changes, hindered=confounded, primary=figures.primary)
+    metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), hindered=confounded)
+    cells = ComparedCells(a, b, cases, anyway=anyway) if has_cells(a, b) else None
+    of_cells, checks = ([], None) if cells is None else cells.changes(hindered=confounded)
+    metrics += of_cells
+    scored = [figure for figure in components if figure.group not in BESIDE]
+    sections = _sections(figures, findings, everything, hindered=confounded)
+    rates = [section.rate for section in sections]
+    moves = _moves(a, b, pairing)
+    n_units = len(case_starts(pairing.unit))
+    return Comparison(
+        a=a.header,
+        b=b.header,
+        instruments=instruments,
+        headline=headline(
+            _of_headline(metrics),
+            lists,
+            reasons,
+            moved_beside=_moved_beside([*metrics, *rates]),
+            anyway=anyway,
+            doubt="" if drift is None else drift.doubt(metrics[0].difference.value),
+        ),
+        pairs=lists,
+        metrics=tuple(metrics),
+        slices={
+            factor: slices(factor, cut, [*main, *scored], moves, pairing.case, hindered=confounded)
+            for factor, cut in groups.items()
+            if factor
+        },
+        codes=findings.by_code(),
+        confusions=findings.confusions(),
+        sections=sections,
+        checks=checks,
+        not_compared=(*figures.not_compared, *(cells.not_compared if cells else ()), *_without_contents(a, b)),
+        method=METHOD if n_units == pairing.n_cases else f"{clusters_in_words(pairing.n_cases, n_units)}; {METHOD}",
+        unpaired=None if len(pairing) else side_by_side(a, b),
+    )
+
+
+def _by_truth_of_a(a: ComparedRun, cases: CommonCases) -> MetricChange | None:
+    """The figure that decides, by A's truth on both sides; None where no result turns on that."""
+    if a.b_by_truth_of_a is None:
+        return None
+    b = a.b_by_truth_of_a
+    pairing = pair(a, b, cases)
+    return cuts(a, b, pairing)[""].of_all(SharedFigures(a, b, pairing, Findings(a, b, pairing)).headline()[:1])[0]
+
+
+def _of_headline(metrics: list[MetricChange]) -> list[MetricChange]:
+    return [change for change in metrics if change.group == "headline"]
+
+
+def _moved_beside(metrics: list[MetricChange]) -> int:
+    """Figures that moved beyond noise and are no part of the headline; how fast or dear an answer was is another
+    question than how good."""
+    return sum(
+        metric.verdict in (Moved.BETTER, Moved.WORSE, Moved.CHANGED) and metric.group not in {"headline", *UNTOUCHED}
+        for metric in metrics
+    )
+
+
+def _sections(
+    figures: SharedFigures, findings: Findings, everything: Cut, *, hindered: bool
+) -> tuple[SectionChange, ...]:
+    by_name = figures.sections()
+    rates = judged(everything.of_all(by_name.values()), hindered=hindered)
+    return tuple(findings.section_change(name, rate) for name, rate in zip(by_name, rates, strict=True))
+
+
+def _moves(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> tuple[Array, Array]:
+    """Marks the pairs that were fixed, and those that were broken."""
+    if not (a.passes and b.passes):
+        nothing = np.zeros(len(pairing), dtype=bool)
+        return nothing, nothing
+    before, after = a.table.passed()[pairing.first], b.table.passed()[pairing.second]
+    return after > before, after < before
+
+
+def hindrances(
+    a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs: Pairs, drift: Drift | None
+) -> list[str]:
+    """Why a difference would not be the system's, or not be one at all."""
+    results = [change.sentence for change in instruments.hinders]
+    if not results and drift is not None and drift.is_shown:
+        results.append(drift.in_words)
+    for name, run in (("A", a), ("B", b)):
+        if run.header.verdict is Verdict.INVALID:
+            why = f" ({run.header.suspect[0]})" if run.header.suspect else ""
+            results.append(f"run {name} is INVALID{why}")
+        elif run.header.state is not RunState.ENDED:
+            results.append(f"run {name} has not ended: it was stopped, or is still going on")
+    silent = sum(item.count for why, item in pairs.not_comparable.items() if why in _NO_READING)
+    other_mode = pairs.not_comparable.get(Why.OTHER_MODE)
+    asked = pairs.comparable + silent + (other_mode.count if other_mode else 0)
+    allowed = sum(run.suite.max_inconclusive for run in (a, b))
+    if silent > allowed * asked:
+        results.append(f"{silent} of {asked} pairs have no reading on one side: what is missing is seldom so by chance")
+    return results
+
+
+def _without_contents(a: ComparedRun, b: ComparedRun) -> tuple[NotCompared, ...]:
+    if a.contents is not None and b.contents is not None:
+        return ()
+    return (NotCompared("confusions", "", "a run does not hold its texts"),)
+
+
+# A run held against several earlier ones together: every earlier sample of a case and variant counts once, so that a
+# run with few readings weighs as little as it should.
+
+_SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class PooledChange:
+    """A figure in earlier runs and now, over the samples whose case and variant both have."""
+
+    before: float | None
+    now: float | None
+    n_before: int
+    """Readings of earlier runs that stand behind it."""
+    n_now: int
+    difference: Estimate
+    """Now minus before; `n` is cases."""
+    p: float | None
+    test: str = ""
+
+
+class Pool:
+    """Readings of earlier runs by the cell (case and variant) of a run, and by what tells answers apart if asked."""
+
+    def __init__(self, table: Table, answers: Array | None = None) -> None:
+        """`answers` is a number for each sample's answer: then only readings of the same answer are pooled."""
+        self.table = table
+        self._cell = _cells(table, table.case, table.variant)
+        self._n_cells = len(table.case_ids) * _width(table)
+        self._answers = answers
+        if answers is None:
+            self._keys, self._place = np.arange(self._n_cells), self._cell
+        else:
+            self._keys, self._place = np.unique(_keyed(self._cell, answers), return_inverse=True)
+        self._sums, self._counts = np.zeros(len(self._keys)), np.zeros(len(self._keys), dtype=int)
+
+    def add(self, other: Table, values: Array, answers: Array | None = None) -> None:
+        """Add the readings of an earlier run; those of cases, variants or answers that this run lacks are left out."""
+        cases, variants = _translation(self.table.case_ids, other.case_ids), _variants(self.table, other)
+        case, variant = cases[other.case.astype(int)], variants[other.variant.astype(int)]
+        used = (case >= 0) & (variant >= 0) & ~np.isnan(values)
+        if answers is not None:
+            used &= answers != 0
+        cell = case[used] * _width(self.table) + variant[used]
+        if self._answers is None:
+            place = cell
+        elif answers is None:
+            raise ValueError("answers are told apart here")
+        else:
+            wanted = _keyed(cell, answers[used])
+            place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+            same = self._keys[place] == wanted if len(self._keys) else np.zeros(len(wanted), dtype=bool)
+            used[np.flatnonzero(used)[~same]] = False
+            place = place[same]
+        self._sums += np.bincount(place, values[used], minlength=len(self._keys))
+        self._counts += np.bincount(place, minlength=len(self._keys))
+
+    def change(self, values: Array, rows: Array, widest: float = 1.0) -> PooledChange:
+        """What became of the figure in some samples of the run; `values` is a value for each of all its samples."""
+        counts = self._counts[self._place[rows]]
+        available = (counts > 0) & ~np.isnan(values[rows])
+        if self._answers is not None:
+            available &= self._answers[rows] != 0
+        used = rows[available]
+        used = used[np.argsort(self.table.unit[used], kind="stable")]
+        place = self._place[used]
+        before, now = self._sums[place] / self._counts[place], values[used]
+        starts = case_starts(self.table.unit[used])
+        result = Paired(None, 0)
+        if len(used):
+            sizes = np.diff(np.append(starts, len(used)))
+            result = paired_mean(np.add.reduceat(now - before, starts), sizes, widest)
+        return PooledChange(
+            before=float(before.mean()) if len(used) else None,
+            now=float(now.mean()) if len(used) else None,
+            n_before=int(self._counts[np.unique(place)].sum()),
+            n_now=len(used),
+            difference=Estimate(result.difference, result.n_cases, 0, result.low, result.high),
+            p=result.p,
+            test=result.test,
+        )
+
+
+def _width(table: Table) -> int:
+    # One more for samples without a variant, whose code is -1.
+    return len(table.variants) + 1
+
+
+def _cells(table: Table, case: Array, variant: Array) -> Array:
+    cell: Array = case.astype(int) * _width(table) + np.where(variant < 0, len(table.variants), variant).astype(int)
+    return cell
+
+
+def _keyed(cell: Array, answers: Array) -> Array:
+    """One 64-bit number for a cell and an answer in it; the multiplication wraps, and spreads the cells."""
+    keyed: Array = answers.astype(np.uint64) ^ (cell.astype(np.uint64) * _SPREAD)
+    return keyed
+
+
+def _translation(mine: Sequence[str], others: Sequence[str]) -> Array:
+    """For each case of another run, its place among the cases of this one; -1 where it has none."""
+    # Runs of one instrument mostly have the same cases, and looking up a million names takes seconds.
+    if len(mine) == len(others) and all(map(eq, mine, others)):
+        return np.arange(max(1, len(mine)))
+    place = {name: i for i, name in enumerate(mine)}
+    return np.array([place.get(name, -1) for name in others] or [-1])
+
+
+def _variants(mine: Table, other: Table) -> Array:
+    place = {name: i for i, name in enumerate(mine.variants)}
+    # The last entry is the one that -1 points at.
+    return np.array([*(place.get(name, -1) for name in other.variants), len(mine.variants)])

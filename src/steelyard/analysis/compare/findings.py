@@ -1,0 +1,302 @@
+"""Findings that came or went between two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steelyard.analysis.compare.model import (
+    CodeChange,
+    Confusion,
+    Confusions,
+    MetricChange,
+    NotCompared,
+    SectionChange,
+    Standing,
+)
+from steelyard.analysis.compare.pairing import ComparedRun, Pairing
+from steelyard.metrics.table import FORMAT, Table
+from steelyard.stats.arrays import Array, distinct, translated
+from steelyard.store.base import Store
+from steelyard.store.contents import Confused, Contents
+from steelyard.suite.models import SuiteDescription
+
+# The findings of comparable samples on either side: codes, confusions and sections, over all of them.
+
+MOST_CONFUSIONS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The findings of one run that are in comparable samples."""
+
+    run: ComparedRun
+    pair: Array
+    """Which pair each is in."""
+    code: Array
+    """Codes into the names that both runs share."""
+    section: Array | None
+    confusion: Array
+    """Places of the run's confusions that are in comparable samples."""
+
+    def per_pair(self, mask: Array, n: int) -> Array:
+        """How many of the marked ones each pair has."""
+        return np.bincount(self.pair[mask], minlength=n).astype(float)
+
+
+class Findings:
+    """The findings of two runs in their comparable samples, under names that both share."""
+
+    def __init__(self, a: ComparedRun, b: ComparedRun, pairing: Pairing) -> None:
+        self.n = len(pairing)
+        self.codes = sorted({*a.columns.finding_codes, *b.columns.finding_codes})
+        self._one_has_only_scores = a.only_scores != b.only_scores
+        retained = [_from_scores(run) if self._one_has_only_scores else _all_of(run) for run in (a, b)]
+        self.sections = _shared_sections((a, retained[0]), (b, retained[1]))
+        """Names of sections; None when a run has findings and does not say where in the text they are."""
+        self.a = _found(a, pairing.first, self.codes, self.sections, retained[0])
+        self.b = _found(b, pairing.second, self.codes, self.sections, retained[1])
+        self.not_compared = tuple(self._left_out(a, b, retained)) if self._one_has_only_scores else ()
+        """What a judge names besides its scores, when only one run knows it."""
+
+    def _left_out(self, a: ComparedRun, b: ComparedRun, kept: Sequence[Array]) -> Iterator[NotCompared]:
+        silent, run, mask = ("A", b, kept[1]) if a.only_scores else ("B", a, kept[0])
+        why = f"of {silent}'s judge only the scores could be read"
+        columns = run.columns
+        named = sorted({columns.finding_codes[int(code)] for code in np.unique(columns.finding_code[~mask])})
+        yield from (NotCompared("findings that the judge names", code, why) for code in named)
+        yield NotCompared("confusions", "", why)
+
+    def by_code(self, mask_a: Array | None = None, mask_b: Array | None = None) -> tuple[CodeChange, ...]:
+        """Every code that was found on either side, what moved most first."""
+        before, in_before = _tally(self.a, mask_a, len(self.codes))
+        after, in_after = _tally(self.b, mask_b, len(self.codes))
+        changes = [
+            CodeChange(
+                code, int(before[i]), int(after[i]), int(in_before[i]), int(in_after[i]), standing(before[i], after[i])
+            )
+            for i, code in enumerate(self.codes)
+            if before[i] or after[i]
+        ]
+        return tuple(sorted(changes, key=lambda each: (-abs(each.b - each.a), each.code)))
+
+    def of_code(self, code: str) -> tuple[Array, Array]:
+        """How many findings of a code each pair has in A and in B."""
+        number = self.codes.index(code)
+        return self.a.per_pair(self.a.code == number, self.n), self.b.per_pair(self.b.code == number, self.n)
+
+    def total(self) -> tuple[Array, Array]:
+        """How many findings each pair has in A and in B."""
+        return self.a.per_pair(self.a.code >= 0, self.n), self.b.per_pair(self.b.code >= 0, self.n)
+
+    def of_section(self, section: str) -> tuple[Array, Array]:
+        """How many findings each pair has in a section, in A and in B."""
+        here_a, here_b = self._in_section(section)
+        return self.a.per_pair(here_a, self.n), self.b.per_pair(here_b, self.n)
+
+    def section_change(self, section: str, rate: MetricChange) -> SectionChange:
+        """What was found in a section; `rate` is the change of its findings a sample."""
+        here_a, here_b = self._in_section(section)
+        return SectionChange(section, int(here_a.sum()), int(here_b.sum()), rate, self.by_code(here_a, here_b))
+
+    def _in_section(self, section: str) -> tuple[Array, Array]:
+        number = (self.sections or []).index(section)
+        return np.asarray(self.a.section == number), np.asarray(self.b.section == number)
+
+    def confusions(self) -> Confusions:
+        """Everything that was taken for something else, counted over all comparable samples."""
+        if self._one_has_only_scores:
+            return Confusions()
+        keys_a, n_a, at_a = _confused(self.a)
+        keys_b, n_b, at_b = _confused(self.b)
+        keys = np.union1d(keys_a, keys_b)
+        before, after = np.zeros(len(keys), dtype=int), np.zeros(len(keys), dtype=int)
+        place_a, place_b = np.full(len(keys), -1), np.full(len(keys), -1)
+        for own, n, at, total, place in ((keys_a, n_a, at_a, before, place_a), (keys_b, n_b, at_b, after, place_b)):
+            where = np.searchsorted(keys, own)
+            total[where], place[where] = n, at
+        stands = np.array([_RANK[standing(x, y)] for x, y in zip(before, after, strict=True)], dtype=int)
+        chosen = np.lexsort((keys, -np.abs(after - before), stands))[:MOST_CONFUSIONS]
+        listed = self._named(chosen, place_a, place_b, before, after)
+        counts = np.bincount(stands, minlength=len(_RANK))
+        return Confusions(
+            n=len(keys),
+            counts={item: int(counts[rank]) for item, rank in _RANK.items() if counts[rank]},
+            listed=tuple(sorted(listed, key=_place_in_list)),
+        )
+
+    def _named(self, chosen: Array, place_a: Array, place_b: Array, before: Array, after: Array) -> list[Confusion]:
+        in_a = place_a[chosen] >= 0
+        texts = dict(zip(chosen[in_a].tolist(), _texts(self.a, place_a[chosen[in_a]]), strict=True))
+        texts |= zip(chosen[~in_a].tolist(), _texts(self.b, place_b[chosen[~in_a]]), strict=True)
+        results = []
+        for i in chosen.tolist():
+            code, expected, got = texts[i]
+            n_a, n_b = int(before[i]), int(after[i])
+            results.append(Confusion(code, expected, got, n_a, n_b, standing(n_a, n_b)))
+        return results
+
+
+_RANK = {item: rank for rank, item in enumerate(Standing)}
+
+
+def _place_in_list(confusion: Confusion) -> tuple[int, int, str, str, str]:
+    moved = abs(confusion.b - confusion.a)
+    return _RANK[confusion.standing], -moved, confusion.code, confusion.expected, confusion.got
+
+
+def standing(before: float, after: float) -> Standing:
+    """Whether something that was found so often in A and in B is new, resolved, more, fewer or the same."""
+    if before == after:
+        return Standing.SAME
+    if before == 0:
+        return Standing.NEW
+    if after == 0:
+        return Standing.RESOLVED
+    return Standing.MORE if after > before else Standing.FEWER
+
+
+def _all_of(run: ComparedRun) -> Array:
+    return np.ones(len(run.columns.finding_sample), dtype=bool)
+
+
+def _from_scores(run: ComparedRun) -> Array:
+    """Marks the findings that follow from the answer or from a judge's scores, and not from what else it said.
+
+    What a judge names belongs to no component or, where the suite's check says which, gains nothing there, whereas a
+    low score always does. Of a run that does not say what its findings belong to, nobody can tell.
+    """
+    columns, n = run.columns, len(run.columns.finding_sample)
+    if not n or len(columns.finding_component) != n or len(columns.finding_gain) != n:
+        return np.zeros(n, dtype=bool)
+    declared = {component.name: component.kind for component in run.suite.components}
+    kinds = [None if name == "" else declared.get(name, "") for name in columns.finding_components]
+    unread = run.table.malformed[columns.finding_sample.astype(int)]
+    of_none = np.array([kind is None for kind in kinds])[columns.finding_component.astype(int)]
+    of_dimension = np.array([kind == "dimension" for kind in kinds])[columns.finding_component.astype(int)]
+    return np.asarray(unread | ~(of_none | (of_dimension & (columns.finding_gain == 0))))
+
+
+def _shared_sections(*sides: tuple[ComparedRun, Array]) -> list[str] | None:
+    named = [_named_sections(run, retained) for run, retained in sides]
+    if not any(any(names) for names in named):
+        return []
+    if any(not any(names) and retained.any() for names, (_, retained) in zip(named, sides, strict=True)):
+        return None
+    return sorted({*named[0], *named[1]})
+
+
+def _named_sections(run: ComparedRun, kept: Array) -> set[str]:
+    columns = run.columns
+    if len(columns.finding_section) != len(kept):
+        return set()
+    return {columns.finding_sections[int(code)] for code in np.unique(columns.finding_section[kept])}
+
+
+def _found(
+    run: ComparedRun, positions: Array, codes: Sequence[str], sections: Sequence[str] | None, kept: Array
+) -> Found:
+    columns, contents = run.columns, run.contents
+    pair_of = np.full(columns.n + 1, -1)
+    pair_of[positions] = np.arange(len(positions))
+    pair = pair_of[columns.finding_sample.astype(int)]
+    place = np.flatnonzero((pair >= 0) & kept)
+    code = _shared(columns.finding_code, columns.finding_codes, codes, place)
+    section = None if not sections else _shared(columns.finding_section, columns.finding_sections, sections, place)
+    confused = np.empty(0, int) if contents is None else np.flatnonzero(pair_of[contents.confusion_sample] >= 0)
+    return Found(run, pair[place], code, section, confused)
+
+
+def _shared(own: Array, names: Sequence[str], shared: Sequence[str], place: Array) -> Array:
+    if not len(place):
+        return np.empty(0, dtype=int)
+    rank = {name: i for i, name in enumerate(shared)}
+    return translated(own[place], [rank.get(name, -1) for name in names]).astype(int)
+
+
+def _tally(found: Found, mask: Array | None, n_codes: int) -> tuple[Array, Array]:
+    """For each code, how many findings there are and in how many samples."""
+    code, pair = (found.code, found.pair) if mask is None else (found.code[mask], found.pair[mask])
+    once, _ = distinct(pair * max(1, n_codes) + code)
+    return np.bincount(code, minlength=n_codes), np.bincount(once % max(1, n_codes), minlength=n_codes)
+
+
+def _confused(found: Found) -> tuple[Array, Array, Array]:
+    """The digests of what was confused, how often each occurs, and where each stands first."""
+    contents = found.run.contents
+    if contents is None:
+        return np.empty(0, dtype=np.uint64), np.empty(0, dtype=int), np.empty(0, dtype=int)
+    keys, first, n = np.unique(contents.confusion[found.confusion], return_index=True, return_counts=True)
+    return keys, n, found.confusion[first]
+
+
+def _texts(found: Found, places: Array) -> list[Confused]:
+    return [] if found.run.contents is None else found.run.contents.confused(places.tolist())
+
+
+# What a run took for something else: all of it, by digest, so that what no earlier run did can be told.
+
+_JUDGED = ("dimension", "flag")
+_MOST_LOOKED_AT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NewConfusion:
+    """One thing that was taken for another."""
+
+    digest: int
+    code: str
+    expected: str
+    got: str
+    samples: int
+    """In how many samples."""
+
+
+class RunConfusions:
+    """The confusions of a run, each with the samples that it is in; those of inconclusive samples are left out."""
+
+    def __init__(self, table: Table, contents: Contents, suite: SuiteDescription) -> None:
+        self._contents = contents
+        self._none = {FORMAT} | {component.finding_code for component in suite.components if component.kind in _JUDGED}
+        sample = contents.confusion_sample.astype(int)
+        believed = np.flatnonzero(table.conclusive[sample]) if len(sample) else np.empty(0, dtype=int)
+        digest, sample = contents.confusion[believed], sample[believed]
+        order = np.lexsort((sample, digest))
+        digest, sample = digest[order], sample[order]
+        # A sample that takes the same for the same several times counts once.
+        once = np.ones(len(order), dtype=bool)
+        once[1:] = (digest[1:] != digest[:-1]) | (sample[1:] != sample[:-1])
+        self._digests, first, self._samples = np.unique(digest[once], return_index=True, return_counts=True)
+        self._first = believed[order[once][first]]
+
+    def in_samples(self, digest: int) -> int:
+        """In how many samples one is."""
+        at = np.flatnonzero(self._digests == np.uint64(digest))
+        return int(self._samples[at[0]]) if len(at) else 0
+
+    def unseen(self, seen: Collection[int], at_least: int) -> list[NewConfusion]:
+        """Those that are in so many samples and not among what was seen before, most frequent first."""
+        fresh = ~np.isin(self._digests, np.array(sorted(seen), dtype=np.uint64)) & (self._samples >= at_least)
+        digests, samples, first = self._digests[fresh], self._samples[fresh], self._first[fresh]
+        order = np.lexsort((digests, -samples))[:_MOST_LOOKED_AT]
+        texts = self._contents.confused([int(first[i]) for i in order])
+        return [
+            NewConfusion(int(digests[i]), *message, int(samples[i]))
+            for i, message in zip(order, texts, strict=True)
+            if message[0] not in self._none and message[1] != message[2]
+        ]
+
+
+def confusions_of(store: Store, run_id: str, suite: SuiteDescription) -> RunConfusions:
+    """The confusions of a stored run."""
+    return RunConfusions(Table(store.columns(run_id), suite), store.contents(run_id), suite)
+
+
+def seen_in(store: Store, run_ids: Collection[str]) -> set[int]:
+    """The digests of every confusion of these runs."""
+    results: set[int] = set()
+    for run_id in run_ids:
+        results.update(np.unique(store.contents(run_id).confusion).tolist())
+    return results

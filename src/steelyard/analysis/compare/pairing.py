@@ -1,0 +1,501 @@
+"""Which samples of two runs are a pair, and why others are not."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.compare.model import MOST_LISTED, PairLine, PairList, Pairs, Why
+from steelyard.analysis.summary import answers_from, is_reading, same_system
+from steelyard.metrics.own import RunData, load_metrics
+from steelyard.metrics.table import Table
+from steelyard.records import Item, Mode, RunHeader, Sample
+from steelyard.stats.arrays import Array, distinct, translated
+from steelyard.stats.paired import NO_CHANGE, case_starts
+from steelyard.store.base import Checks, Columns, Store
+from steelyard.store.contents import Contents
+from steelyard.suite.case import Case, bare_truth, digest
+from steelyard.suite.models import SuiteDescription
+
+# One side of a comparison.
+
+_LOOKED_AT = 200
+"""The newest runs among which others of the same system are looked for."""
+_MOST_RUNS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """What recorded answers, rescored, show to be the same in two runs although it has changed."""
+
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Parts of A's signature of which only code changed, with B's hash."""
+    n: int = 0
+    """Answers that have the scores they had."""
+    side: str = ""
+    """Whose answers they are."""
+    truths: frozenset[str] = frozenset()
+    """Cases whose truth changed, and by B's truth A's answers were scored again."""
+    moved: int = 0
+    """How many of these cases have another result by the other run's truth, in A or in B."""
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A run with everything a comparison looks at; without `contents` nobody knows its questions, truth or texts."""
+
+    header: RunHeader
+    columns: Columns
+    contents: Contents | None = None
+    checks: Checks | None = None
+    """What became of its expectations."""
+    items: Callable[[], Iterable[tuple[int, tuple[Item, ...]]]] | None = None
+    """Gives what its repeats are compared by, as `Store.items` does."""
+    digests: Callable[[], Array] | None = None
+    """Gives a number for each answer, as `Store.answer_digests` does."""
+    samples: Callable[..., Iterable[tuple[Sample, Case]]] | None = None
+    """Gives its samples with their cases, as `Store.samples` does."""
+    rescored: Rescored = Rescored()
+    """Of run A: what is the same in B."""
+    store: Store | None = None
+    """Where other runs of the same system may be."""
+    by_truth_of_b: ComparedRun | None = None
+    """Of run A: the same answers scored by B's truth; None where that is A's own, or cannot be done."""
+    b_by_truth_of_a: ComparedRun | None = None
+    """Of run A: B's answers scored by A's truth; None where no result turns on that."""
+
+    @property
+    def paired(self) -> ComparedRun:
+        """The run as its samples are paired with those of B: by B's truth."""
+        return self.by_truth_of_b or self
+
+    @property
+    def suite(self) -> SuiteDescription:
+        """The suite as the run's header describes it."""
+        return self.header.description
+
+    @cached_property
+    def data(self) -> RunData:
+        """What metrics take their contributions from."""
+        return RunData(self.columns, self.suite, self.checks, None if self.items is None else self.items())
+
+    @property
+    def table(self) -> Table:
+        """The run's columns under the rules on what counts as what."""
+        return self.data.table
+
+    @cached_property
+    def same_runs(self) -> list[RunHeader]:
+        """This run, and the newest other runs that asked the same system anew for the same."""
+        mine = self.header
+        if self.store is None or mine.target.get("kind") == "recorded" or answers_from(mine):
+            return [mine]
+        others = (run for run in self.store.runs(mine.suite_name, _LOOKED_AT) if run.id != mine.id)
+        sound = (other for other in others if is_reading(other) and not answers_from(other))
+        return [mine, *islice((item for item in sound if same_system(item, mine)), _MOST_RUNS - 1)]
+
+    @property
+    def passes(self) -> bool:
+        """Whether the suite says when a sample passes."""
+        return self.suite.passing is not None
+
+    @property
+    def mode(self) -> str | None:
+        """The kind of judge whose readings count; None without a judge."""
+        return self.suite.judge.mode if self.suite.judge else None
+
+    @property
+    def imported(self) -> bool:
+        """True when another tool wrote it: what its file does not hold is unknown."""
+        return bool(self.header.options.get("imported"))
+
+    @property
+    def only_scores(self) -> bool:
+        """True when nothing but the scores of its judge's answers is known, as of an old snapshot of another tool."""
+        return self.mode == Mode.BASIC
+
+
+Rescore = Callable[[ComparedRun, ComparedRun], ComparedRun]
+"""Gives run A with what rescoring shows to be the same in B."""
+
+
+def read_run(store: Store, name: str) -> ComparedRun:
+    """A run of the store, ready to be compared."""
+    header = store.run(name)
+    name = header.id
+    load_metrics(header)
+    items = partial(store.items, name) if header.description.stability else None
+    digests, samples = partial(store.answer_digests, name), partial(store.samples, name)
+    parts = (store.columns(name), store.contents(name), store.checks(name))
+    return ComparedRun(header, *parts, items, digests, samples=samples, store=store)
+
+
+# Which cases two runs have in common, and which of them ask another question or have another truth.
+
+_PAGE = 500
+SAME_CASE, OTHER_QUESTION, OTHER_TRUTH = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonCases:
+    """The cases of two runs side by side."""
+
+    of_b: Array
+    """For each case of B its code in A; -1 when A has no such case."""
+    only_a: Array
+    """Codes of the cases that only A has."""
+    only_b: Array
+    state: Array
+    """For each case of A: SAME, QUESTION or TRUTH, whichever differs first; what is not known is not said to differ."""
+    known: bool
+    """False when a run does not say what its cases are, so that nothing is known of their changes."""
+    regrouped: Array
+    """Codes in A of the cases of which only category, difficulty, tags or the like differ."""
+    unknown_questions: Array
+    """Codes in A of the cases whose question the file of an imported run does not hold, or not all of it."""
+    unknown_truths: Array
+    edited: Array
+    """Codes in A of the cases in state SAME with another truth, by which no score is another."""
+
+    def of_state(self, state: int) -> Array:
+        """Codes in A of the cases in that state."""
+        return np.flatnonzero(self.state == state)
+
+    def comparable(self, *, anyway: bool) -> Array:
+        """For each case of A whether its samples can be compared; `anyway` also those of another truth."""
+        return ~np.isin(self.state, (OTHER_QUESTION,) if anyway else (OTHER_QUESTION, OTHER_TRUTH))
+
+
+def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
+    """The cases of two runs, matched by id."""
+    of_b = _matched(a.columns.case_ids, b.columns.case_ids)
+    in_both = np.zeros(len(a.columns.case_ids), dtype=bool)
+    in_both[of_b[of_b >= 0]] = True
+    state = np.full(len(in_both), SAME_CASE, dtype=np.int8)
+    regrouped, questions, truths, edited = [list[int]() for _ in range(4)]
+    available = a.contents is not None and b.contents is not None
+    if available:
+        changed = _changed(a, b, of_b)
+        for code, before, after in _both(a, b, changed):
+            question = _same(_asked(before), _asked(after), a, b)
+            truth = _same(bare_truth(before.expected), bare_truth(after.expected), a, b)
+            if before.id in a.rescored.truths:
+                edited += [code] if truth is False else []
+                truth = True
+            state[code] = OTHER_QUESTION if question is False else OTHER_TRUTH if truth is False else SAME_CASE
+            if state[code] == SAME_CASE and _same(_groups(before), _groups(after), a, b) is False:
+                regrouped.append(code)
+            for codes, same in ((questions, question), (truths, truth)):
+                if same is None and state[code] == SAME_CASE:
+                    codes.append(code)
+    lists = (np.array(codes, dtype=int) for codes in (regrouped, questions, truths, edited))
+    return CommonCases(of_b, np.flatnonzero(~in_both), np.flatnonzero(of_b < 0), state, available, *lists)
+
+
+def units_of(a: ComparedRun, b: ComparedRun, of_b: Array) -> tuple[Array, Array, int]:
+    """The unit of evidence by case of A and by case of B under one numbering, and how many numbers there are.
+
+    Cases of A have their codes, those that only B has come after them; a cluster has a number after all cases. Cases
+    that either run has in one cluster are one unit.
+    """
+    n_a = len(a.columns.case_ids)
+    numbers = [np.arange(n_a), np.where(of_b >= 0, of_b, n_a + np.arange(len(of_b)))]
+    clusters = sorted({*a.columns.clusters, *b.columns.clusters})
+    place = {name: n_a + len(of_b) + i for i, name in enumerate(clusters)}
+    unit = np.arange(n_a + len(of_b) + len(clusters))
+    case, cluster = np.concatenate([_links(run, of, place) for run, of in zip((a, b), numbers, strict=True)], axis=1)
+    while (unit[case] != unit[cluster]).any():
+        highest = np.maximum(unit[case], unit[cluster])
+        np.maximum.at(unit, case, highest)
+        np.maximum.at(unit, cluster, highest)
+    return unit[numbers[0]], unit[numbers[1]], len(unit)
+
+
+def _links(run: ComparedRun, number: Array, place: dict[str, int]) -> Array:
+    """The numbers of a run's cases that are in a cluster, and below them those of their clusters."""
+    columns = run.columns
+    if not columns.clusters:
+        return np.empty((2, 0), dtype=np.int64)
+    cluster = translated(columns.cluster, [place[name] for name in columns.clusters]).astype(np.int64)
+    return np.unique(np.stack((number[columns.case], cluster))[:, cluster >= 0], axis=1)
+
+
+def unit_counts(a: ComparedRun, b: ComparedRun, of_b: Array) -> tuple[int, int, int] | None:
+    """How many units of evidence the cases of both runs are by A, by B and by both together; None when they are the
+    same units."""
+    in_b = np.flatnonzero(of_b >= 0)
+    by_a, by_b = (units_of(run, run, np.arange(len(run.columns.case_ids)))[0] for run in (a, b))
+    by_a, by_b = by_a[of_b[in_b]], by_b[in_b]
+    n_a, n_b = (len(np.unique(item)) for item in (by_a, by_b))
+    if n_a == n_b == len(np.unique(np.stack((by_a, by_b)), axis=1).T):
+        return None
+    return n_a, n_b, len(np.unique(units_of(a, b, of_b)[1][in_b]))
+
+
+def names(ids: Sequence[str], codes: Iterable[int], most: int) -> tuple[str, ...]:
+    """The ids of the first few codes."""
+    return tuple(ids[int(code)] for _, code in zip(range(most), codes, strict=False))
+
+
+def _matched(before: Sequence[str], after: Sequence[str]) -> Array:
+    """For each of the later ids its place among the earlier ones, or -1."""
+    if before == after or (len(before) == len(after) and all(map(operator.eq, before, after))):
+        return np.arange(len(after))
+    available, wanted = _fingerprints(before), _fingerprints(after)
+    if not len(available):
+        return np.full(len(wanted), -1)
+    order = np.argsort(available, kind="stable")
+    at = order[np.minimum(np.searchsorted(available, wanted, sorter=order), len(available) - 1)]
+    return np.where(available[at] == wanted, at, -1)
+
+
+def _fingerprints(ids: Iterable[str]) -> Array:
+    """A 64-bit number for each id: a million of them are 8 million bytes."""
+    digests = (hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in ids)
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
+
+
+def _hash_by_case(run: ComparedRun) -> Array:
+    hashes = np.zeros(len(run.columns.case_ids), dtype=np.uint64)
+    if run.contents is not None:
+        hashes[run.columns.case] = run.contents.case_hash
+    return hashes
+
+
+def _changed(a: ComparedRun, b: ComparedRun, of_b: Array) -> Array:
+    """Codes in A of the cases of both runs that are not the same in all."""
+    before, after = _hash_by_case(a), _hash_by_case(b)
+    common = np.flatnonzero(of_b >= 0)
+    return np.sort(of_b[common[before[of_b[common]] != after[common]]])
+
+
+def _both(a: ComparedRun, b: ComparedRun, codes: Array) -> Iterator[tuple[int, Case, Case]]:
+    if a.contents is None or b.contents is None:
+        return
+    for start in range(0, len(codes), _PAGE):
+        page = {a.columns.case_ids[code]: code for code in codes[start : start + _PAGE].tolist()}
+        before, after = a.contents.cases(list(page)), b.contents.cases(list(page))
+        yield from ((code, before[name], after[name]) for name, code in page.items())
+
+
+def _same(before: Any, after: Any, a: ComparedRun, b: ComparedRun) -> bool | None:
+    """Whether something is the same in both runs; None when an imported run does not hold all of it."""
+    if digest(before) == digest(after):
+        return True
+    unknown = (a.imported and _is_part(before, after)) or (b.imported and _is_part(after, before))
+    return None if unknown else False
+
+
+def _is_part(held: Any, whole: Any) -> bool:
+    """Whether all that is held is in the whole as well, or none of it is: fields may be missing, none differs."""
+    if isinstance(held, dict) and isinstance(whole, dict):
+        shared = held.keys() & whole.keys()
+        return (not shared or held.keys() == shared) and all(_is_part(held[name], whole[name]) for name in shared)
+    return held is None or digest(held) == digest(whole)
+
+
+def _asked(case: Case) -> dict[str, Any]:
+    files = [attachment.digest or attachment.place for attachment in case.attachments]
+    return {"input": case.input} | ({"attachments": files} if files else {})
+
+
+def _groups(case: Case) -> dict[str, Any]:
+    groups = {"category": case.category, "difficulty": case.difficulty, "tags": list(case.tags), "why": case.why}
+    return {name: value for name, value in groups.items() if value}
+
+
+# Pairs the samples of two runs by case, variant and repeat, and says of every sample what became of it.
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Positions of comparable samples in A and in B, side by side, and what is not comparable."""
+
+    first: Array
+    second: Array
+    unit: Array
+    """The unit of evidence of each pair, in order: its case, or the cluster that the case is in."""
+    case: Array
+    """Codes of A's cases, those of one unit side by side."""
+    aside: dict[Why, tuple[Array, Array]]
+    """By reason, positions in A and in B; -1 where that run has no such sample."""
+    asked: tuple[Array, Array, Array]
+    """Positions in A and in B, and the units, of all pairs that were asked the same question, with a reading or
+    without."""
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def n_cases(self) -> int:
+        """Cases with at least one comparable pair."""
+        return len(case_starts(self.case))
+
+
+def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> Pairing:
+    """Every sample of both runs, paired or set aside; `anyway` also pairs those whose truth has changed."""
+    keys_a, keys_b = _keys(a, b, cases)
+    order_a, order_b = np.argsort(keys_a, kind="stable"), np.argsort(keys_b, kind="stable")
+    keys_a, keys_b = keys_a[order_a], keys_b[order_b]
+    at = np.searchsorted(keys_b, keys_a)
+    met = (at < len(keys_b)) & (keys_b[np.minimum(at, max(0, len(keys_b) - 1))] == keys_a) if len(keys_b) else at < 0
+    first, second = order_a[met], order_b[at[met]]
+    unit = units_of(a, b, cases.of_b)[0][a.columns.case[first]] if len(first) else np.empty(0, dtype=np.int64)
+    in_order = np.argsort(unit, kind="stable")
+    first, second, unit = first[in_order], second[in_order], unit[in_order]
+    alone = np.ones(len(keys_b), dtype=bool)
+    alone[at[met]] = False
+    reason = _reasons(a, b, first, second, cases, anyway=anyway)
+    excluded = {
+        why: (first[reason == number], second[reason == number])
+        for number, why in enumerate(Why)
+        if (reason == number).any()
+    }
+    for why, lonely in ((Why.ONLY_IN_A, order_a[~met]), (Why.ONLY_IN_B, order_b[alone])):
+        if len(lonely):
+            nobody = np.full(len(lonely), -1)
+            excluded[why] = (lonely, nobody) if why is Why.ONLY_IN_A else (nobody, lonely)
+    retained = reason < 0
+    excluded = {why: excluded[why] for why in Why if why in excluded}
+    same_question = reason != list(Why).index(Why.CHANGED_QUESTION)
+    asked = first[same_question], second[same_question], unit[same_question]
+    return Pairing(
+        first[retained],
+        second[retained],
+        unit[retained],
+        a.columns.case[first[retained]].astype(np.int64),
+        excluded,
+        asked,
+    )
+
+
+def answered_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, rows: tuple[Array, Array] | None = None) -> int:
+    """How many cases at least one of the runs has a reading of; `rows` looks at some samples of A and of B alone."""
+    n_a = len(a.columns.case_ids)
+    of_b = np.where(cases.of_b >= 0, cases.of_b, n_a + np.arange(len(cases.of_b)))
+    seen = np.zeros(n_a + len(of_b), dtype=bool)
+    for i, (run, codes) in enumerate(((a, np.arange(n_a)), (b, of_b))):
+        ended = np.flatnonzero(_ended(run))
+        ended = ended if rows is None else np.intersect1d(ended, rows[i])
+        seen[codes[run.columns.case[ended]]] = True
+    return int(seen.sum())
+
+
+def _keys(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> tuple[Array, Array]:
+    """One number a sample that is the same in both runs for the same case, variant and repeat.
+
+    Cases that only B has come after all of A's.
+    """
+    n_a = len(a.columns.case_ids)
+    case_b = np.where(cases.of_b >= 0, cases.of_b, n_a + np.arange(len(cases.of_b)))
+    variants = sorted({*a.columns.variants, *b.columns.variants})
+    place = {name: i for i, name in enumerate(variants)}
+    repeats = 1 + max(int(run.columns.repeat.max()) if run.columns.n else 0 for run in (a, b))
+    results = []
+    for run, codes in ((a, np.arange(n_a)), (b, case_b)):
+        columns = run.columns
+        case = codes[columns.case] if columns.n else np.empty(0, dtype=np.int64)
+        variant = translated(columns.variant, [place[name] for name in columns.variants]).astype(np.int64)
+        results.append((case.astype(np.int64) * (len(variants) + 1) + variant) * repeats + columns.repeat)
+    return results[0], results[1]
+
+
+def _reasons(a: ComparedRun, b: ComparedRun, first: Array, second: Array, cases: CommonCases, *, anyway: bool) -> Array:
+    """For each pair the place of its reason in `Why`, or -1 when it is comparable; the first that fits is taken."""
+    number = {why: i for i, why in enumerate(Why)}
+    state = cases.state[a.columns.case[first]] if len(first) else np.empty(0, dtype=np.int8)
+    ended_a, ended_b = _ended(a)[first], _ended(b)[second]
+    another_kind = a.table.set_aside[first] | b.table.set_aside[second]
+    if None not in (a.mode, b.mode) and _by_rules(a) != _by_rules(b):
+        another_kind = np.ones(len(first), dtype=bool)
+    fits = [
+        (Why.CHANGED_QUESTION, state == OTHER_QUESTION),
+        (Why.CHANGED_TRUTH, (state == OTHER_TRUTH) & (not anyway)),
+        (Why.NO_READING, ~ended_a & ~ended_b),
+        (Why.NO_READING_IN_A, ~ended_a),
+        (Why.NO_READING_IN_B, ~ended_b),
+        (Why.OTHER_MODE, another_kind),
+    ]
+    return np.asarray(np.select([mask for _, mask in fits], [number[why] for why, _ in fits], -1))
+
+
+def _by_rules(run: ComparedRun) -> bool:
+    """Whether code judged. A model of whose answers only the scores are known is the same kind of judge as one of
+    whose answers all is: its scores are compared, never put into one mean with the others."""
+    return run.mode == Mode.RULES
+
+
+def _ended(run: ComparedRun) -> Array:
+    """Samples that say something about the system: with a score, and on one side of the pass rule if there is one."""
+    table = run.table
+    ended = (table.conclusive & ~np.isnan(table.score())) | table.set_aside
+    return ended & ((table.passed() >= 0) | table.set_aside) if run.passes else ended
+
+
+class Lists:
+    """What became of every sample, as lists."""
+
+    def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases, pairing: Pairing) -> None:
+        self._a, self._b, self._cases, self._pairing = a, b, cases, pairing
+        self._score_a, self._score_b = a.table.score(), b.table.score()
+
+    def all(self) -> Pairs:
+        """Every list, with counts over all samples."""
+        a, b, pairing = self._a, self._b, self._pairing
+        moved = self._score_b[pairing.second] - self._score_a[pairing.first]
+        rose, fell = moved > NO_CHANGE, moved < -NO_CHANGE
+        by_pass = a.passes and b.passes
+        up, down = rose & False, fell & False
+        if by_pass:
+            before, after = a.table.passed()[pairing.first], b.table.passed()[pairing.second]
+            up, down = after > before, after < before
+        level = ~rose & ~fell
+        return Pairs(
+            n_a=a.columns.n,
+            n_b=b.columns.n,
+            comparable=len(pairing),
+            n_cases=pairing.n_cases,
+            n_answered=answered_cases(a, b, self._cases),
+            by_pass=by_pass,
+            fixed=self._some(up),
+            broken=self._some(down),
+            unchanged=self._some(~up & ~down) if by_pass else self._some(level),
+            rose=self._some(rose, moved),
+            fell=self._some(fell, moved),
+            level=self._some(level),
+            not_comparable={why: self._listed(*places) for why, places in pairing.aside.items()},
+        )
+
+    def _some(self, mask: Array, moved: Array | None = None) -> PairList:
+        rows = np.flatnonzero(mask)
+        if moved is not None:
+            # Rounded, so that equal moves stay in the order of their cases.
+            rows = rows[np.argsort(-np.round(np.abs(moved[rows]), 12), kind="stable")]
+        return self._listed(self._pairing.first[rows], self._pairing.second[rows])
+
+    def _listed(self, first: Array, second: Array) -> PairList:
+        run, places = (self._b, second) if len(first) and first[0] < 0 else (self._a, first)
+        n_cases = len(distinct(run.columns.case[places])[0])
+        lines = [self._line(int(i), int(j)) for i, j in zip(first[:MOST_LISTED], second[:MOST_LISTED], strict=True)]
+        return PairList(len(first), n_cases, tuple(lines))
+
+    def _line(self, in_a: int, in_b: int) -> PairLine:
+        columns, place = (self._a.columns, in_a) if in_a >= 0 else (self._b.columns, in_b)
+        return PairLine(
+            columns.case_ids[int(columns.case[place])],
+            columns.variants[int(columns.variant[place])],
+            int(columns.repeat[place]),
+            _known(self._score_a, in_a),
+            _known(self._score_b, in_b),
+        )
+
+
+def _known(scores: Array, place: int) -> float | None:
+    return None if place < 0 or np.isnan(scores[place]) else float(scores[place])

@@ -1,0 +1,412 @@
+"""What differs in the signatures of two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.compare.model import MOST_LISTED, InstrumentChange, Instruments, Part
+from steelyard.analysis.compare.pairing import OTHER_QUESTION, OTHER_TRUTH, CommonCases, ComparedRun, names, unit_counts
+from steelyard.metrics.registry import NONE
+from steelyard.records import CheckState, Mode, RunState, Sample
+from steelyard.stats.arrays import Array
+from steelyard.store.base import Checks, Columns
+from steelyard.store.contents import Confused, Contents, confusion_digest, confusion_label, is_confusion
+from steelyard.suite.values import load_in_words
+
+# What differs between how two runs were made, in words, and what that means for comparing them.
+
+_SCALES = {
+    "judge": "the judge is another: readings of A and B are not on one scale",
+    "rules": "what is made of the judge's words is another: its rules, checks or rubric differ",
+    "scorers": "the scorers are others: a change may be theirs",
+    "schema": "the shape asked of answers is another, and so what counts as malformed",
+}
+_MOST_NAMED = 5
+_READINGS = "readings"
+_NOT_NAMED = "a model that is not named"
+LOAD = "load"
+_NOT_IN_FILES = ("prompts", "schema")
+"""Parts of the signature that no other tool writes down: the hash of an imported run stands for nothing."""
+_OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
+
+
+def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> Instruments:
+    """Everything that differs, what hinders a verdict first; `anyway` says that no case is set aside for its truth."""
+    results = [
+        *_suites(a, b),
+        *_scales(a, b),
+        *_rescored(a),
+        *_readings(a, b),
+        *_cases(a, b, cases),
+        *_changed_cases(a, b, cases, anyway=anyway),
+    ]
+    results += [*_subjects(a, b), *_settings(a, b)]
+    order = (Part.SCALE, Part.SUBJECT, Part.NOTED)
+    # What is left of the judge's words comes before what is compared: it says which figures there can be.
+    results.sort(key=lambda change: (order.index(change.means), 0) if change.part != _READINGS else (0, 1))
+    return Instruments(tuple(results), _several(results))
+
+
+def _suites(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    before, after = a.header.suite_name, b.header.suite_name
+    if before != after:
+        message = f"these are runs of different suites: {before} and {after}"
+        yield InstrumentChange("suite", Part.SCALE, message, before, after)
+
+
+def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    for part, sentence in _SCALES.items():
+        before, after = (signed(run, part) for run in (a, b))
+        if before == after or (part == "schema" and a.imported != b.imported and not _asks_a_schema(a, b)):
+            continue
+        if part == "judge" and a.imported != b.imported and _members(a) == _members(b):
+            message = f"the file of run {_from_a_file(a)} names the judge {_members(a)}, and not how it was asked:"
+            message += " nobody can tell whether it is the same"
+        elif before is None or after is None or (part == "judge" and before and after and _one_is_not_named(a, b)):
+            silent = "A" if before is None or (after is not None and _NOT_NAMED in _members(a)) else "B"
+            message = (
+                f"run {silent} does not say which {part} it was weighed with: nobody can tell whether it is the same"
+            )
+        elif part in ("judge", "rules") and not (before and after):
+            message = f"only {'A' if before else 'B'} has a judge: readings of A and B are not on one scale"
+        else:
+            message = sentence + _more(part, a, b)
+        harmless = part == "schema" and not _malformed(a, b)
+        means = Part.NOTED if harmless else Part.SCALE
+        yield InstrumentChange(part, means, message, *_judges(part, a, b, before, after))
+
+
+def _rescored(a: ComparedRun) -> Iterator[InstrumentChange]:
+    """What changed and is the same all the same."""
+    result = a.rescored
+    if result.parts:
+        message = f"the code of {' and '.join(result.parts)} changed, and rescored by it all {result.n:,} answers of"
+        message += f" {result.side} have the scores they had: the same instrument"
+        yield InstrumentChange("code", Part.NOTED, message)
+    if result.truths:
+        ids = tuple(sorted(result.truths))
+        message = (
+            f"the truth of {_n_cases(len(ids))} changed, and A's answers are scored by B's: {result.moved:,} moved;"
+        )
+        message += f" {_listed(ids, len(ids))}"
+        yield InstrumentChange("truth", Part.NOTED, message, cases=ids[:MOST_LISTED], n_cases=len(ids))
+
+
+def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    """Says when of one side nothing but the scores of the judge's answers is known."""
+    if a.only_scores == b.only_scores or Mode.RULES in (a.mode, b.mode):
+        return
+    side = "A" if a.only_scores else "B"
+    message = f"of {side}'s judge only the scores could be read: scores are compared, what else a judge says is not"
+    yield InstrumentChange(_READINGS, Part.NOTED, message, a.mode or "", b.mode or "")
+
+
+def signed(run: ComparedRun, part: str) -> str | None:
+    """The hash of a part of the instrument; "" for what the suite has none of, None when the run does not say."""
+    signature = run.header.signature
+    if part in run.rescored.parts:
+        return run.rescored.parts[part]
+    if run.imported and part in _NOT_IN_FILES:
+        return None
+    if part in signature:
+        return str(signature[part] or "")
+    # Runs of before there were judges had none.
+    return "" if part in ("judge", "rules") and run.suite.judge is None else None
+
+
+def _from_a_file(a: ComparedRun) -> str:
+    """Which of two runs was imported, where one was."""
+    return "A" if a.imported else "B"
+
+
+def _judges(part: str, a: ComparedRun, b: ComparedRun, before: str | None, after: str | None) -> tuple[str, str]:
+    named = [_members(run) for run in (a, b)]
+    if part == "judge" and named[0] != named[1] and all(named):
+        return named[0], named[1]
+    return (before or "")[:8], (after or "")[:8]
+
+
+def _members(run: ComparedRun) -> str:
+    members = run.suite.judge.members if run.suite.judge else ()
+    return ", ".join(
+        member.model or member.function or (_NOT_NAMED if member.kind == "chat" else member.name) for member in members
+    )
+
+
+def _one_is_not_named(a: ComparedRun, b: ComparedRun) -> bool:
+    return (_NOT_NAMED in _members(a)) is not (_NOT_NAMED in _members(b))
+
+
+def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
+    """What is known beyond the hash: who judges, or how strictly it was weighed."""
+    judges = [_members(run) for run in (a, b)]
+    if part == "judge" and judges[0] != judges[1]:
+        return f" ({judges[0]} -> {judges[1]})"
+    if part != "scorers":
+        return ""
+    strict = [bool(run.header.options.get("strict")) for run in (a, b)]
+    if strict[0] == strict[1]:
+        return ""
+    return f" ({'A' if strict[0] else 'B'} was weighed with strict rules, the other was not)"
+
+
+def _asks_a_schema(a: ComparedRun, b: ComparedRun) -> bool:
+    return any(run.suite.answer.json_schema for run in (a, b))
+
+
+def _malformed(a: ComparedRun, b: ComparedRun) -> bool:
+    return bool(a.table.malformed.any() or b.table.malformed.any())
+
+
+def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[InstrumentChange]:
+    lonely = [(cases.only_a, a, "A"), (cases.only_b, b, "B")]
+    if len(cases.only_a) or len(cases.only_b):
+        message = " and ".join(f"{_n_cases(len(codes))} only in {name}" for codes, _, name in lonely if len(codes))
+        ids = tuple(
+            name for codes, run, _ in lonely for name in names(run.columns.case_ids, codes.tolist(), MOST_LISTED)
+        )
+        n = len(cases.only_a) + len(cases.only_b)
+        yield InstrumentChange(
+            "cases",
+            Part.NOTED,
+            f"the set of cases is another: {message}; set aside",
+            cases=ids[:MOST_LISTED],
+            n_cases=n,
+        )
+    if not cases.known:
+        yield from _unknown_cases(a, b)
+    if counts := unit_counts(a, b, cases.of_b):
+        before, after, together = (f"{n:,} unit{'' if n == 1 else 's'}" for n in counts)
+        message = f"cases are in other clusters: the cases of both are {before} of evidence in A and {after} in B;"
+        message += f" what either run has in one cluster counts as one here, which makes {together}"
+        yield InstrumentChange("clusters", Part.NOTED, message, before, after)
+
+
+def _changed_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool) -> Iterator[InstrumentChange]:
+    believed = (Part.SCALE, "") if anyway else (Part.NOTED, "; set aside")
+    silent = " and ".join(name for name, run in (("A", a), ("B", b)) if run.imported)
+    unknown = f"the file of run {silent} does not hold the {{}} of {{}}: nobody can tell whether it is the same ({{}})"
+    for part, codes, what, (means, done) in (
+        ("questions", cases.unknown_questions, "question", (Part.SCALE, unknown)),
+        ("truth", cases.unknown_truths, "truth", (Part.SCALE, unknown)),
+        ("questions", cases.of_state(OTHER_QUESTION), "the question of", (Part.NOTED, "; set aside")),
+        ("truth", cases.of_state(OTHER_TRUTH), "the truth of", believed),
+        ("groups", cases.regrouped, "category, tags or the like of", (Part.NOTED, "")),
+    ):
+        if len(codes):
+            ids = names(a.columns.case_ids, codes.tolist(), MOST_LISTED)
+            listed = _listed(ids, len(codes))
+            message = f"{what} {_n_cases(len(codes))} changed: {listed}{done}"
+            message = done.format(what, _n_cases(len(codes)), listed) if done is unknown else message
+            yield InstrumentChange(part, means, message, cases=ids, n_cases=len(codes))
+
+
+def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    for part, sentence in (
+        ("cases", "the cases are others, and nobody can tell which questions changed"),
+        ("truth", "the truth is another, and nobody can tell of which cases"),
+    ):
+        before, after = (signed(run, part) for run in (a, b))
+        if before != after:
+            yield InstrumentChange(part, Part.SCALE, sentence, (before or "")[:8], (after or "")[:8])
+
+
+def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    before, after = (str(run.header.signature.get("model") or "") for run in (a, b))
+    another_model = before != after and not any(run.imported and not name for run, name in ((a, before), (b, after)))
+    if another_model:
+        message = f"the model is another: {before or 'none named'} -> {after or 'none named'}"
+        yield InstrumentChange("model", Part.SUBJECT, message, before, after)
+    if None not in (signed(a, "prompts"), signed(b, "prompts")) and signed(a, "prompts") != signed(b, "prompts"):
+        yield _hashed("prompts", "the prompts or variants are others", a, b)
+    settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
+    if a.imported != b.imported:
+        message = f"run {_from_a_file(a)} was imported: nobody can tell whether its target and prompts are the same"
+        yield _hashed("target", message, a, b)
+    elif settings[0] != settings[1]:
+        keys = sorted(k for k in {*settings[0], *settings[1]} if settings[0].get(k) != settings[1].get(k))
+        yield _hashed("target", f"the target is another: {', '.join(keys)}", a, b)
+    elif signed(a, "target") != signed(b, "target") and not another_model:
+        yield _hashed("target", "the target is another", a, b)
+
+
+def _hashed(part: str, sentence: str, a: ComparedRun, b: ComparedRun) -> InstrumentChange:
+    before, after = ((signed(run, part) or "")[:8] for run in (a, b))
+    return InstrumentChange(part, Part.SUBJECT, sentence, before, after)
+
+
+def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    before, after = (str(run.suite.repeats) for run in (a, b))
+    if before != after:
+        yield InstrumentChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
+    before, after = (", ".join(name or NONE for name in run.suite.variants) for run in (a, b))
+    if before != after:
+        yield InstrumentChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
+    yield from loads(a, b)
+    before, after = (run.header.version for run in (a, b))
+    if before != after:
+        message = f"made with different versions of Steelyard: {before or 'unknown'} and {after or 'unknown'}"
+        yield InstrumentChange("version", Part.NOTED, message, before, after)
+    for name, run in (("A", a), ("B", b)):
+        if run.header.state is not RunState.ENDED:
+            message = f"run {name} has not ended: {run.columns.n} of {run.header.n_planned} samples"
+            yield InstrumentChange("state", Part.NOTED, message)
+
+
+def loads(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+    """Says when calls were made in another way; runs of before loads were kept, and recorded answers, have none."""
+    loads = [run.header.options.get("load") or {} for run in (a, b)]
+    if not all(loads) or all(loads[0].get(key) == loads[1].get(key) for key in _OF_A_LOAD):
+        return
+    before, after = (_load_in_words(load) for load in loads)
+    message = f"the load is another: {before} -> {after}; how long answers took may be its doing"
+    yield InstrumentChange(LOAD, Part.NOTED, message, before, after)
+
+
+def _load_in_words(load: dict[str, Any]) -> str:
+    most = f", {load['concurrency']:,} at a time at most" if load.get("rate") and load.get("concurrency") else ""
+    warm = f" after {load['warm_up']:,} warm-up calls" if load.get("warm_up") else ""
+    return load_in_words(load) + most + warm
+
+
+def _several(changes: list[InstrumentChange]) -> str:
+    parts = [change.part for change in changes if change.means is Part.SUBJECT]
+    if not parts:
+        return ""
+    parts += [change.part for change in changes if change.part in ("repeats", "variants")]
+    if len(parts) < 2:
+        return ""
+    return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: nobody can tell which of them did it"
+
+
+def _n_cases(n: int) -> str:
+    return f"{n} case{'' if n == 1 else 's'}"
+
+
+def _listed(ids: tuple[str, ...], n: int) -> str:
+    shown = ", ".join(ids[:_MOST_NAMED])
+    return shown if n <= _MOST_NAMED else f"{shown} and {n - _MOST_NAMED} more"
+
+
+# A run in which some samples were scored again: its columns, findings and checks with what came of them.
+
+Rows = Mapping[int, Sample]
+"""By position in a run's columns, a sample as it was scored again."""
+
+
+def overlaid(run: ComparedRun, rows: Rows) -> ComparedRun:
+    """The run with these samples in place of those that it has."""
+    checks = run.checks if run.checks is None or not run.checks.n else _checks(run.checks, rows)
+    contents = None if run.contents is None else _contents(run.contents, rows)
+    return replace(run, columns=_columns(run.columns, rows), checks=checks, contents=contents)
+
+
+def _columns(columns: Columns, rows: Rows) -> Columns:
+    samples = rows.values()
+    outcomes, bands = list(columns.outcomes), list(columns.bands)
+    scores = [{score.name: score for score in sample.scores} for sample in samples]
+    counts = {(name, count) for name, item in columns.counts.items() for count in item}
+    counts |= {(name, count) for item in scores for name, score in item.items() for count in score.counts}
+    counted: dict[str, dict[str, Array]] = {}
+    for name, count in sorted(counts):
+        before = columns.counts.get(name, {}).get(count, np.full(columns.n, np.nan))
+        after = [score[name].counts.get(count) if name in score else None for score in scores]
+        counted.setdefault(name, {})[count] = _put(before, rows, after)
+    return replace(
+        columns,
+        outcome=_put(columns.outcome, rows, [_code(outcomes, sample.outcome.value) for sample in samples]),
+        outcomes=outcomes,
+        score=_put(columns.score, rows, [sample.score for sample in samples]),
+        passed=_put(columns.passed, rows, [-1 if sample.passed is None else int(sample.passed) for sample in samples]),
+        band=_put(columns.band, rows, [-1 if sample.band is None else _code(bands, sample.band) for sample in samples]),
+        bands=bands,
+        components={
+            name: _put(values, rows, [score[name].value if name in score else None for score in scores])
+            for name, values in columns.components.items()
+        },
+        counts=counted,
+        **_findings(columns, rows),
+    )
+
+
+def _put(values: Array, rows: Rows, new: Sequence[float | None]) -> Array:
+    whole = values.astype(np.int64 if values.dtype.kind in "iub" else float)
+    whole[list(rows)] = [np.nan if item is None else item for item in new]
+    return whole
+
+
+def _code(names: list[str], name: str) -> int:
+    if name not in names:
+        names.append(name)
+    return names.index(name)
+
+
+def _first_few(
+    rows: Rows, sample: Array, columns: Mapping[str, tuple[Array, list[Any]]], at: list[int]
+) -> dict[str, Any]:
+    """What is listed for samples, as columns of what there was and what is new, with that of these rows replaced."""
+    retained = ~np.isin(sample, list(rows))
+    order = np.argsort(np.concatenate((sample[retained].astype(np.int64), np.array(at, np.int64))), kind="stable")
+    return {
+        # Runs of before something was noted have an empty column of it, and keep that.
+        name: np.concatenate((old[retained], np.array(new).astype(old.dtype)))[order]
+        if len(old) == len(retained)
+        else old
+        for name, (old, new) in columns.items()
+    }
+
+
+def _findings(columns: Columns, rows: Rows) -> dict[str, Any]:
+    new = [(at, finding) for at, sample in rows.items() for finding in sample.findings]
+    at, result = [at for at, _ in new], [finding for _, finding in new]
+    names = {name: list(getattr(columns, f"finding_{name}s")) for name in ("code", "component", "section")}
+    listed: dict[str, tuple[Array, list[Any]]] = {
+        f"finding_{name}": (
+            getattr(columns, f"finding_{name}"),
+            [_code(available, getattr(item, name)) for item in result],
+        )
+        for name, available in names.items()
+    }
+    listed |= {"finding_sample": (columns.finding_sample, at)}
+    listed |= {"finding_gain": (columns.finding_gain, [item.gain for item in result])}
+    return {f"finding_{name}s": available for name, available in names.items()} | _first_few(
+        rows, columns.finding_sample, listed, at
+    )
+
+
+def _contents(contents: Contents, rows: Rows) -> Contents:
+    new: list[tuple[int, Confused]] = [
+        (at, (finding.code, confusion_label(finding.expected), confusion_label(finding.got)))
+        for at, sample in rows.items()
+        for finding in sample.findings
+        if finding.expected is not None and finding.got is not None and is_confusion(finding.expected, finding.got)
+    ]
+    at = [at for at, _ in new]
+    # Those of the run by their place there, the new ones below 0.
+    place = np.arange(len(contents.confusion)), [-1 - i for i in range(len(new))]
+    digests = contents.confusion, [confusion_digest(*texts) for _, texts in new]
+    listed = {"place": place, "confusion": digests, "confusion_sample": (contents.confusion_sample, at)}
+    columns = _first_few(rows, contents.confusion_sample, listed, at)
+    places = columns.pop("place")
+
+    def confused(chosen: Sequence[int]) -> list[Confused]:
+        chosen = places[list(chosen)].tolist()
+        stored = iter(contents.confused([item for item in chosen if item >= 0]))
+        return [next(stored) if item >= 0 else new[-1 - item][1] for item in chosen]
+
+    return replace(contents, **columns, confused=confused)
+
+
+def _checks(checks: Checks, rows: Rows) -> Checks:
+    new = [(at, check) for at, sample in rows.items() for check in sample.checks]
+    names, details, states = list(checks.names), list(checks.details), list(CheckState)
+    codes = [(_code(names, item.name), states.index(item.state), _code(details, item.detail)) for _, item in new]
+    listed: dict[str, list[Any]] = {"sample": [at for at, _ in new]}
+    listed |= {name: [code[i] for code in codes] for i, name in enumerate(("name", "state", "detail"))}
+    listed |= {name: [getattr(item, name) for _, item in new] for name in ("value", "low", "high")}
+    columns = {name: (getattr(checks, name), values) for name, values in listed.items()}
+    return replace(checks, names=names, details=details, **_first_few(rows, checks.sample, columns, listed["sample"]))

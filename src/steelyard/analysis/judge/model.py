@@ -1,0 +1,555 @@
+"""What is known of a judge: its figures, its agreement with people's labels, the corrected rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+
+from steelyard.analysis.wording import percent
+from steelyard.records import Judgement, Mode, Verdict
+from steelyard.stats.agreement import Agreement, FlagAgreement, krippendorff_alpha, weighted_kappa
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import of_some, share, worth
+from steelyard.stats.intervals import SHARES, Estimate, Z, bounded, score_bounds, t_two_sided, wilson
+from steelyard.store.base import Spending
+
+# Several people's labels beside a judge: how far people agree, and whether the judge may stand for one of them.
+
+FALSE_DISCOVERIES = 0.05
+FEWEST_PEOPLE, FEWEST_TEXTS = 3, 30
+"""The test's authors ask for as many people, and for as many texts of each."""
+ENOUGH_WON = 0.5
+"""From this winning rate on a judge may stand for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeTest:
+    """The alternative annotator test of one dimension."""
+
+    epsilon: float
+    n_people: int
+    """People with enough texts."""
+    winning_rate: float | None = None
+    """Omega: the share of people than whom the judge is worse by less than epsilon, beyond noise (Benjamini and
+    Yekutieli over all people); None when there are too few people."""
+    advantage: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """Rho: the mean over people of the share of texts on which the judge is at least as near to the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What several people say of one dimension, and the judge beside them."""
+
+    names: tuple[str, ...]
+    kappa: Estimate
+    """Kappa with quadratic weights between two people, over all pairs of them: the ceiling of a judge's."""
+    judge_kappa: Estimate
+    """Kappa between the judge and one person, over all people."""
+    alpha: Estimate
+    """Krippendorff's alpha, ordinal, between all people."""
+    test: AlternativeTest
+
+
+def people_beside(judge: Array, labels: Array, names: Sequence[str], case: Array, epsilon: float) -> People | None:
+    """All figures of one dimension; `labels` has a row for each person. None with fewer than two people."""
+    if len(names) < 2:
+        return None
+    first, second = (labels[list(side)].ravel() for side in zip(*combinations(range(len(names)), 2), strict=True))
+    labelled = ~np.isnan(labels).all(axis=0)
+    return People(
+        names=tuple(names),
+        kappa=_kappa(first, second, case),
+        judge_kappa=_kappa(np.tile(judge, len(names)), labels.ravel(), case),
+        alpha=krippendorff_alpha(labels[:, labelled], case=case[labelled]),
+        test=alternative_test(judge, labels, case, epsilon),
+    )
+
+
+def _kappa(first: Array, second: Array, case: Array) -> Estimate:
+    """Kappa of the pairs in which both are known, the texts one block after the other."""
+    both = ~(np.isnan(first) | np.isnan(second))
+    return weighted_kappa(first[both], second[both], case=np.resize(case, len(first))[both])
+
+
+def alternative_test(judge: Array, labels: Array, case: Array, epsilon: float) -> AlternativeTest:
+    """The test over all people with enough texts that another person labelled, too; scores are near by their RMSE."""
+    present = ~np.isnan(labels)
+    usable = ~np.isnan(judge) & (present.sum(axis=0) > 1)
+    item = (_nearer(judge, labels, person, usable & present[person], case) for person in range(len(labels)))
+    results = [shares for shares in item if len(shares[0]) >= FEWEST_TEXTS]
+    if len(results) < FEWEST_PEOPLE:
+        return AlternativeTest(epsilon, len(results))
+    won = benjamini_yekutieli([_chance_below(theirs - ours, epsilon) for ours, theirs, _ in results])
+    return AlternativeTest(epsilon, len(won), sum(won) / len(won), _advantage(results))
+
+
+def _nearer(judge: Array, labels: Array, person: int, usable: Array, case: Array) -> tuple[Array, Array, Array]:
+    """By case, how often the judge, and how often the person, is at least as near to the other people as the other."""
+    others = np.delete(labels, person, axis=0)[:, usable]
+    ours, theirs = (np.nanmean((others - item[usable]) ** 2, axis=0) for item in (judge, labels[person]))
+    cases, code, size = np.unique(case[usable], return_inverse=True, return_counts=True)
+    at_least = (np.bincount(code, near, minlength=len(cases)) / size for near in (ours <= theirs, theirs <= ours))
+    return (*at_least, cases)  # type: ignore[return-value]
+
+
+def _chance_below(apart: Array, epsilon: float) -> float:
+    """The p-value of Student's test that the mean is below epsilon."""
+    n, error = len(apart), float(apart.std(ddof=1)) / len(apart) ** 0.5
+    away = float(apart.mean()) - epsilon
+    if error < 1e-12:
+        return float(away >= 0)
+    tail = t_two_sided(abs(away) / error, n - 1) / 2
+    return tail if away < 0 else 1 - tail
+
+
+def benjamini_yekutieli(chances: Sequence[float], rate: float = FALSE_DISCOVERIES) -> list[bool]:
+    """Which of the p-values are discoveries, at most this share of them false, however they depend on each other."""
+    m = len(chances)
+    limit = rate / m / sum(1 / k for k in range(1, m + 1))
+    most = max((k for k, p in enumerate(sorted(chances), 1) if p <= k * limit), default=0)
+    return [p <= sorted(chances)[most - 1] if most else False for p in chances]
+
+
+def _advantage(found: list[tuple[Array, Array, Array]]) -> Estimate:
+    """The mean over people of a share of texts, with its interval over cases, which people have in common."""
+    value = float(np.mean([ours.mean() for ours, _, _ in found]))
+    apart = np.concatenate([(ours - ours.mean()) / len(ours) / len(found) for ours, _, _ in found])
+    cases, code = np.unique(np.concatenate([cases for _, _, cases in found]), return_inverse=True)
+    n = len(cases)
+    error = float((np.bincount(code, apart) ** 2).sum() * n / (n - 1)) ** 0.5
+    return bounded(value, n, 0, score_bounds(value, error, n - 1, SHARES), SHARES)
+
+
+# The pass rate that a judge reports, corrected by what the labelled part shows.
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """A share with how many independent trials stand behind it."""
+
+    share: float
+    n: float
+
+
+_RANDOM = 0.001
+"""Labels whose texts the judge passes more or less often than the others, beyond this chance, are no random part."""
+PREDICTION_POWERED, LABELS_ALONE, ROGAN_GLADEN = "prediction-powered", "labels alone", "Rogan-Gladen"
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedRate:
+    """What the pass rate would be, were the judge's errors those that the labelled part shows."""
+
+    rate: Estimate
+    """By the method below, inside 0..1; n/a when nothing can be told."""
+    reported: Estimate
+    sensitivity: Estimate
+    """Of the texts that pass by their labels, the share that the judge passes."""
+    specificity: Estimate
+    """Of the texts that do not pass by their labels, the share that the judge does not pass."""
+    clipped: bool = False
+    """True when the correction led outside 0..1 and was cut off there."""
+    told: str = ""
+    """Why there is no corrected rate, in words; "" when there is one."""
+    method: str = ""
+    """`prediction-powered`, `labels alone` or `Rogan-Gladen`; "" when there is no corrected rate."""
+    why: str = ""
+    """Why it was that method, in words."""
+    labels: Estimate = field(default_factory=lambda: Estimate(None, 0))
+    """The share of the labelled texts that pass by their labels."""
+
+
+def corrected_pass_rate(passed: Array, labelled: Array, case: Array, *, chosen: bool = False) -> CorrectedRate:
+    """The corrected rate of all texts; both columns hold 1, 0 or NaN (not judged, or no labels that tell).
+
+    `chosen` says that texts were picked to be labelled by what they are, not at random.
+    """
+    available, good, bad = ~np.isnan(passed), labelled == 1, labelled == 0
+    both = available & (good | bad)
+    corrected_rate = CorrectedRate(
+        rate=Estimate(None, int(available.sum()), int((~available).sum())),
+        reported=share(passed == 1, available, case),
+        sensitivity=of_some(share(passed == 1, available & good, case), int((good & ~available).sum())),
+        specificity=of_some(share(passed == 0, available & bad, case), int((bad & ~available).sum())),
+        labels=of_some(share(good, both, case), int(((good | bad) & ~available).sum())),
+    )
+    if not available.any():
+        return replace(corrected_rate, told="no text was judged")
+    if not both.any():
+        return replace(corrected_rate, told="no text has labels that tell whether it passes")
+    if both.sum() == available.sum():
+        return replace(
+            corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why="every judged text is labelled"
+        )
+    not_random = "the suite says that they were chosen" if chosen else _unlike(passed, available, both, case)
+    if not_random:
+        return _by_error_rates(corrected_rate, passed, labelled, case, not_random)
+    powered = _prediction_powered(passed, labelled, both, case)
+    if powered is None or _width(powered) >= _width(corrected_rate.labels):
+        why = f"the judge's passes do not narrow what {corrected_rate.labels.n} labels say"
+        return replace(corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why=why)
+    why = f"{corrected_rate.labels.n} labels of a random part of {corrected_rate.reported.n} texts, and the judge's passes of all"
+    return replace(
+        corrected_rate,
+        rate=replace(powered, n_missing=corrected_rate.rate.n_missing),
+        method=PREDICTION_POWERED,
+        why=why,
+    )
+
+
+def _width(rate: Estimate) -> float:
+    return math.inf if rate.low is None or rate.high is None else rate.high - rate.low
+
+
+def _unlike(passed: Array, available: Array, both: Array, case: Array) -> str:
+    """Why the labelled texts are no random part of all, by how often the judge passes them; "" when they may be."""
+    ours, others = (Trials(float(passed[of].mean()), worth(passed == 1, of, case)) for of in (both, available & ~both))
+    pooled = (ours.share * ours.n + others.share * others.n) / max(ours.n + others.n, 1)
+    if min(ours.n, others.n) < 2 or not 0 < pooled < 1:
+        return ""
+    error = math.sqrt(pooled * (1 - pooled) * (1 / ours.n + 1 / others.n))
+    if math.erfc(abs(ours.share - others.share) / error / math.sqrt(2)) >= _RANDOM:
+        return ""
+    return f"the judge passes {percent(ours.share)} of the labelled and {percent(others.share)} of the other texts"
+
+
+def _prediction_powered(passed: Array, labelled: Array, both: Array, case: Array) -> Estimate | None:
+    """The share that passes by the labels, among those the judge passes and among the others, weighted by all texts.
+
+    None where the judge gave all labelled texts the same. Its interval is Wilson's over as many trials as its variance
+    is worth. In the variance each of the two shares has one more trial, half a hit: of 30 labels that all agree with
+    the judge nobody knows that the judge never errs.
+    """
+    present = ~np.isnan(passed)
+    label, judge = labelled[both], passed[both] == 1
+    if judge.all() or not judge.any():
+        return None
+    weight = float((passed[present] == 1).mean())
+    parts = [(judge, weight), (~judge, 1 - weight)]
+    value = sum(w * float(label[of].mean()) for of, w in parts)
+    influence = sum((w * of * (label - label[of].mean()) / of.sum() for of, w in parts), np.zeros(len(label)))
+    apart = _design_effect(influence, case[both])
+    n = len(label) / apart if apart else 0.0
+    if n <= 1:
+        return None
+    smoothed = [(float(label[of].sum()) / apart + 0.5, float(of.sum()) / apart, w) for of, w in parts]
+    (yes, yes_n, yes_weight), (no, no_n, no_weight) = ((hits / (size + 1), size, w) for hits, size, w in smoothed)
+    within = yes_weight**2 * yes * (1 - yes) / yes_n + no_weight**2 * no * (1 - no) / no_n
+    between = (yes - no) ** 2 * weight * (1 - weight) / max(worth(passed == 1, present, case), 1)
+    centre = yes_weight * yes + no_weight * no
+    trials = centre * (1 - centre) / (within * n / (n - 1) + between)
+    return bounded(value, int(present.sum()), 0, wilson(value, trials), SHARES)
+
+
+def _design_effect(influence: Array, case: Array) -> float:
+    """How many texts of the labelled cases count as one, from 1 to all of a case; 0 when there is a single case."""
+    cluster, size = np.unique(case, return_inverse=True, return_counts=True)[1:]
+    if len(size) < 2:
+        return 0.0
+    alike, alone = float((size * size).sum()) / len(case), float((influence**2).sum())
+    together = float((np.bincount(cluster, influence) ** 2).sum()) * len(size) / (len(size) - 1)
+    return min(alike, max(1.0, together / alone)) if alone > 0 else alike
+
+
+def _by_error_rates(
+    found: CorrectedRate, passed: Array, labelled: Array, case: Array, not_random: str
+) -> CorrectedRate:
+    """The correction for labels that are no random part of the texts."""
+    message = _why_not(found.sensitivity, found.specificity)
+    reported, sensitivity, specificity = found.reported.value, found.sensitivity.value, found.specificity.value
+    if message or reported is None or sensitivity is None or specificity is None:
+        return replace(found, told=message)
+    present = ~np.isnan(passed)
+    point = rogan_gladen(reported, sensitivity, specificity)
+    value = min(1.0, max(0.0, point))
+    bounds = lang_reiczigel(
+        Trials(reported, worth(passed == 1, present, case)),
+        Trials(sensitivity, worth(passed == 1, present & (labelled == 1), case)),
+        Trials(specificity, worth(passed == 0, present & (labelled == 0), case)),
+        among=True,
+    )
+    rate = bounded(value, found.rate.n, found.rate.n_missing, bounds, SHARES)
+    why = f"the labels are no random part of the texts: {not_random}"
+    return replace(found, rate=rate, clipped=value != point, method=ROGAN_GLADEN, why=why)
+
+
+def _why_not(sensitivity: Estimate, specificity: Estimate) -> str:
+    if sensitivity.value is None:
+        return "no judged text passes by its labels, so nobody can tell how often the judge passes those that should"
+    if specificity.value is None:
+        return (
+            "every judged text passes by its labels, so nobody can tell how often the judge stops those that should not"
+        )
+    if sensitivity.value + specificity.value <= 1 + 1e-12:
+        return (
+            f"the judge passes {percent(sensitivity.value)} of the texts that should pass and"
+            f" {percent(1 - specificity.value)} of those that should not: its passes tell nothing"
+        )
+    return ""
+
+
+def rogan_gladen(reported: float, sensitivity: float, specificity: float) -> float:
+    """The true rate behind a reported one; may lie outside 0..1. Undefined when the two add up to 1."""
+    return (reported + specificity - 1) / (sensitivity + specificity - 1)
+
+
+def lang_reiczigel(
+    reported: Trials, sensitivity: Trials, specificity: Trials, *, among: bool
+) -> tuple[float, float] | None:
+    """The 95 % interval of the true rate, inside 0..1; None when it cannot be told.
+
+    `among` says that the labelled texts are some of those that the rate is reported on, not others.
+    """
+    if min(reported.n, sensitivity.n, specificity.n) <= 0:
+        return None
+    square = Z * Z
+    rate = _added(reported, square)
+    sens, spec = _added(sensitivity, 2), _added(specificity, 2)
+    youden = sens.share + spec.share - 1
+    if youden <= 0:
+        return 0.0, 1.0
+    point = (rate.share + spec.share - 1) / youden
+    passing, failing, base = point, 1 - point, _variance(rate)
+    sens_variance, spec_variance = _variance(sens), _variance(spec)
+    if among:
+        # What the labelled texts err by is part of the reported rate, and there it cancels out: with all texts
+        # labelled the error that remains is that of a plain share.
+        passing = min(1.0, max(0.0, point))
+        failing = 1 - passing
+        base = passing * failing * youden**2 / rate.n
+        sens_variance = _beyond(sens, passing * rate.n)
+        spec_variance = _beyond(spec, failing * rate.n)
+    half = Z * math.sqrt(base + passing**2 * sens_variance + failing**2 * spec_variance) / youden
+    centre = point + 2 * square * (passing * sens_variance - failing * spec_variance)
+    return min(1.0, max(0.0, centre - half)), max(0.0, min(1.0, centre + half))
+
+
+def _beyond(trials: Trials, of_its_kind: float) -> float:
+    """The variance of a share beyond what it would be, were all texts of its kind labelled."""
+    if of_its_kind <= trials.n:
+        return 0.0
+    return _variance(trials) * (1 - trials.n / of_its_kind)
+
+
+def _added(trials: Trials, more: float) -> Trials:
+    """The trials with a few more of which one half are hits."""
+    return Trials((trials.n * trials.share + more / 2) / (trials.n + more), trials.n + more)
+
+
+def _variance(trials: Trials) -> float:
+    return trials.share * (1 - trials.share) / trials.n
+
+
+# The figures of a judge's health: none without its n, its missing and, where defined, its interval.
+
+ALWAYS_TOGETHER = 0.95
+"""Two dimensions with at least this correlation always move together."""
+INFLATION = 0.10
+"""More top scores than this are inflation, where no labels say how many are due."""
+LABELS_FOR_INFLATION = 10
+"""Fewer labels than this do not say how many are due: one label must not silence a complaint."""
+MOST_LISTED = 10
+"""So many texts on which judge and reviewer differ are named."""
+
+
+def is_inflated(top: Estimate, beyond: Estimate, mode: str) -> bool | None:
+    """Whether, beyond noise, more have the highest score than are due: by the labels where there are
+    enough, by the rubric's own share only where there are not. `beyond` is the judge's share minus that of the labels.
+
+    None without scores, and for code without labels: flattery is a habit of models, and what is computed from a truth
+    gives as many as are due.
+    """
+    if beyond.n >= LABELS_FOR_INFLATION:
+        return (beyond.low or 0.0) > 0
+    if top.value is None or mode == Mode.RULES:
+        return None
+    return (top.low or 0.0) > INFLATION
+
+
+class Judged(Protocol):
+    """A sample with what its judge said, as a store gives it."""
+
+    @property
+    def case_id(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def judgement(self) -> Judgement: ...
+
+    @property
+    def labelled(self) -> bool: ...
+
+
+class JudgedText(Judged, Protocol):
+    """The same with what else a judge's health stands on."""
+
+    @property
+    def passed(self) -> bool | None: ...
+    @property
+    def text_length(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A text to which the judge gave a score outside the range that its reviewer allows."""
+
+    case_id: str
+    best: float
+    low: float
+    high: float
+    said: float
+    """As the judge gave it, before any rule bound it; of several readings what they come to."""
+    outside: float
+    """Points beyond the nearer end of the range: above 0 too high, below 0 too low."""
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionHealth:
+    """One dimension of the rubric. Scores are as the judge gave them, before any rule bound them."""
+
+    agreement: Agreement
+    bound_exact: Estimate
+    """As `agreement.exact`, of the scores after rules and checks: what the run counts."""
+    bound_within_one: Estimate
+    top_share: Estimate
+    """Share of texts with the highest score of the scale."""
+    top_labelled: Estimate
+    """Share of the labelled texts for which the highest score is the reviewer's best."""
+    top_beyond: Estimate
+    """Of the labelled texts, the share with the highest score by the judge minus that by the reviewer."""
+    inflated: bool | None
+    """See `is_inflated`."""
+    middle_share: Estimate
+    """Share of texts from the neutral score to the next above it."""
+    spread: Estimate
+    """Standard deviation, in points; n/a below n 2."""
+    constant: bool
+    """True when at least two texts were judged and all got the same."""
+    length: Estimate
+    """Spearman's correlation with the length of the text."""
+    length_labelled: Estimate
+    """The same of the reviewer's best scores: where good texts are long, a good judge likes long ones."""
+    repeatability: Estimate
+    """Of the texts that one judge read more than once, the share that got the same score each time."""
+    moved: Estimate
+    """The mean difference between two readings of one text by one judge, in points."""
+    reliability: Estimate
+    """Krippendorff's alpha, ordinal, between all ballots on a text, be they of repeats or of members."""
+    people: People | None = None
+    """What several people say beside the judge; None where labels do not name at least two."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """The texts farthest outside the reviewer's range, at most `MOST_LISTED`."""
+    n_disagreements: int = 0
+    """How many texts are outside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlagHealth:
+    """One flag of the rubric, as the judge set it, and as it counts after the rules."""
+
+    agreement: FlagAgreement
+    bound: FlagAgreement
+    share: Estimate
+    """Share of texts that the judge flagged."""
+    missed: tuple[str, ...] = ()
+    """Cases of the first texts, at most `MOST_LISTED`, that the reviewer flags and the judge does not."""
+    false_alarms: tuple[str, ...] = ()
+    """The same of texts that the judge flags and the reviewer does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Two dimensions, compared ballot by ballot."""
+
+    first: str
+    second: str
+    correlation: Estimate
+    identical: bool
+    """True when every ballot (of at least three) gives both the same score."""
+
+    @property
+    def always(self) -> bool:
+        """Whether they always move together: then one of them says nothing that the other does not."""
+        return self.identical or (self.correlation.value or 0.0) >= ALWAYS_TOGETHER
+
+
+@dataclass(frozen=True, slots=True)
+class SelfHealth:
+    """The judge against its own instructions; shares are of ballots in the main mode unless they say otherwise.
+
+    What is not asked of the judge (rules, quotes, reasons, complaints that are checked) is n/a.
+    """
+
+    broken_rules: Estimate
+    by_rule: dict[str, int]
+    """How many ballots broke each rule, most frequent first."""
+    made_up_quotes: Estimate
+    unproven: Estimate
+    too_few_reasons: Estimate
+    contradictions: Estimate
+    """Share of ballots with a complaint that what was judged shows to be wrong."""
+    failed: Estimate
+    """Of the ballots that were answered, the share of which nothing could be used."""
+    unanswered: Estimate
+    """Share of all ballots without any answer: calls that failed, which say nothing of how the judge judges."""
+    cut_off: Estimate
+    """Of the answered ballots of any mode, the share with an answer that broke off at the limit of tokens."""
+    rungs: dict[str, Estimate]
+    """How answers were read, as shares of all ballots, most frequent first."""
+    disagreement: Estimate
+    """Share of the texts with several readings on which these lie far apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeHealth:
+    """All that is known of how far a judge can be trusted."""
+
+    mode: str
+    """The main mode: only ballots of this mode count, the others are counted aside."""
+    scale: tuple[float, float]
+    n_texts: int
+    """Texts that came before the judge."""
+    n_labelled: int
+    """Of those, how many a reviewer has labelled."""
+    n_labelled_otherwise: int
+    """Of those, how many have labels that were given for another text, or do not say for which."""
+    n_ballots: int
+    modes: dict[str, int]
+    """Ballots of each mode; those without a reading are in none."""
+    n_aside: int
+    """Texts whose judgement is in another mode: in no figure against labels or rubric."""
+    n_failed: int
+    """Texts whose judgement came to nothing."""
+    dimensions: dict[str, DimensionHealth]
+    flags: dict[str, FlagHealth]
+    pairs: tuple[Together, ...]
+    """Every two dimensions, those that move together most first."""
+    itself: SelfHealth
+    corrected: CorrectedRate
+    spending: Spending | None
+    """What the judge's calls took; None when nobody counted."""
+    complaints: tuple[str, ...] = ()
+    """What is wrong with the judge, in words, worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthResult:
+    """One threshold of the suite on one figure."""
+
+    text: str
+    """As the suite writes it."""
+    verdict: Verdict
+    """PASS or FAIL with the whole interval; AMBIGUOUS when the figure is not available or not shown: no pass."""
+    value: float | None
+    n: int
+    reason: str
+    estimate: Estimate
+    across: bool = False
+    """True when the interval reaches across the threshold: another draw of texts could turn the verdict."""

@@ -1,0 +1,462 @@
+"""Votes of judges against the rubric, each other and people's labels."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from steelyard.analysis.judge.model import CorrectedRate, JudgedText, SelfHealth, Together, corrected_pass_rate
+from steelyard.errors import UserMistake
+from steelyard.records import REMARKS, Ballot, Judgement, Sample
+from steelyard.scoring.extract import climb
+from steelyard.stats.agreement import FEWEST, krippendorff_alpha, score_correlation
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import mean, share
+from steelyard.stats.intervals import ANYWHERE, Estimate, settled
+from steelyard.store.base import JudgedSample
+from steelyard.suite.case import MISSING, Case, compile_path
+from steelyard.suite.judge import JudgeDescription, JudgeModel, JudgeSettings
+from steelyard.suite.labels import Label, is_labelled, labels_of
+from steelyard.suite.models import SuiteDescription
+
+# The rubric of a run's judge, read from the suite as the run's header describes it.
+
+Labels = Mapping[str, Label | bool]
+"""What a careful reviewer says of one case, by dimension and flag; see `suite.labels.labels_of`."""
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedRubric:
+    """What analysis needs to know of a judge."""
+
+    mode: str
+    """The run's main mode: readings of any other are counted aside."""
+    dimensions: dict[str, float]
+    """Names with their weights, in the rubric's order."""
+    flags: dict[str, bool]
+    """Names with whether a flagged text has failed."""
+    low: float
+    high: float
+    neutral: float
+    passing: float | None
+    """The share of the full score at which a text passes; None when the suite does not say."""
+    others_weigh: bool
+    """Whether anything but the rubric's dimensions counts in a score."""
+    labels_chosen: bool
+    """Whether texts were picked to be labelled for what they are; else the labelled are a random part of all."""
+    epsilon: float
+    """How much less often than a person the judge may agree with the others, in the alternative annotator test."""
+    checked: frozenset[str]
+    """The codes of remarks that this judge can earn: what is not asked of it, it cannot fail."""
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Lowest and highest score."""
+        return self.low, self.high
+
+    def passes(self, labels: Labels) -> bool | None:
+        """Whether a reviewer's best scores and flags make a text pass; None when they do not tell."""
+        weights = {name: weight for name, weight in self.dimensions.items() if weight > 0}
+        if self.passing is None or self.others_weigh or not weights:
+            return None
+        flagged = [labels.get(name) for name, fails in self.flags.items() if fails]
+        best = {name: label.best for name, label in labels.items() if isinstance(label, Label)}
+        # Labels with a gap could tell only of texts that fail, which are no random part of all.
+        if None in flagged or not best.keys() >= weights.keys():
+            return None
+        earned = sum(weight * (best[name] - self.low) for name, weight in weights.items())
+        share = earned / (self.high - self.low) / sum(weights.values())
+        return True not in flagged and share >= self.passing - _ROUNDING
+
+
+def described_rubric(suite: SuiteDescription) -> DescribedRubric | None:
+    """The rubric of the suite's judge; None for a suite without one."""
+    judge = suite.judge
+    if judge is None:
+        return None
+    rubric = judge.rubric
+    return DescribedRubric(
+        mode=judge.mode,
+        dimensions={dimension.name: dimension.weight for dimension in rubric.dimensions},
+        flags={flag.name: flag.fails for flag in rubric.flags},
+        low=float(rubric.low),
+        high=float(rubric.high),
+        neutral=float(rubric.neutral),
+        passing=suite.passing.at_least if suite.passing else None,
+        others_weigh=any(component.weight > 0 and component.name not in rubric.names for component in suite.components),
+        labels_chosen=judge.labels_are == "chosen",
+        epsilon=judge.epsilon,
+        checked=_checked(judge),
+    )
+
+
+def _checked(judge: JudgeDescription) -> frozenset[str]:
+    asked = {
+        "RULE_BROKEN": judge.rules,
+        "MADE_UP_QUOTE": judge.evidence,
+        "UNPROVEN": judge.evidence,
+        "CONTRADICTION": judge.check,
+        "TOO_FEW_REASONS": judge.reasons and judge.reasons.at_least,
+    }
+    return frozenset(code for code, what in asked.items() if what)
+
+
+# What judges said, as columns: texts with what their ballots came to, and the ballots themselves.
+
+FAILED = "failed"
+"""The rung of a ballot without a reading."""
+
+
+class Ballots:
+    """The judgements of a run, read once."""
+
+    def __init__(self, judged: Iterable[JudgedText], rubric: DescribedRubric) -> None:
+        self.rubric = rubric
+        self._names = (*rubric.dimensions, *rubric.flags)
+        self.case_ids: dict[str, int] = {}
+        self._units: dict[str, int] = {}
+        self.modes: Counter[str] = Counter()
+        self.rung_names: dict[str, int] = {}
+        self._members: dict[str, int] = {}
+        self.broken: Counter[str] = Counter()
+        """Ballots that broke each rule."""
+        self.n_aside = self.n_failed = 0
+        self._texts: list[tuple[float, ...]] = []
+        self._raw: list[list[float]] = []
+        self._bound: list[list[float]] = []
+        self._ballots: list[tuple[int, ...]] = []
+        self._said: list[list[float]] = []
+        for item in judged:
+            self._read(item)
+        self._to_columns()
+
+    def _read(self, judged: JudgedText) -> None:
+        judgement = judged.judgement
+        text = len(self._texts)
+        main = judgement.mode == self.rubric.mode
+        self.n_failed += judgement.mode is None
+        self.n_aside += judgement.mode is not None and not main
+        length, passed = judged.text_length, judged.passed if main else None
+        disagree = any(remark.code == "DISAGREEMENT" for remark in judgement.remarks)
+        self._texts.append(
+            (
+                self.case_ids.setdefault(judged.case_id, len(self.case_ids)),
+                np.nan if length is None else length,
+                np.nan if passed is None else passed,
+                disagree,
+                self._units.setdefault(judged.unit, len(self._units)),
+                judged.labelled,
+            )
+        )
+        self._raw.append(self._values(judgement.raw, main))
+        self._bound.append(self._values(judgement.bound, main))
+        for vote in judgement.ballots:
+            self._count(vote, text)
+        if not judgement.ballots:
+            self._count(_nothing(judgement), text)
+
+    def _count(self, vote: Ballot, text: int) -> None:
+        main = vote.mode == self.rubric.mode
+        if vote.mode is not None:
+            self.modes[vote.mode.value] += 1
+        codes = {remark.code for remark in vote.remarks} if main else set()
+        if "RULE_BROKEN" in codes:
+            self.broken.update(broken_rules(vote))
+        self._ballots.append(
+            (
+                text,
+                self._members.setdefault(vote.member, len(self._members)),
+                self.rung_names.setdefault(vote.rung, len(self.rung_names)),
+                main,
+                vote.mode is None,
+                is_unanswered(vote),
+                was_cut_off(vote),
+                *(code in codes for code in REMARKS),
+            )
+        )
+        self._said.append(self._values(vote.raw, main))
+
+    def _values(self, said: Mapping[str, float | bool], main: bool) -> list[float]:
+        return [float(said.get(name, np.nan)) if main else np.nan for name in self._names]
+
+    def _to_columns(self) -> None:
+        texts = np.array(self._texts, dtype=float).reshape(-1, 6)
+        self.labelled: Array = texts[:, 5] > 0
+        """Whether the labels of its case, if it has any, were given for the text."""
+        self.case: Array = texts[:, 0].astype(int)
+        self.unit: Array = texts[:, 4].astype(int)
+        """The unit of evidence of each text: its case, or the cluster that the case is in."""
+        self.length, self.passed, self.disagreed = texts[:, 1], texts[:, 2], texts[:, 3] > 0
+        votes = np.array(self._ballots, dtype=int).reshape(-1, 7 + len(REMARKS))
+        self.text, self.member, self.rung = votes[:, 0], votes[:, 1], votes[:, 2]
+        self.main, self.failed, self.unanswered, self.cut_off = (votes[:, column] > 0 for column in (3, 4, 5, 6))
+        self._remarked = {code: votes[:, 7 + i] > 0 for i, code in enumerate(REMARKS)}
+        self._columns = {
+            kind: np.array(rows, dtype=float).reshape(-1, len(self._names))
+            for kind, rows in (("raw", self._raw), ("bound", self._bound), ("said", self._said))
+        }
+        self.n_texts, self.n = len(texts), len(votes)
+        for rows in (self._texts, self._raw, self._bound, self._ballots, self._said):
+            rows.clear()
+
+    def raw(self, name: str) -> Array:
+        """By text, what the ballots come to for a dimension or flag, before rules and checks."""
+        return self._column("raw", name)
+
+    def bound(self, name: str) -> Array:
+        """By text, what they come to after rules and checks."""
+        return self._column("bound", name)
+
+    def said(self, name: str) -> Array:
+        """By ballot, what the judge said of a dimension or flag."""
+        return self._column("said", name)
+
+    def _column(self, kind: str, name: str) -> Array:
+        column: Array = self._columns[kind][:, self._names.index(name)]
+        return column
+
+    def remarked(self, code: str) -> Array:
+        """The ballots in the main mode that a remark of that code was made on."""
+        return self._remarked[code]
+
+
+def is_unanswered(vote: Ballot) -> bool:
+    """True when there is no reading because no call was ever answered; an answer that cannot be used is remarked."""
+    return vote.mode is None and all(remark.code != "VIOLATION" for remark in vote.remarks)
+
+
+def was_cut_off(vote: Ballot) -> bool:
+    """True when an answer behind the ballot broke off at the limit of tokens, whatever it was read as."""
+    return any(remark.code == "CUT_OFF" for remark in vote.remarks)
+
+
+def broken_rules(vote: Ballot) -> set[str]:
+    """The rules that a ballot broke, as the suite writes them."""
+    messages = [remark.told for remark in vote.remarks if remark.code == "RULE_BROKEN"]
+    # A remark says the rule, then what was given against it.
+    return {text.rpartition(": ")[0] or text for text in messages}
+
+
+def _nothing(judgement: Judgement) -> Ballot:
+    """What stands for the ballots of a judge that gave none: a failure must not be out of sight."""
+    return Ballot("", 0, None, FAILED, told=judgement.told)
+
+
+# A judge against its rubric and against itself: how it uses the scale, what moves together, what it repeats.
+
+
+def share_between(scores: Array, low: float, high: float, case: Array) -> Estimate:
+    """The share of the scores that are given which lie from `low` to `high`."""
+    return share((scores >= low) & (scores <= high), ~np.isnan(scores), case)
+
+
+def spread(scores: Array, case: Array) -> Estimate:
+    """The standard deviation of the scores that are given; n/a below two.
+
+    The interval is Student's of its logarithm (delta method, over cases), which keeps it above 0.
+    """
+    given = ~np.isnan(scores)
+    available, n, missing = scores[given], int(given.sum()), int((~given).sum())
+    if n < 2:
+        return Estimate(None, n, missing)
+    value = settled(round(float(available.std(ddof=1)), 12))
+    squares = mean((available - available.mean()) ** 2, case[given], ANYWHERE)
+    if value == 0 or squares.low is None or not squares.value:
+        return Estimate(value, n, missing)
+    half = math.exp((squares.value - squares.low) / squares.value / 2)
+    return Estimate(value, n, missing, value / half, value * half)
+
+
+def pairs_of(ballots: Ballots) -> tuple[Together, ...]:
+    """Every two dimensions compared ballot by ballot, those that move together most first."""
+    case = ballots.unit[ballots.text]
+    results = []
+    for first, second in combinations(ballots.rubric.dimensions, 2):
+        item, other = ballots.said(first), ballots.said(second)
+        present = ~(np.isnan(item) | np.isnan(other))
+        identical = int(present.sum()) >= FEWEST and bool((item[present] == other[present]).all())
+        results.append(Together(first, second, score_correlation(item, other, "pearson", case), identical))
+    return tuple(sorted(results, key=lambda pair: (not pair.identical, -abs(pair.correlation.value or 0.0))))
+
+
+def repeated(ballots: Ballots, name: str) -> tuple[Estimate, Estimate]:
+    """Of the texts that one member read several times, the share with one and the same score, and how far apart two
+    readings lie on average. Texts with fewer than two readings of a member are missing."""
+    scores = ballots.said(name)
+    n_members = int(ballots.member.max()) + 1 if ballots.n else 1
+    group, row = np.unique(ballots.text * n_members + ballots.member, return_inverse=True)
+    present = ~np.isnan(scores)
+    times = np.bincount(row[present], minlength=len(group))
+    lowest, highest = np.full(len(group), np.inf), np.full(len(group), -np.inf)
+    np.minimum.at(lowest, row[present], scores[present])
+    np.maximum.at(highest, row[present], scores[present])
+    several = times > 1
+    case = ballots.unit[group // n_members]
+    low, high = ballots.rubric.scale
+    apart = np.where(several, _mean_distance(scores[present], row[present], times), np.nan)
+    return share(lowest == highest, several, case), mean(apart, case, (0.0, high - low))
+
+
+def _mean_distance(scores: Array, row: Array, times: Array) -> Array:
+    """For each group, the mean distance between two of its scores."""
+    order = np.lexsort((scores, row))
+    ranked, group = scores[order], row[order]
+    rank = np.arange(len(group)) - np.searchsorted(group, group)
+    # In sorted order the k-th of n is above k others and below n - 1 - k.
+    total = np.bincount(group, ranked * (2 * rank - times[group] + 1), minlength=len(times))
+    return np.asarray(total / np.maximum(times * (times - 1) / 2, 1))
+
+
+def reliability(ballots: Ballots, name: str) -> Estimate:
+    """Krippendorff's alpha between the ballots on each text; missing are the texts with fewer than two readings."""
+    order = np.argsort(ballots.text, kind="stable")
+    text = ballots.text[order]
+    place = np.arange(len(text)) - np.searchsorted(text, text)
+    ratings = np.full((int(place.max()) + 1 if len(place) else 1, ballots.n_texts), np.nan)
+    ratings[place, text] = ballots.said(name)[order]
+    return krippendorff_alpha(ratings, case=ballots.unit)
+
+
+def _remarked_rules(code: str, ballots: Ballots, case: Array) -> Estimate:
+    """The share of ballots with such a remark; n/a when the judge is not asked for what it is about."""
+    if code not in ballots.rubric.checked:
+        return Estimate(None, 0)
+    return share(ballots.remarked(code), ballots.main, case)
+
+
+def against_itself(ballots: Ballots) -> SelfHealth:
+    """What the judge did against its own instructions, and how its answers could be read."""
+    case = ballots.unit[ballots.text]
+    everything = np.ones(ballots.n, dtype=bool)
+    rungs = {name: share(ballots.rung == code, everything, case) for name, code in ballots.rung_names.items()}
+    readings = np.bincount(ballots.text[ballots.main], minlength=ballots.n_texts)
+    broken, made_up, unproven, reasons, contradictions = (
+        _remarked_rules(code, ballots, case)
+        for code in ("RULE_BROKEN", "MADE_UP_QUOTE", "UNPROVEN", "TOO_FEW_REASONS", "CONTRADICTION")
+    )
+    return SelfHealth(
+        broken_rules=broken,
+        by_rule=dict(sorted(ballots.broken.items(), key=lambda pair: (-pair[1], pair[0]))),
+        made_up_quotes=made_up,
+        unproven=unproven,
+        too_few_reasons=reasons,
+        contradictions=contradictions,
+        failed=share(ballots.failed, ~ballots.unanswered, case),
+        unanswered=share(ballots.unanswered, everything, case),
+        cut_off=share(ballots.cut_off, ~ballots.unanswered, case),
+        rungs=dict(sorted(rungs.items(), key=lambda pair: (-(pair[1].value or 0.0), pair[0]))),
+        disagreement=share(ballots.disagreed, readings > 1, ballots.unit),
+    )
+
+
+# What the labels of a run's own cases say of its judge: the corrected pass rate, and whether the judge is checked.
+
+SampleKey = tuple[str, str, int]
+"""Case, variant and repeat of a sample."""
+
+FEWEST_LABELS = 20
+"""On fewer texts than this even a judge without any mistake may be wrong one time in seven (rule of three: 3 / n)."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCheck:
+    """How far the labels of a run tell what its judge is worth."""
+
+    n_labelled: int
+    """Judged texts with labels."""
+    n_labelled_otherwise: int
+    """Judged texts whose case has labels of another text, or that do not say of which."""
+    corrected: CorrectedRate
+
+    @property
+    def enough(self) -> bool:
+        """Whether the judge counts as checked."""
+        return self.n_labelled >= FEWEST_LABELS
+
+
+def judge_check(
+    passed: Array,
+    case: Array,
+    case_ids: Iterable[str],
+    labels: Mapping[str, Labels],
+    labelled: Array,
+    rubric: DescribedRubric,
+) -> JudgeCheck:
+    """The check by samples: `passed` holds 1, 0 or NaN (not judged), `case` codes into `case_ids`, and `labelled` says
+    whether the labels of its case are of the sample's text."""
+    by_case = [labels.get(case_id) or {} for case_id in case_ids]
+    has_labels = np.array([bool(item) for item in by_case], dtype=bool)[case] & ~np.isnan(passed)
+    passes = np.array([as_number(rubric.passes(item)) for item in by_case], dtype=float)[case]
+    return JudgeCheck(
+        int((has_labels & labelled).sum()),
+        int((has_labels & ~labelled).sum()),
+        corrected_by_labels(passed, np.where(labelled, passes, np.nan), case, rubric),
+    )
+
+
+def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeSettings) -> frozenset[SampleKey]:
+    """Those whose judged text is the one that the labels of their case are of."""
+    judged, labelled = judged_text(judge.of), judge.labelled
+    return frozenset(
+        (sample.case_id, sample.variant, sample.repeat)
+        for sample, case in samples
+        if is_labelled(judged(sample) or sample.attempt.text or "", case, labelled)
+    )
+
+
+def with_labelled(judged: Iterable[JudgedSample], labelled: Collection[SampleKey]) -> Iterator[JudgedSample]:
+    """The same samples, which say whether the labels of their case are of their text."""
+    return (replace(item, labelled=(item.case_id, item.variant, item.repeat) in labelled) for item in judged)
+
+
+def judged_text(of: str) -> Callable[[Sample], str | None]:
+    """From a sample to the part of its answer that was judged; None when that is the whole."""
+    if not of:
+        return lambda _sample: None
+    place = compile_path(of)
+
+    def text(sample: Sample) -> str | None:
+        part = place(climb(sample.attempt.text or "", None, repair=True).value)
+        if part is MISSING or part is None:
+            return None
+        return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=2)
+
+    return text
+
+
+def corrected_by_labels(passed: Array, passes: Array, case: Array, rubric: DescribedRubric) -> CorrectedRate:
+    """The corrected pass rate; n/a with the reason where a suite's labels cannot tell what passes."""
+    result = corrected_pass_rate(passed, passes, case, chosen=rubric.labels_chosen)
+    if rubric.passing is None:
+        return replace(result, told="the suite does not say when a text passes")
+    if rubric.others_weigh:
+        message = "other components count in the score beside the judge, so labels do not tell which texts pass"
+        return replace(result, told=message)
+    return result
+
+
+def as_number(value: bool | None) -> float:
+    """1, 0, or NaN for what is not known."""
+    return np.nan if value is None else float(value)
+
+
+def labels_by_case(
+    cases: Iterable[Case], judge: JudgeModel | JudgeDescription, *, skip_wrong: bool = False
+) -> dict[str, Labels]:
+    """The labels of those cases that have some; where one is wrong the case has none, or UserMistake says so."""
+    results: dict[str, Labels] = {}
+    for case in cases:
+        try:
+            if labels := labels_of(case, judge):
+                results[case.id] = labels
+        except ValueError as error:
+            if not skip_wrong:
+                raise UserMistake(f"case {case.id}: {error}") from None
+    return results

@@ -1,0 +1,236 @@
+"""Suites and runs in Python: the same keys, checks and objects as a suite file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from steelyard import plugins
+from steelyard.records import RunHeader
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.build.suite import build_suite
+from steelyard.suite.case import Case
+from steelyard.suite.models import SuiteModel
+from steelyard.suite.yaml import Located
+
+if TYPE_CHECKING:
+    from steelyard.analysis.model import Summary
+    from steelyard.report.model import Report
+    from steelyard.scoring.base import Scorer
+
+
+_INTERRUPTED = 130
+
+
+class Suite:
+    """A suite from Python; SuiteError with every mistake when it is not a good one.
+
+    Paths are relative to `folder`, which is the folder of the calling file when left out. `model` is the suite as
+    every room sees it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        cases: str | Path | Sequence[str] | Sequence[Mapping[str, Any] | Case] | Mapping[str, Any],
+        target: Callable[..., Any] | Mapping[str, Any] | str,
+        score: Mapping[str, Mapping[str, Any] | Scorer] | None = None,
+        expect: Mapping[str, Mapping[str, Any]] | None = None,
+        hold: str | None = None,
+        passing: str | float | None = None,
+        gates: Sequence[str] = (),
+        folder: str | Path | None = None,
+        **others: Any,
+    ) -> None:
+        """`score` may be left out when there is `expect` or a `judge`.
+
+        `others` are the further keys of a suite file: about, answer, bands, findings, judge, variants, repeats, ...
+        """
+        caller = sys._getframe(1)
+        passing = others.pop("pass_", passing)
+        data: dict[str, Any] = {"suite": name, "cases": _cases(cases), "target": target, **others}
+        if score is not None:
+            data["score"] = dict(score)
+        if expect is not None:
+            data["expect"] = {
+                check: dict(part) if isinstance(part, Mapping) else part for check, part in expect.items()
+            }
+        if hold is not None:
+            data["hold"] = hold
+        if passing is not None:
+            data["pass"] = passing
+        if gates:
+            data["gates"] = list(gates)
+        file = _file_of(caller)
+        located = Located(data, file.name if file else "", {(): caller.f_lineno} if file else {})
+        home = Path(folder) if folder is not None else file.parent if file else Path.cwd()
+        draft = Draft(located, home.resolve(), free_paths=True)
+        self.model: SuiteModel = build_suite(draft, str(file) if file else "")
+
+    def __repr__(self) -> str:
+        return f"Suite({self.model.name!r}, {self.model.survey.n} cases)"
+
+    def run(self, store: str | None = None, **options: Any) -> Run:
+        """Weigh the suite now and keep the run.
+
+        `store` is the address of a store, `options` are those of `RunOptions` (repeats, concurrency, cache, ...).
+        """
+        return run_suite(self.model, store=store, **options)
+
+
+def run_suite(
+    suite: SuiteModel,
+    *,
+    store: str | None = None,
+    env: Mapping[str, str] | None = None,
+    show_progress: bool = False,
+    **options: Any,
+) -> Run:
+    """Weigh a loaded suite now and keep the run.
+
+    `store` is the address of a store. `env` are the variables that targets and judges read, in the place of the
+    process's own. `show_progress` tells on standard error what is done. `options` are those of `RunOptions` (repeats,
+    concurrency, ...).
+    """
+    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.writer import progress_of
+    from steelyard.runner.run import run_decided
+    from steelyard.store.sql import open_store
+
+    opened = open_store(store)
+    try:
+        with progress_of(suite.name, quiet=not show_progress) as progress:
+            result, ending = run_decided(suite, opened, RunOptions(**options), progress, env)
+        return Run(result.report(opened), suite, store, interrupted=ending.interrupted)
+    finally:
+        opened.close()
+
+
+def import_run(suite: SuiteModel, file: str | Path, *, store: str | None = None) -> Run:
+    """A results file in the suite's own format as a run in the store; SnapshotError when it is no such file."""
+    from steelyard.report.build import build_report
+    from steelyard.runner.imports import import_foreign
+    from steelyard.store.sql import open_store
+
+    opened = open_store(store)
+    try:
+        return Run(build_report(opened, import_foreign(suite, opened, Path(file)).header), suite, store)
+    finally:
+        opened.close()
+
+
+class Run:
+    """A weighed suite. Printed, and at the end of a notebook's cell, it is its report."""
+
+    def __init__(self, report: Report, suite: SuiteModel, store: str | None, *, interrupted: bool = False) -> None:
+        self.report = report
+        self.interrupted = interrupted
+        self._suite = suite
+        self._store = store
+        self.id = report.header.id
+        self.verdict = report.decision.verdict
+        self.header: RunHeader = report.header
+
+    @property
+    def summary(self) -> Summary:
+        """All figures of the run, each with its n."""
+        return self.report.summary
+
+    def own_format(self) -> Any:
+        """The run as a document in the suite's own format of snapshots; UserMistake when the suite has none."""
+        from steelyard.runner.imports import document_of
+        from steelyard.store.sql import open_store
+
+        opened = open_store(self._store, create=False)
+        try:
+            return document_of(self._suite, opened, self.header)
+        finally:
+            opened.close()
+
+    def write_charts(self, folder: str | Path, names: Mapping[str, str] | None = None) -> list[Path]:
+        """Write every chart of the run as NAME.png into the folder; `names` calls some by another name.
+
+        Charts of an earlier run that this one has nothing for are removed.
+        MissingExtra when nothing is installed that can draw.
+        """
+        from steelyard.report.charts import CHARTS, charts_of
+        from steelyard.report.charts.base import write_charts
+
+        return write_charts(charts_of(self.summary, self.header), Path(folder), names, CHARTS)
+
+    @property
+    def exit_code(self) -> int:
+        """What `steelyard run` ends with: 0 pass, 1 fail, 3 invalid, 4 ambiguous, 130 interrupted."""
+        from steelyard.report.verdicts import exit_code
+
+        return _INTERRUPTED if self.interrupted else exit_code(self.verdict)
+
+    def __repr__(self) -> str:
+        return f"Run({self.id!r}, verdict={self.verdict.value if self.verdict else None})"
+
+    def __str__(self) -> str:
+        from io import StringIO
+
+        from rich.console import Console
+
+        from steelyard.report.render.terminal import print_document
+        from steelyard.report.run import document
+
+        page = StringIO()
+        print_document(document(self.report), Console(file=page, width=100))
+        return page.getvalue()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _cases(given: Any) -> Any:
+    if isinstance(given, Path):
+        return str(given)
+    if isinstance(given, Mapping):
+        return dict(given)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return [dict(item) if isinstance(item, Mapping) else item for item in given]
+    return given
+
+
+def _file_of(frame: FrameType) -> Path | None:
+    name = frame.f_globals.get("__file__")
+    return Path(name).resolve() if isinstance(name, str) and Path(name).exists() else None
+
+
+COMPONENT_OPTIONS = ("weight", "when_unknown", "wrong_below", "code", "scale")
+"""What goes to the component and not to its scorer."""
+
+
+class _Scorers:
+    """`steelyard.scorers`: every registered scorer as a function, for suites written in Python.
+
+    `scorers.exact(expected="expected.text", weight=2)` gives the plain data `{"exact": {"expected": "expected.text"},
+    "weight": 2}`, as a suite file spells it; it is checked when the suite is built.
+    """
+
+    def __getattr__(self, name: str) -> Callable[..., dict[str, Any]]:
+        if name not in plugins.names("scorers"):
+            raise AttributeError(f"there is no scorer {name!r}; there are: {', '.join(plugins.names('scorers'))}")
+
+        def factory(**given: Any) -> dict[str, Any]:
+            options = {key: value for key, value in given.items() if key in COMPONENT_OPTIONS}
+            return {name: {key: value for key, value in given.items() if key not in COMPONENT_OPTIONS}, **options}
+
+        factory.__name__ = factory.__qualname__ = name
+        options = ", ".join(COMPONENT_OPTIONS)
+        factory.__doc__ = f"A component scored by `{name}`; parameters as in a suite file, and {options}."
+        return factory
+
+    def __dir__(self) -> list[str]:
+        return plugins.names("scorers")
+
+
+scorers = _Scorers()

@@ -1,0 +1,255 @@
+"""The audit of a suite: what each probe earns under each rule, what the gates do, and whether that is acceptable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from steelyard.analysis.wording import percent
+from steelyard.audit.cases import case_complaints, shared_inputs
+from steelyard.audit.gates import Tried, for_sure_warnings, gate_complaints
+from steelyard.audit.judge import Balance, InjectionResult, try_injections, unguarded, why_malformed
+from steelyard.audit.probes import (
+    CONSTANT,
+    EVERYTHING,
+    NULL,
+    PARTLY,
+    STUFFED,
+    TRUTH,
+    WRONG,
+    Chance,
+    Probe,
+    ProbeMaker,
+    even,
+)
+from steelyard.errors import UserMistake
+from steelyard.records import Outcome, Verdict
+from steelyard.scoring.evaluate import Weighed
+from steelyard.suite.case import Case
+from steelyard.suite.load import strict as with_strict_rules
+from steelyard.suite.models import SuiteModel
+
+MOST_CASES = 2_000
+"""A larger suite is audited on cases drawn at random, always the same; the result says so."""
+_ROUNDING = 1e-9
+AS_WRITTEN = "as written"
+STRICT = "strict"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """What one probe earned under one rule: shares of full marks over `n` cases."""
+
+    probe: str
+    about: str
+    kind: str
+    rule: str
+    n: int
+    average: float
+    highest: float
+    lowest: float
+    n_malformed: int
+    """How many of them were malformed, so that no scorer saw them."""
+    reason: str
+    """Why the first of these was; "" when none was."""
+    passed: tuple[str, ...]
+    """Ids of the cases it passed."""
+    limit: float
+    """The most that `average` may be; for the truth, the least that `lowest` may be."""
+    holds: bool
+    """False when it earned what it must not, and when it was not read."""
+    not_read: bool = False
+    """True when it had to be read to say anything, and every answer was malformed."""
+    only_shown: bool = False
+    """True where a strict rule exists beside this one and is held to the limits in its place, and where a model would
+    have to be asked: then it is what a judge that gives full marks, without proof, would leave it with."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """All probes, the gates, what is wrong, and what could not be tried."""
+
+    suite: str
+    n_cases: int
+    n_audited: int
+    probes: list[ProbeResult] = field(default_factory=list)
+    injections: list[InjectionResult] = field(default_factory=list)
+    """For a judged suite: what texts that talk to the judge come to."""
+    complaints: list[str] = field(default_factory=list)
+    not_read: list[str] = field(default_factory=list)
+    """Probes of which nothing is known, and why."""
+    warnings: list[str] = field(default_factory=list)
+    """What makes figures less sure than they look, and no verdict worse."""
+    chance: float | None = None
+    """What guessing earns where some part is a choice of few, under the suite's own rules; None elsewhere."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """FAIL for what is wrong; AMBIGUOUS where a probe was not read, since it may earn anything."""
+        if self.complaints:
+            return Verdict.FAIL
+        return Verdict.AMBIGUOUS if self.not_read else Verdict.PASS
+
+
+def audit(suite: SuiteModel) -> AuditResult:
+    """Score every probe on every case, by the suite's rules and by the strict ones."""
+    drawn = set(even(suite.survey.n, MOST_CASES))
+    cases = [case for at, case in enumerate(suite.cases) if at in drawn]
+    probed = [(rule, ruled, Balance(ruled), ProbeMaker(ruled, cases)) for rule, ruled in _rules(suite)]
+    chances = [_chance(balance, maker, cases) for _, _, balance, maker in probed]
+    result = AuditResult(suite.name, suite.survey.n, len(cases), chance=chances[0].average or None)
+    tried: list[Tried] = []
+    for (rule, ruled, balance, maker), chance in zip(probed, chances, strict=True):
+        allowed = _Allowed(ruled, rule, chance)
+        for probe in maker.probes():
+            scored = [_weigh_one(balance, probe.answer(at), case, probe) for at, case in enumerate(cases)]
+            outcome, complaint = _result(ruled, balance, probe, cases, scored, allowed)
+            result.probes.append(outcome)
+            if complaint:
+                result.complaints.append(complaint)
+            if ruled is suite and not outcome.only_shown:
+                tried.append((probe, scored))
+    result.not_read.extend(
+        dict.fromkeys(f"{probe.probe} was not read: {probe.reason}" for probe in result.probes if probe.not_read)
+    )
+    result.injections.extend(try_injections(suite, cases))
+    if result.injections and not result.injections[0].n:
+        untried = "texts that talk to the judge were not tried, since no answer could be made that it would read"
+        result.not_read.append(f"{untried}: {result.injections[0].reason}")
+    for injection in result.injections:
+        result.complaints.extend(f"injection {injection.name}: {message}" for message in injection.broken)
+    if suite.judge is not None and (text := unguarded(suite.judge)):
+        result.complaints.append(text)
+    result.complaints.extend(gate_complaints(suite, cases, tried))
+    result.complaints.extend(case_complaints(suite))
+    result.warnings.extend(for_sure_warnings(suite, cases))
+    if warning := shared_inputs(suite):
+        result.warnings.append(warning)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """What probes may earn and pass under one rule. Where some parts are a choice of few, guessing earns something, and
+    what is the same for every case may come half of the way (`wrong_share`) from there to full marks."""
+
+    suite: SuiteModel
+    rule: str
+    chance: Chance
+
+    def limit(self, probe: Probe) -> float:
+        """The most that a probe may earn; for the truth, the least that it must in each case."""
+        limits, kind = self.suite.audit, probe.kind
+        null = limits.null_share
+        if self.rule == STRICT and limits.null_share_strict is not None:
+            null = limits.null_share_strict
+        if kind == CONSTANT:
+            return max(null, self._half_way(self.chance.average))
+        # A filler can be lucky where there is a choice. What is in no shape that was asked for is no guess.
+        if not probe.may_be_malformed:
+            null = max(null, self._half_way(self.chance.average, self.chance.weight))
+        wrong = dict.fromkeys((WRONG, EVERYTHING), limits.wrong_share)
+        return ({TRUTH: limits.truth_share, PARTLY: 1.0} | wrong).get(kind, null)
+
+    def passes(self, probe: Probe) -> float:
+        """The share of cases that a probe may pass."""
+        is_guess = probe.kind == NULL and not probe.may_be_malformed and self.chance.passes > 0
+        part = self._half_way(self.chance.passes) if is_guess or probe.kind == CONSTANT else 0.0
+        return 1.0 if probe.kind == PARTLY else max(self.suite.audit.null_passes, part)
+
+    def _half_way(self, chance: float, top: float = 1.0) -> float:
+        return chance + self.suite.audit.wrong_share * max(0.0, top - chance)
+
+
+def _chance(balance: Balance, maker: ProbeMaker, cases: list[Case]) -> Chance:
+    """What guesses earn on average; nothing when there are none."""
+    guess = Probe("guess", "a guess among the truths", CONSTANT, lambda _: "")
+    some = [cases[at] for at in even(len(cases))]
+    results = [_weigh_one(balance, text, case, guess) for text in maker.guesses() for case in some]
+    earned, passed = sum(item.score or 0.0 for item in results), sum(bool(item.passed) for item in results)
+    return Chance(earned / len(results), passed / len(results), maker.choice_weight) if results else Chance()
+
+
+def _rules(suite: SuiteModel) -> list[tuple[str, SuiteModel]]:
+    rules = [(AS_WRITTEN, suite)]
+    return [*rules, (STRICT, with_strict_rules(suite))] if _has_strict(suite) else rules
+
+
+def _has_strict(suite: SuiteModel) -> bool:
+    return any(component.scorer.has_strict and not component.scorer.strict for component in suite.components)
+
+
+def _result(
+    suite: SuiteModel, balance: Balance, probe: Probe, cases: list[Case], scored: list[Weighed], allowed: _Allowed
+) -> tuple[ProbeResult, str | None]:
+    scores = [item.score or 0.0 for item in scored]
+    malformed = [why_malformed(item) for item in scored if item.outcome is Outcome.MALFORMED]
+    not_read = len(malformed) == len(cases) and not probe.may_be_malformed
+    passed = tuple(case.id for case, item in zip(cases, scored, strict=True) if item.passed)
+    rule, limit = allowed.rule, allowed.limit(probe)
+    average, lowest = sum(scores) / len(scores), min(scores)
+    complaint = None
+    only_shown = probe.kind in (STUFFED, EVERYTHING) and rule == AS_WRITTEN and _has_strict(suite)
+    only_shown = only_shown or balance.is_lenient
+    if probe.kind == TRUTH and not not_read:
+        if lowest < limit or (len(passed) < len(cases) and suite.passing is not None):
+            complaint = _truth_complaint(cases, scored, limit)
+    elif probe.kind != TRUTH and not only_shown:
+        if average > limit * (1 + _ROUNDING):
+            complaint = f"{percent(average)} of full marks for {probe.about}; at most {limit * 100:.4g} % is allowed"
+        elif len(passed) > allowed.passes(probe) * len(cases) + _ROUNDING:
+            complaint = f"{probe.about} passes {len(passed)} of {len(cases)} cases: {', '.join(passed[:5])}"
+        if complaint is not None and probe.kind == NULL:
+            complaint += _right_for_some(suite, cases)
+    probe_result = ProbeResult(
+        probe=probe.name,
+        about=probe.about,
+        kind=probe.kind,
+        rule=rule,
+        n=len(cases),
+        average=average,
+        highest=max(scores),
+        lowest=lowest,
+        n_malformed=len(malformed),
+        reason=malformed[0] if malformed else "",
+        passed=passed,
+        limit=limit,
+        holds=complaint is None and not not_read,
+        not_read=not_read,
+        only_shown=only_shown,
+    )
+    return probe_result, complaint and f"{probe.name} ({rule}): {complaint}"
+
+
+def _weigh_one(balance: Balance, answer: str, case: Case, probe: Probe) -> Weighed:
+    try:
+        return balance.weigh(answer, case)
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        raise UserMistake(
+            f"a scorer of the suite breaks on {probe.about} (case {case.id}): {message}."
+            " Mend it: a scorer must be able to read any answer"
+        ) from error
+
+
+def _right_for_some(suite: SuiteModel, cases: list[Case]) -> str:
+    """What to do where some cases ask for nothing, and an answer that holds nothing is right for them."""
+    scorers = [component.scorer for component in suite.components if component.weight > 0]
+    n = sum(all(scorer.asks_nothing(case) for scorer in scorers) for case in cases) if suite.judge is None else 0
+    if not n:
+        return ""
+    return (
+        f". {n} of {len(cases)} cases ask for nothing, so that it may be right for them: say how much it may earn,"
+        f" as in audit: {{null_share: {-(-100 * n // len(cases))} %, null_passes: {-(-100 * n // len(cases))} %}}"
+    )
+
+
+def _truth_complaint(cases: list[Case], scored: list[Weighed], limit: float) -> str:
+    worst = sorted(zip(scored, (case.id for case in cases), strict=True), key=lambda each: (each[0].score, each[1]))
+    listed = ", ".join(
+        f"{case_id} {percent(item.score)}{_in_brackets(why_malformed(item))}" for item, case_id in worst[:5]
+    )
+    return f"the truth itself must earn {limit * 100:g} % and pass; lowest: {listed}"
+
+
+def _in_brackets(reason: str) -> str:
+    return f" ({reason})" if reason else ""

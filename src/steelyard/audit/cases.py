@@ -1,0 +1,413 @@
+"""Cases that spoil a result: duplicates, shared passages, truth in the input."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+
+from steelyard.analysis.wording import percent
+from steelyard.audit.filling import case_fields, decoded_words, is_sent, key, read_forms, sent_paths
+from steelyard.audit.probes import even
+from steelyard.scoring.base import build_answer
+from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.text import truth_parts
+from steelyard.stats.arrays import incomplete_beta
+from steelyard.suite.case import Case
+from steelyard.suite.models import SuiteModel
+
+# Questions that are almost the same: found by the hashes of their shingles (MinHash), never by comparing all pairs.
+
+_BANDS, _ROWS = 12, 3
+"""Questions that share 64 % of their word pairs (one word of ten differs) meet in a band 97 times of 100."""
+_NEIGHBOURS = 5
+"""Questions of the same band that one is compared with."""
+_ALIKE = 0.9
+_MOST_ALIKE = 3
+"""More than so many that are alike are a pattern filled in with other words, where the truth is one of a few."""
+_PRIME = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it is compared: the words of its texts by place, and what must be equal beside them."""
+
+    case: str
+    texts: dict[str, tuple[str, ...]]
+    rest: str
+
+
+def near_duplicates(asked: Sequence[Asked], *, is_choice: bool) -> list[tuple[str, str]]:
+    """Pairs of cases with the same truth and the same numbers that differ in letter case and signs, or in one word of
+    ten."""
+    groups: dict[str, list[Asked]] = defaultdict(list)
+    for item in asked:
+        if any(item.texts.values()):
+            groups[item.rest].append(item)
+    results = {pair for group in groups.values() if len(group) > 1 for pair in _duplicate_pairs(group)}
+    n_alike = Counter(case for pair in results for case in pair)
+    return sorted(pair for pair in results if not is_choice or max(n_alike[case] for case in pair) < _MOST_ALIKE)
+
+
+def _duplicate_pairs(group: Sequence[Asked]) -> Iterator[tuple[str, str]]:
+    buckets: dict[object, list[Asked]] = defaultdict(list)
+    for item in group:
+        words = [word for text in item.texts.values() for word in text]
+        for band in (" ".join(words), *_bands(words)):
+            for other in buckets[band][-_NEIGHBOURS:]:
+                if _are_alike(item, other):
+                    yield other.case, item.case
+            buckets[band].append(item)
+
+
+def _bands(words: Sequence[str]) -> Iterator[tuple[int, bytes]]:
+    pairs = {crc32(f"{item} {other}".encode()) % _PRIME for item, other in pairwise(words)}
+    if pairs:
+        hashes = (_FACTORS * np.fromiter(pairs, dtype=np.uint64) + _OFFSETS) % np.uint64(_PRIME)
+        least = hashes.min(axis=1).reshape(_BANDS, _ROWS)
+        yield from ((at, band.tobytes()) for at, band in enumerate(least))
+
+
+def _are_alike(one: Asked, other: Asked) -> bool:
+    if one.texts.keys() != other.texts.keys():
+        return False
+    texts = ((text, other.texts[place]) for place, text in one.texts.items())
+    return all(text == same or Levenshtein.normalized_similarity(text, same) >= _ALIKE for text, same in texts)
+
+
+_draw = np.random.default_rng(0)
+_FACTORS = _draw.integers(1, _PRIME, size=(_BANDS * _ROWS, 1), dtype=np.uint64)
+_OFFSETS = _draw.integers(0, _PRIME, size=(_BANDS * _ROWS, 1), dtype=np.uint64)
+
+
+# Flaws of the cases: one asked twice, one question with two truths, truths that the question or a prompt tells.
+
+MOST_CASES = 20_000
+"""Of a larger suite, so many cases drawn at random are looked at."""
+_TOKEN = re.compile(r"\w+(?:[.,:'’]\w+)*|[^\w\s.,!?;:'’\"()…]")
+_MARK = {"answer", "gold", "truth", "solution"}
+_MARK_OF_CHOICE = {"label", "class", "category", "expected"}
+_NEAR_MARK = 4
+_FEWEST = 3
+_HALF = 0.5
+_UNLIKELY = 0.002
+_SHORT = 4
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """One case, and what is looked for in answers to it."""
+
+    case: Case
+    truths: dict[str, Any]
+    """By component, the document that holds its truth."""
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """What the question holds, by path."""
+        return dict(_leaves(self.case.input, "input"))
+
+    @cached_property
+    def given(self) -> dict[str, list[Any]]:
+        """By path, what stands there in the question and in what the case says of itself."""
+        return {path: [value] for path, value in self.inputs.items()} | case_fields(self.case)
+
+    @cached_property
+    def truth(self) -> str:
+        """The truth, spelled; where components have none, all that is expected."""
+        return json.dumps(self.truths or self.case.expected, sort_keys=True, default=str)
+
+    @cached_property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """The words of each text of the question."""
+        return {path: tokens(value) for path, value in self.inputs.items() if isinstance(value, str)}
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The question as it is compared with others."""
+        texts = self.texts
+        others = [(path, value) for path, value in self.inputs.items() if path not in texts]
+        attached = [attachment.digest or attachment.place for attachment in self.case.attachments]
+        numbers = [token for text in texts.values() for token in text if any(map(str.isdigit, token))]
+        # Of a few words, letter case and signs may be what the case is about.
+        compared = {path: result if len(result) >= _SHORT else (self.inputs[path],) for path, result in texts.items()}
+        return Asked(self.case.id, compared, json.dumps([self.truth, others, attached, numbers], default=str))
+
+
+def case_complaints(suite: SuiteModel) -> list[str]:
+    """What is wrong with the cases, one sentence each."""
+    drawn = set(even(suite.survey.n, MOST_CASES))
+    evaluator = Weigher(suite)
+    results = [_looked(evaluator, case) for at, case in enumerate(suite.cases) if at in drawn]
+    labels = Counter(item.truth for item in results if item.truths)
+    is_choice = bool(labels) and 2 * len(labels) <= sum(labels.values())
+    messages = [*_asked_twice(suite, evaluator, results)]
+    once = {item.case.question: item.asked for item in results if _is_question(item.case)}
+    if near := near_duplicates(list(once.values()), is_choice=is_choice):
+        messages.append(f"cases that ask the same in almost the same words count as one: {_pairs(near)}")
+    messages.extend(_given_away(suite, results, sent_paths(suite), is_choice=is_choice))
+    prompts = [_spaced(tokens(prompt)) for prompt in suite.prompts.values()]
+    if shown := [item.case.id for item in results if _is_shown(item, prompts)]:
+        messages.append(f"cases stand in the prompt, so that their answers are known: {_named(shown)}")
+    return messages
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """The words, numbers and symbols of a text; letter case, spaces and the signs of sentences do not count."""
+    return tuple(_TOKEN.findall(text.casefold()))
+
+
+def _looked(weigher: Weigher, case: Case) -> _Looked:
+    parts = {component.name: truth_parts(component, scorer, case) for component, scorer in weigher.components}
+    return _Looked(case, {name: build_answer(part) for name, part in parts.items() if part})
+
+
+def _is_question(case: Case) -> bool:
+    return bool(case.input or case.attachments)
+
+
+def _asked_twice(suite: SuiteModel, weigher: Weigher, found: list[_Looked]) -> Iterator[str]:
+    """Cases with the very same question: with the same truth they count twice, with two truths one is wrong."""
+    by_question: dict[str, list[_Looked]] = {}
+    for item in found:
+        if _is_question(item.case):
+            by_question.setdefault(item.case.question, []).append(item)
+    same, two = [], []
+    for first, *others in by_question.values():
+        for other in others:
+            if first.truth == other.truth or _is_right(suite, weigher, first, other):
+                same.append((first.case.id, other.case.id))
+            elif first.truths and other.truths:
+                two.append((first.case.id, other.case.id))
+    if same:
+        yield f"cases that ask the very same count as one: {_pairs(same)}"
+    if two:
+        yield f"one question has two truths, so that no answer is right for both: {_pairs(two)}"
+
+
+def _is_right(suite: SuiteModel, weigher: Weigher, one: _Looked, other: _Looked) -> bool:
+    """Whether the truth of one case earns full marks in the other, however differently it is written."""
+    if not (one.truths and other.truths) or suite.judge is not None or suite.answer.format == "json":
+        return False
+    (text, *more) = map(str, one.truths.values())
+    return not more and weigher.weigh(text, other.case).score >= suite.audit.truth_share
+
+
+def _given_away(suite: SuiteModel, found: list[_Looked], sent: tuple[str, ...], *, is_choice: bool) -> Iterator[str]:
+    """Places in what the target is sent that hold the truth, plain or in code, or tell it as in `answer: ...`."""
+    weights = {component.name: component.weight for component in suite.components}
+    whole = sum(weights.values()) or 1.0
+    for name, weight in weights.items():
+        available = [item for item in found if isinstance(item.truths.get(name), (str, int, float, dict))]
+        truths = [(item, _values(item.truths[name])) for item in available]
+        labels = {value for _, values in truths for value in values}
+        for path in dict.fromkeys(path for item in available for path in item.given if is_sent(path, sent)):
+            copied = [
+                (set().union(*map(read_forms, item.given.get(path, ()))), set(map(_key, values)))
+                for item, values in truths
+            ]
+            hits = [text for text, values in copied if text & values]
+            marked = [
+                v for item, values in truths for v in values if _is_marked(item.inputs.get(path), v, labels, is_choice)
+            ]
+            enough = weight / whole > suite.audit.null_share
+            if enough and len(hits) >= max(_FEWEST, _HALF * len(truths)) and _beyond_chance(copied, len(hits)):
+                yield f"{path} is the truth of {name} in {len(hits)} of {len(truths)} cases: a system need only copy it"
+            elif enough and len(marked) >= max(_FEWEST, _HALF * len(truths)) and len(set(marked)) > 1:
+                yield f"{path} tells the truth of {name} in {len(marked)} of {len(truths)} cases, as in `answer: ...`"
+
+
+def _beyond_chance(copied: list[tuple[set[Any], set[Any]]], hits: int) -> bool:
+    """Whether a place holds the truth more often than it would if both had nothing to do with each other."""
+    n = len(copied)
+    texts = Counter(value for given, _ in copied for value in given)
+    true = Counter(value for _, values in copied for value in values)
+    by_chance = min(1.0, sum(count * true[value] for value, count in texts.items()) / n**2)
+    # The chance of so many hits or more among n, each of which comes `by_chance`.
+    return by_chance < 1 and incomplete_beta(hits, n - hits + 1, by_chance) < _UNLIKELY
+
+
+def _is_marked(value: Any, truth: Any, labels: set[Any], is_choice: bool) -> bool:
+    """Whether a text says the truth behind a word that announces it; of a choice, also in brackets at its end."""
+    if not isinstance(value, str) or not isinstance(truth, tuple) or not truth:
+        return False
+    text = tokens(value)
+    if _key(truth) in decoded_words(value):
+        return True
+    backwards = tuple(word[::-1] for word in reversed(truth))
+    if not _holds(_spaced(text), truth) and _holds(_spaced(text), backwards) and _key(truth) != _key(backwards):
+        truth = backwards
+    if text == truth or not _holds(_spaced(text), truth):
+        return False
+    if is_choice and re.search(
+        r"[\[({|=#>:]\s*" + r"\W+".join(map(re.escape, truth)) + r"\s*[\])}|]*\s*$", value.casefold()
+    ):
+        return True
+    for at in (at for at, token in enumerate(text) if token in _MARK or (is_choice and token in _MARK_OF_CHOICE)):
+        near = _spaced(text[at + 1 : at + _NEAR_MARK + len(truth)])
+        # `answer yes or no` names all that there is to choose from.
+        others = [
+            label for label in labels if label != truth and isinstance(label, tuple) and label and _holds(near, label)
+        ]
+        if _holds(near, truth) and not (is_choice and others):
+            return True
+    return False
+
+
+def _is_shown(each: _Looked, prompts: list[str]) -> bool:
+    """Whether a prompt of the suite holds the case's question; one of few words, with its truth behind it."""
+    longest = max(each.texts.values(), key=len, default=())
+    for prompt in prompts:
+        if not longest or not _holds(prompt, longest):
+            continue
+        if len(longest) >= _SHORT:
+            return True
+        truths = [value for truth in each.truths.values() for value in _values(truth) if isinstance(value, tuple)]
+        if any(value and _holds(prompt, longest, value) for value in truths):
+            return True
+    return False
+
+
+def _spaced(words: Iterable[str]) -> str:
+    return f" {' '.join(words)} "
+
+
+def _holds(text: str, first: tuple[str, ...], then: tuple[str, ...] = ()) -> bool:
+    """Whether some words stand in a row in a spaced text; with `then`, also those a little behind them."""
+    phrase = _spaced(first)
+    if not then:
+        return phrase in text
+    contributing = (
+        text[at.end() - 1 :].split()[: len(then) + _NEAR_MARK] for at in re.finditer(re.escape(phrase), text)
+    )
+    return any(_holds(_spaced(item), then) for item in contributing)
+
+
+def _values(truth: Any) -> set[Any]:
+    return {plain for _, value in _leaves(truth, "") if (plain := _plain(value)) not in (None, ())}
+
+
+def _key(plain: Any) -> Any:
+    return key(" ".join(plain)) if isinstance(plain, tuple) else plain
+
+
+def _plain(value: Any) -> Any:
+    return tokens(value) if isinstance(value, str) else value
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every single value in plain data with its path; those of a list by their place."""
+    items: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        items = ((f"{path}.{key}", inner) for key, inner in value.items())
+    elif isinstance(value, list):
+        items = ((f"{path}[{at}]", inner) for at, inner in enumerate(value))
+    elif value is not None:
+        yield path, value
+    for where, inner in items:
+        yield from _leaves(inner, where)
+
+
+def _pairs(pairs: list[tuple[str, str]]) -> str:
+    return _named([f"{item} and {other}" for item, other in pairs])
+
+
+def _named(names: list[str]) -> str:
+    more = f", and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+# Cases that are not independent although nothing says so: inputs that repeat, or that share long passages.
+
+MOST_CASES_COMPARED = 5_000
+"""The first ones: cases of one document mostly stand side by side."""
+_WORDS = 30
+"""What is shared by chance or by good style is shorter."""
+_CHARACTERS = 200
+"""The same for a text that is the same as a whole, whose language may have no spaces."""
+_ONE_OF = 8
+"""Passages are looked at from one word of so many on, which the word itself decides."""
+_COMMON = 0.5
+"""What more than this share of the cases hold is an instruction that goes with every question."""
+_LEAST_SHARE, _LEAST_CASES = 0.1, 4
+
+
+def shared_inputs(suite: SuiteModel) -> str:
+    """What to declare, in words; "" when cases are in clusters already, or when next to none share anything."""
+    if suite.survey.n_clusters:
+        return ""
+    cases = list(islice(suite.cases, MOST_CASES_COMPARED))
+    leader, place = _groups(cases)
+    sizes = Counter(leader)
+    sharing = sum(size for size in sizes.values() if size > 1)
+    if sharing < max(_LEAST_CASES, _LEAST_SHARE * len(cases)):
+        return ""
+    largest, n = sizes.most_common(1)[0]
+    others = [case.id for case, first in zip(cases, leader, strict=True) if first == largest]
+    how = f"declare what they share, as in cases: {{cluster: {place}}}"
+    if not place:
+        how = "give each case the field cluster: the document, user or seed that it comes from"
+    return (
+        f"{sharing} of {len(cases)} cases ({percent(sharing / len(cases))}) repeat the input of another or share a long"
+        f" passage with it ({n} of them: {', '.join(others[:3])}{', ...' if n > 3 else ''}). They are no independent"
+        f" evidence, and every interval is too narrow by it: {how}"
+    )
+
+
+def _groups(cases: Sequence[Case]) -> tuple[list[int], str]:
+    """For each case the first of those that it shares something with, and where in a case most of that stands."""
+    holders: dict[tuple[str, object], list[int]] = defaultdict(list)
+    for at, case in enumerate(cases):
+        for part in dict.fromkeys(_parts(case)):
+            holders[part].append(at)
+    leader = list(range(len(cases)))
+    places: Counter[str] = Counter()
+
+    def first(at: int) -> int:
+        while leader[at] != at:
+            leader[at] = at = leader[leader[at]]
+        return at
+
+    for (place, _), result in holders.items():
+        if len(result) > 1 and (len(result) <= _COMMON * len(cases) or place == ""):
+            places[place] += len(result) * (place != "")
+            for other in result[1:]:
+                item, two = sorted((first(result[0]), first(other)))
+                leader[two] = item
+    named = places.most_common(1)[0][0] if places else "input"
+    return [first(at) for at in range(len(cases))], named
+
+
+def _parts(case: Case) -> Iterator[tuple[str, object]]:
+    """What two cases may share, each with its place: the whole question, files, long texts and passages of texts."""
+    yield "", case.question
+    for attachment in case.attachments:
+        yield "attachments", attachment.digest or attachment.place
+    for place, text in _texts(case.input, "input"):
+        if len(text) >= _CHARACTERS:
+            yield place, hash(text)
+        words = text.split()
+        for at in range(len(words) - _WORDS + 1):
+            if crc32(words[at].encode("utf-8", "surrogatepass")) % _ONE_OF == 0:
+                yield place, hash(tuple(words[at : at + _WORDS]))
+
+
+def _texts(data: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(data, str):
+        yield place, data
+    elif isinstance(data, dict):
+        for name, value in data.items():
+            yield from _texts(value, f"{place}.{name}")
+    elif isinstance(data, list):
+        for value in data:
+            yield from _texts(value, place)

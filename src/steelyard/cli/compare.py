@@ -1,0 +1,275 @@
+"""The commands compare and baseline."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.options import (
+    AttributionOptions,
+    ExplainOptions,
+    FoundRuns,
+    as_json,
+    attribution_options,
+    explain_options,
+    store_url,
+)
+
+if TYPE_CHECKING:
+    from steelyard.analysis.compare.model import Comparison
+    from steelyard.store.logs import BaselineEntry
+
+
+# `steelyard compare`.
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
+
+
+@click.command("compare")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--anyway", is_flag=True, help="Give a verdict although the instrument or the truth is another.")
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the comparison as Markdown, too.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@attribution_options
+@explain_options
+@store_url
+@as_json
+def compare_command(
+    a: str,
+    b: str,
+    anyway: bool,
+    markdown: Path | None,
+    html: Path | None,
+    suite: str | None,
+    no_attribution: bool,
+    rejudge: int | None,
+    max_cost: float | None,
+    yes: bool,
+    explain: str | None,
+    limit: int | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Say what changed from one run to another, and how sure that is.
+
+    A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1), baselines (@release) or snapshot
+    files (.json), which are not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4
+    when nobody can tell, 3 when a run is INVALID. When no sample of A can be compared with one of B, the figures of
+    both runs are shown side by side, and nobody can tell.
+
+    Says also why the headline number moved: other cases, missing readings, scorers, truth, judge or the system. A's
+    recorded answers are weighed by B's suite for that, where the two instruments differ.
+    """
+    options = AttributionOptions(suite, no_attribution, rejudge, max_cost, yes)
+    options.refuse_what_does_nothing()
+    explaining = ExplainOptions(explain, limit)
+    explaining.refuse_beside(markdown=markdown, html=html)
+    if explaining.asks_why:
+        explaining.refuse_beside(**{"no-attribution": no_attribution})
+    else:
+        explaining.refuse_beside(suite=suite, rejudge=rejudge)
+    with ExitStack() as closing:
+        runs = FoundRuns(store_url, closing, hint=_FOREIGN)
+        if explaining.asks_why:
+            traced = options.traced(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)
+            sys.exit(explaining.why(*traced, as_json=as_json))
+        if explaining.metric is not None:
+            sys.exit(explaining.compared(runs.find(a), runs.find(b), anyway=anyway, as_json=as_json))
+        comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)
+    from steelyard.cli.output import show_document
+    from steelyard.report.compare.blocks import data, document
+
+    show_document(document(comparison), data(comparison), markdown, html, as_json=as_json)
+    sys.exit(exit_code(comparison))
+
+
+def exit_code(comparison: Comparison) -> int:
+    """What the command ends with; an INVALID run is no reading, whatever was asked for."""
+    from steelyard.records import Verdict
+    from steelyard.report import verdicts
+
+    invalid = Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict)
+    return verdicts.exit_code(Verdict.INVALID if invalid else comparison.headline.verdict)
+
+
+# `steelyard baseline`.
+
+_BY = click.option("--by", metavar="WHO", help="Who locks it. [default: the user of this machine, or of the CI]")
+_OF_SUITE = click.option(
+    "--suite", metavar="NAME", help="The suite whose baseline it is, where several have that name."
+)
+
+
+@click.group("baseline")
+def baseline_command() -> None:
+    """Lock runs that others are held against."""
+
+
+@baseline_command.command("set")
+@click.argument("run", metavar="RUN")
+@click.option("--name", metavar="NAME", required=True, help="What to call it, such as release.")
+@click.option("--reason", metavar="TEXT", default="", help="Why this run; the log keeps it.")
+@click.option("--force", is_flag=True, help="Lock it although it is no sound reading; asks for --reason.")
+@_BY
+@store_url
+@as_json
+def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_url: str | None, as_json: bool) -> None:
+    """Lock RUN under a name of its suite, in the place of what had the name before.
+
+    A run that is not finished, INVALID, AMBIGUOUS, suspect or of a part of its suite is refused without --force and a
+    reason.
+    """
+    from steelyard.cli.output import print_json
+    from steelyard.decide.baselines import anchors_kept, entry_data, set_baseline, whoever
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        header = store.run(run)
+        entry = set_baseline(store, header, name, by=by or whoever(), reason=reason, force=force)
+    finally:
+        store.close()
+    if as_json:
+        print_json(entry_data(entry))
+    else:
+        forced = ", although it is no sound reading" if entry.forced else ""
+        click.echo(f"{entry.name} of {entry.suite_name} is now run {entry.run_id}{forced}")
+        if n := anchors_kept(header):
+            click.echo(f"its judge is a model: later runs read {n:,} of its answers again, of all")
+            click.echo("scores, to measure a drift of the judge (limits.anchors, run --no-anchors)")
+
+
+@baseline_command.command("list")
+@click.argument("suite", metavar="[SUITE]", required=False)
+@store_url
+@as_json
+def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
+    """List the baselines that hold; with SUITE, those of the suite of that name."""
+    from steelyard.cli.output import print_json
+    from steelyard.decide.baselines import baselines, entry_data
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        result = baselines(store, suite)
+    finally:
+        store.close()
+    if as_json:
+        print_json([entry_data(entry) for entry in result])
+    elif not result:
+        of = f" of {suite}" if suite else ""
+        click.echo(f"no baselines{of} yet: steelyard baseline set RUN --name release makes one")
+    else:
+        _table(result, ("suite", "name", "run", "locked", "by"))
+
+
+@baseline_command.command("show")
+@click.argument("name", metavar="NAME")
+@_OF_SUITE
+@store_url
+@as_json
+def show(name: str, suite: str | None, store_url: str | None, as_json: bool) -> None:
+    """Show what a baseline stands for: its run, verdict, figures and signature, who locked it, when and why."""
+    from steelyard.cli.output import print_document, print_json
+    from steelyard.decide.baselines import entry_data, find_baseline
+    from steelyard.report.history import baseline_data, baseline_document
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        entry = find_baseline(store, name, suite)
+        header = store.run(entry.run_id)
+    finally:
+        store.close()
+    if as_json:
+        print_json(entry_data(entry) | baseline_data(header))
+    else:
+        print_document(baseline_document(entry, header))
+
+
+@baseline_command.command("log")
+@click.argument("name", metavar="[NAME]", required=False)
+@_OF_SUITE
+@store_url
+@as_json
+def log(name: str | None, suite: str | None, store_url: str | None, as_json: bool) -> None:
+    """Print every lock and removal, newest first; with NAME, those of one name."""
+    from steelyard.cli.output import print_json
+    from steelyard.decide.baselines import entry_data
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        entries = store.baseline_log(suite)
+    finally:
+        store.close()
+    asked = None if name is None else name.removeprefix("@")
+    results = [entry for entry in reversed(entries) if asked in (None, entry.name)]
+    if as_json:
+        print_json([entry_data(entry) for entry in results])
+    elif not results:
+        click.echo(f"nothing was ever locked as {asked}" if asked else "nothing was ever locked")
+    else:
+        for entry in results:
+            click.echo(_told(entry))
+
+
+@baseline_command.command("remove")
+@click.argument("name", metavar="NAME")
+@click.option("--reason", metavar="TEXT", required=True, help="Why; the log keeps it.")
+@_OF_SUITE
+@_BY
+@store_url
+@as_json
+def remove(name: str, reason: str, suite: str | None, by: str | None, store_url: str | None, as_json: bool) -> None:
+    """Take a name away from its run; the run stays, and so does the log."""
+    from steelyard.cli.output import print_json
+    from steelyard.decide.baselines import entry_data, find_baseline, remove_baseline, whoever
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        entry = remove_baseline(store, find_baseline(store, name, suite), by=by or whoever(), reason=reason)
+    finally:
+        store.close()
+    if as_json:
+        print_json(entry_data(entry))
+    else:
+        click.echo(f"{entry.name} of {entry.suite_name} is no baseline any more; it was run {entry.run_id}")
+
+
+def _when(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _told(entry: BaselineEntry) -> str:
+    from steelyard.report.format import one_line
+
+    did = "removed" if entry.removed else "FORCED" if entry.forced else "locked"
+    reason = f": {one_line(entry.reason)}" if entry.reason else ""
+    names = f"{one_line(entry.suite_name)}/{entry.name}"
+    return f"{_when(entry.made_at)}  {did:<7}  {names} = {entry.run_id}\n    by {one_line(entry.made_by)}{reason}"
+
+
+def _table(found: list[BaselineEntry], titles: tuple[str, ...]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.cli.output import console
+    from steelyard.report.format import one_line
+
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title, overflow="fold", no_wrap=title == "run")
+    for entry in found:
+        forced = " (forced)" if entry.forced else ""
+        cells = (entry.suite_name, entry.name + forced, entry.run_id, _when(entry.made_at)[:10], entry.made_by)
+        table.add_row(*(Text(one_line(cell)) for cell in cells))
+    console().print(table)

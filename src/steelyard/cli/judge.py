@@ -1,0 +1,187 @@
+"""`steelyard judge`."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.options import JudgeChoice, as_json, concurrency, judge_choice, limit, only, store_url
+
+if TYPE_CHECKING:
+    from steelyard.engine.plan import RunOptions, Selection
+    from steelyard.records import RunHeader
+    from steelyard.report.judge.build import JudgeCard
+    from steelyard.store.base import Store
+    from steelyard.suite.models import SuiteModel
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_INTERRUPTED = 130
+_READINGS_OF_A_MODEL = 2
+"""How often a model judges each text at least, so that it can be held against itself."""
+
+
+@click.group("judge")
+def judge_command() -> None:
+    """Find out how far a suite's judge can be trusted."""
+
+
+@judge_command.command("check")
+@click.argument("suite", metavar="SUITE")
+@click.option("--run", metavar="RUN", help="Look at this recorded run instead of weighing; nobody is called.")
+@judge_choice
+@click.option(
+    "--repeats",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Let each text be judged this often. [default: as the suite says, by a model at least twice]",
+)
+@only
+@limit
+@concurrency
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report card as Markdown, too.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write the report card as one self-contained HTML file, too.")
+@store_url
+@as_json
+def check(
+    suite: str,
+    run: str | None,
+    judge: str | None,
+    judge_model: str | None,
+    judge_token: str | None,
+    judge_temperature: float | None,
+    repeats: int | None,
+    only: tuple[str, ...],
+    limit: int | None,
+    concurrency: int | None,
+    markdown: Path | None,
+    html: Path | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Hold a judge against labels, against its rubric and against itself.
+
+    Weighs the labelled cases of SUITE and keeps the run; with --run, looks at a recorded one and calls nobody. Exit
+    code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.
+    """
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.report.judge.build import build_card
+    from steelyard.store.sql import open_store
+    from steelyard.suite.load import load_suite
+
+    choice = JudgeChoice(judge, judge_model, judge_token, repeats, judge_temperature)
+    if run is not None:
+        _refuse_beside_run(choice, only, limit, concurrency)
+    loaded = choice.of(load_suite(suite))
+    if loaded.judge is None:
+        raise _no_judge(loaded)
+    store = open_store(store_url, create=run is None)
+    try:
+        if run is not None:
+            header = _recorded(store, run, loaded)
+        else:
+            options = RunOptions(selection=Selection(parse_only(only), limit), concurrency=concurrency)
+            header = _weighed(store, _often_enough(loaded, repeats), options, choice, store_url)
+        card = build_card(store, header, loaded.judge)
+    finally:
+        store.close()
+    from steelyard.cli.output import show_document
+    from steelyard.report.judge.card import data, document
+
+    show_document(document(card), data(card), markdown, html, as_json=as_json)
+    sys.exit(_exit_code(card))
+
+
+def _refuse_beside_run(choice: JudgeChoice, only: tuple[str, ...], limit: int | None, concurrency: int | None) -> None:
+    from steelyard.errors import UserMistake
+
+    given = [word for word in choice.given if word.startswith("--")]
+    given += [name for name, value in (("--only", only), ("--limit", limit), ("--concurrency", concurrency)) if value]
+    if given:
+        names = ", ".join("--repeats" if name == "--judge-repeats" else name for name in given)
+        raise UserMistake(f"--run looks at what is recorded and calls nobody: leave out {names}, or leave out --run")
+
+
+def _no_judge(suite: SuiteModel) -> Exception:
+    from steelyard.errors import UserMistake
+
+    return UserMistake(f"the suite {suite.name} has no judge: it only computes, so there is nothing to check")
+
+
+def _recorded(store: Store, run: str, suite: SuiteModel) -> RunHeader:
+    from steelyard.errors import UserMistake
+
+    header = store.run(run)
+    if header.suite_name != suite.name:
+        raise UserMistake(f"run {header.id} is one of suite {header.suite_name}, not of {suite.name}")
+    return header
+
+
+def _often_enough(suite: SuiteModel, asked: int | None) -> SuiteModel:
+    """The suite with a model that reads every text twice, unless something else was asked for."""
+    from steelyard.records import Mode
+
+    judge = suite.judge
+    if judge is None or asked is not None or judge.mode is Mode.RULES or judge.repeats >= _READINGS_OF_A_MODEL:
+        return suite
+    return replace(suite, judge=judge.model_copy(update={"repeats": _READINGS_OF_A_MODEL}))
+
+
+def _weighed(
+    store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice, store_url: str | None
+) -> RunHeader:
+    from steelyard.engine.writer import progress_of
+    from steelyard.runner import run as weighing
+
+    options = replace(options, selection=_labelled(suite, options.selection))
+    # Whatever the system under test prints must not get into the card.
+    with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+        header, ending = weighing.run(suite, store, options, progress)
+    if ending.stopped is not None:
+        _tell_how_to_go_on(suite, header, choice, store_url, ending.stopped)
+    if ending.interrupted:
+        sys.exit(_INTERRUPTED)
+    return header
+
+
+def _tell_how_to_go_on(
+    suite: SuiteModel, header: RunHeader, choice: JudgeChoice, store_url: str | None, stopped: str
+) -> None:
+    judged = replace(choice, repeats=suite.judge.repeats if suite.judge else None).given
+    stored = [] if store_url is None else ["--store", store_url]
+    steps = (
+        ["steelyard", "run", suite.path, *judged, *stored, "--resume", header.id],
+        ["steelyard", "judge", "check", suite.path, *stored, "--run", header.id],
+    )
+    message = "\n".join(f"  {shlex.join(step)}" for step in steps)
+    click.echo(f"Not finished ({stopped}). Go on with:\n{message}", err=True)
+
+
+def _labelled(suite: SuiteModel, asked: Selection) -> Selection:
+    """The cases that are asked for and have labels; as it was asked for when all have them, or none."""
+    from itertools import islice
+
+    from steelyard.suite.labels import labels_of
+
+    judge = suite.judge
+    if judge is None or not judge.labels:
+        return asked
+    chosen = (case for case in suite.cases if asked.takes_case(case))
+    results = [(case.id, bool(labels_of(case, judge))) for case in chosen]
+    labelled = [case_id for case_id, has_labels in results if has_labels]
+    if not labelled or len(labelled) == len(results):
+        return asked
+    others = tuple(pair for pair in asked.only if pair[0] == "variant")
+    return replace(asked, only=(*others, *(("id", item) for item in islice(labelled, asked.limit))), limit=None)
+
+
+def _exit_code(card: JudgeCard) -> int:
+    from steelyard.report.verdicts import exit_code
+
+    return exit_code(card.verdict)

@@ -1,0 +1,539 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from steelyard.analysis.compare.attribution import Traces
+    from steelyard.analysis.compare.attribution_model import Attribution
+    from steelyard.analysis.compare.model import Comparison
+    from steelyard.analysis.compare.pairing import ComparedRun
+    from steelyard.analysis.explain import Explanation, PairExplanation
+    from steelyard.decide.baselines import Reference
+    from steelyard.judging.ask import CostEstimate
+    from steelyard.records import RunHeader
+    from steelyard.runner.attribute import Purchase
+    from steelyard.store.base import Store
+    from steelyard.store.sql import SqlStore
+    from steelyard.suite.models import SuiteModel
+
+
+# Options that several commands take, declared once.
+
+_POINTS = re.compile(r"([0-9]*[.,]?[0-9]+)\s*(points?|pp|%)?", re.IGNORECASE)
+
+
+class Finite(click.FloatRange):
+    """A number in a range; "nan" and "inf" are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
+def read_rate(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Calls a second in `20/s`, `90/min` or `20`; None when nothing was given."""
+    from steelyard.suite.values import parse_rate
+
+    return _read(parse_rate, context, parameter, value)
+
+
+def read_time(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Seconds in `5m`, `90s` or `90`; None when nothing was given."""
+    from steelyard.suite.values import parse_time
+
+    return _read(parse_time, context, parameter, value)
+
+
+def _read(
+    parse: Callable[[str], float], context: click.Context, parameter: click.Parameter, value: str | None
+) -> float | None:
+    if value is None:
+        return None
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+def read_points(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """A change as a share: `3`, `3 points`, `2.5pp` or `3 %` are percentage points; None when nothing was given."""
+    if value is None:
+        return None
+    match = _POINTS.fullmatch(value.strip())
+    points = math.nan if match is None else float(match[1].replace(",", "."))
+    if not 0 < points <= 100:
+        option = parameter.opts[0]
+        message = f"{value!r} is no change: write percentage points between 0 and 100, as in {option} '3 points'"
+        raise click.BadParameter(message, context, parameter)
+    return points / 100
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print plain JSON instead of text.")
+store_url = click.option(
+    "--store",
+    "store_url",
+    metavar="URL",
+    help="Where runs are kept: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
+)
+run_name = click.argument("run", metavar="[RUN]", default="LAST")
+against = click.option(
+    "--against",
+    metavar="NAME|FILE",
+    help="Hold the run against this baseline, run or snapshot file, too: worse beyond noise is a FAIL.",
+)
+anyway = click.option("--anyway", is_flag=True, help="Hold it against another instrument's readings all the same.")
+only = click.option(
+    "--only",
+    metavar="FACTOR=VALUE",
+    multiple=True,
+    help="Weigh a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
+)
+limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Weigh at most this many cases.")
+concurrency = click.option(
+    "--concurrency", metavar="N", type=click.IntRange(min=1), help="Calls under way at once, at most."
+)
+max_inconclusive = click.option(
+    "--max-inconclusive",
+    metavar="SHARE",
+    type=Finite(0, 1),
+    help="Share of failed calls, 0 to 1, above which the run is INVALID. [default: as the suite says, 0.05]",
+)
+
+
+def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--target`, `--model`, `--base-url` and `--set`: which system to weigh."""
+    for option in (
+        click.option(
+            "--set",
+            "settings",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="Any other setting of the target; VALUE is read as YAML. May be given more than once.",
+        ),
+        click.option("--base-url", metavar="URL", help="Where the target listens."),
+        click.option("--model", metavar="NAME", help="The model a chat target asks for."),
+        click.option("--target", metavar="NAME", help="One of the suite's targets, or a kind of target."),
+    ):
+        function = option(function)
+    return function
+
+
+def judge_choice(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--judge`, `--judge-model`, `--judge-token` and `--judge-temperature`: who judges."""
+    for option in (
+        click.option(
+            "--judge-temperature", metavar="T", type=Finite(min=0), help="The temperature that the judge is asked with."
+        ),
+        click.option("--judge-token", metavar="ENV", help="The environment variable that holds the judge's key."),
+        click.option("--judge-model", metavar="NAME", help="The model that judges."),
+        click.option("--judge", metavar="NAME|URL", help="One of the suite's judges, or where a chat model listens."),
+    ):
+        function = option(function)
+    return function
+
+
+def judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Who judges, and how often each text."""
+    repeats = click.option(
+        "--judge-repeats", metavar="N", type=click.IntRange(min=1), help="Let each text be judged this often."
+    )
+    return judge_choice(repeats(function))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeChoice:
+    """What was asked for of the judge on the command line; None where nothing was."""
+
+    name_or_url: str | None
+    model: str | None
+    token: str | None
+    repeats: int | None = None
+    temperature: float | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        pairs = (
+            ("--judge", self.name_or_url),
+            ("--judge-model", self.model),
+            ("--judge-token", self.token),
+            ("--judge-repeats", self.repeats),
+            ("--judge-temperature", self.temperature),
+        )
+        return [word for name, value in pairs if value is not None for word in (name, str(value))]
+
+    def of(self, suite: SuiteModel) -> SuiteModel:
+        """The suite judged as asked for; UserMistake when it has no judge, or not that one."""
+        from steelyard.suite.load import with_judge
+
+        return with_judge(suite, self.name_or_url, self.model, self.token, self.repeats, self.temperature)
+
+
+def chosen_settings(model: str | None, base_url: str | None, settings: tuple[str, ...]) -> dict[str, Any]:
+    """What was asked for on the command line, as settings of a target."""
+    import yaml
+
+    chosen: dict[str, Any] = {}
+    for text in settings:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise click.BadParameter(f"{text!r}: write KEY=VALUE", param_hint="--set")
+        try:
+            chosen[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise click.BadParameter(f"{text!r}: the value is not YAML", param_hint="--set") from error
+    if model is not None:
+        chosen["model"] = model
+    if base_url is not None:
+        chosen["base_url"] = base_url
+    return chosen
+
+
+# Where a run that a command names is: in the store, in a snapshot, or in a results file of a suite's own format.
+
+
+def stored_suite_name(store: Store, suite: str) -> str:
+    """The name that runs are stored under: as given where the store has runs of it, else that of the suite there."""
+    from steelyard.suite.load import holds_suite
+
+    if store.runs(suite, 1) or not holds_suite(suite):
+        return suite
+    from steelyard.suite.load import load_suite
+
+    return load_suite(suite).name
+
+
+class FoundRuns:
+    """Finds runs by name in the store, which is opened when one is asked for, or reads files into stores of their own.
+
+    Whatever is opened or made for it is closed and removed with `closing`; nothing is put into the user's store.
+    """
+
+    def __init__(self, store_url: str | None, closing: ExitStack, *, hint: str, suite: str | None = None) -> None:
+        """`hint` is what to do with a file that another tool wrote; `suite` reads such files instead of snapshots."""
+        self._url, self._closing, self._hint, self._suite = store_url, closing, hint, suite
+        self._store: SqlStore | None = None
+
+    def find(self, name: str) -> tuple[SqlStore, str]:
+        """The store that holds the run, and the run's name in it; `name` may be a .json file.
+
+        SnapshotError or UserMistake when the file cannot be read as a run.
+        """
+        if self._suite is not None:
+            return self._results(Path(name), self._suite)
+        if name.lower().endswith(".json"):
+            return self._snapshot(Path(name))
+        return self._opened(), name
+
+    def _opened(self) -> SqlStore:
+        from steelyard.store.sql import open_store
+
+        if self._store is None:
+            self._store = open_store(self._url, create=False)
+            self._closing.callback(self._store.close)
+        return self._store
+
+    def _snapshot(self, file: Path) -> tuple[SqlStore, str]:
+        from steelyard.errors import SnapshotError
+        from steelyard.report.build import build_report
+        from steelyard.store.snapshot import read_snapshot
+
+        store = self._own_store(file)
+        try:
+            return store, read_snapshot(store, file, lambda header: build_report(store, header))
+        except SnapshotError as error:
+            if "is not a Steelyard snapshot" not in str(error):
+                raise
+            message = self._hint.format(file=file)
+            raise SnapshotError(f"{error}. If another tool wrote it, {message}") from None
+
+    def _results(self, file: Path, suite: str) -> tuple[SqlStore, str]:
+        from steelyard.runner.imports import import_foreign
+        from steelyard.suite.load import load_suite
+
+        store = self._own_store(file)
+        return store, import_foreign(load_suite(suite), store, file).header.id
+
+    def _own_store(self, file: Path) -> SqlStore:
+        from tempfile import TemporaryDirectory
+
+        from steelyard.errors import UserMistake
+        from steelyard.store.sql import open_store
+
+        if not file.is_file():
+            what = "snapshot" if self._suite is None else "results file"
+            raise UserMistake(f"there is no {what} at {file}")
+        folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-"))
+        store = open_store(str(Path(folder) / "snapshot.db"))
+        self._closing.callback(store.close)
+        return store
+
+
+# What `--against` names: a baseline, a run, or a snapshot file.
+
+_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
+
+
+def reference_of(store: Store, name: str | None, suite: str, closing: ExitStack) -> Reference | None:
+    """The run to be held against; None when nothing was asked for, UserMistake when there is none of that name.
+
+    A file whose name ends with .json is read as it is and not put into the store; `release.json` stands for the
+    baseline `release` in the gates of the suite.
+    """
+    from steelyard.decide.baselines import find_reference
+
+    if name is None:
+        return None
+    return file_reference(name, suite, closing) if names_a_file(name) else find_reference(store, name, suite)
+
+
+def names_a_file(name: str) -> bool:
+    """Whether a snapshot file is named, which needs no store."""
+    return name.lower().endswith(".json")
+
+
+def file_reference(name: str, suite: str, closing: ExitStack) -> Reference:
+    """The run in a snapshot file; UserMistake when it is not of the suite."""
+    from steelyard.decide.baselines import Reference
+    from steelyard.errors import UserMistake
+
+    own, run_id = FoundRuns(None, closing, hint=_FOREIGN).find(name)
+    result = own.run(run_id)
+    if result.suite_name != suite:
+        raise UserMistake(f"{name} holds a run of suite {result.suite_name}, not of {suite}")
+    return Reference(Path(name).stem, result.id, own)
+
+
+# Options of `compare` on why the headline number moved, and what they ask for.
+
+
+def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--suite`, `--no-attribution`, `--rejudge`, `--max-cost` and `--yes`."""
+    for option in (
+        click.option("--yes", is_flag=True, help="With --rejudge: go on without asking."),
+        click.option(
+            "--max-cost", metavar="COST", type=Finite(min=0), help="With --rejudge: spend no more than this on judges."
+        ),
+        click.option(
+            "--rejudge",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="Let B's judge read N answers of A, to tell judge and system apart; tells the cost first.",
+        ),
+        click.option("--no-attribution", is_flag=True, help="Do not look for why the headline number moved."),
+        click.option(
+            "--suite", metavar="SUITE", help="Where the suite is that B was weighed with. [default: found by its name]"
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionOptions:
+    """What was asked for on the command line."""
+
+    suite: str | None = None
+    left_out: bool = False
+    rejudge: int | None = None
+    max_cost: float | None = None
+    yes: bool = False
+
+    def refuse_what_does_nothing(self) -> None:
+        """UserMistake for options that have no effect beside the others."""
+        from steelyard.errors import UserMistake
+
+        if self.left_out and (self.suite is not None or self.rejudge is not None):
+            given = "--suite" if self.suite is not None else "--rejudge"
+            raise UserMistake(f"{given} and --no-attribution do not go together: leave one out")
+        if self.rejudge is None and (self.max_cost is not None or self.yes):
+            raise UserMistake(f"{'--yes' if self.yes else '--max-cost'}: nobody is asked without --rejudge N")
+
+    def compared(
+        self, a: tuple[Store, str], b: tuple[Store, str], store_url: str | None, closing: ExitStack, *, anyway: bool
+    ) -> Comparison:
+        """The comparison of two found runs, with why the headline number moved unless that is left out."""
+        from steelyard.analysis.compare.compare import compare
+
+        if self.left_out:
+            return compare(*_read_rejudge(a, b), anyway=anyway)
+        return self.traced(a, b, store_url, closing, anyway=anyway)[0]
+
+    def traced(
+        self, a: tuple[Store, str], b: tuple[Store, str], store_url: str | None, closing: ExitStack, *, anyway: bool
+    ) -> tuple[Comparison, Attribution, Traces]:
+        """The comparison, why the headline number moved, and what every reading adds to that."""
+        from steelyard.analysis.compare.attribution import with_attribution
+        from steelyard.analysis.compare.compare import compare
+        from steelyard.analysis.compare.pairing import common_cases
+        from steelyard.runner.attribute import attribution_of
+
+        first, second = _read_rejudge(a, b, self.suite)
+        cases = common_cases(first, second)
+        comparison = compare(first, second, anyway=anyway, cases=cases)
+        purchase = self._purchase(store_url, closing)
+        result, traces = attribution_of(first, second, cases, suite=self.suite, purchase=purchase)
+        return with_attribution(comparison, result), result, traces
+
+    def _purchase(self, store_url: str | None, closing: ExitStack) -> Purchase | None:
+        from steelyard.runner.attribute import Purchase
+        from steelyard.store.sql import open_store
+
+        if self.rejudge is None:
+            return None
+        # In the user's own store, made if need be: what was paid for outlives the files that are compared.
+        store = open_store(store_url)
+        closing.callback(store.close)
+        return Purchase(self.rejudge, store, self._agree, self.max_cost)
+
+    def _agree(self, estimate: CostEstimate) -> None:
+        from steelyard.errors import UserMistake
+
+        if estimate.texts == 0:
+            click.echo("All of these answers were judged before: nothing is bought.", err=True)
+            return
+        click.echo(f"Letting B's judge read answers of A takes: {estimate}", err=True)
+        if self.yes:
+            return
+        if not sys.stdin.isatty():
+            raise UserMistake("nobody is here to agree to that: add --yes to go on")
+        click.confirm("Go on?", abort=True, err=True)
+
+
+def _read_rejudge(
+    a: tuple[Store, str], b: tuple[Store, str], suite: str | None = None
+) -> tuple[ComparedRun, ComparedRun]:
+    from steelyard.analysis.compare.pairing import read_run
+    from steelyard.runner.same_signature import rescored
+
+    second = read_run(*b)
+    return rescored(read_run(*a), second, suite), second
+
+
+# `--explain` and `--limit`: one figure of a report or a comparison, with everything behind it.
+
+_LISTED = 10
+
+
+def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--explain` and `--limit`."""
+    for option in (
+        click.option(
+            "--limit",
+            metavar="N",
+            type=click.IntRange(min=0),
+            help=f"With --explain: list N samples. [default: {_LISTED}, with --json all]",
+        ),
+        click.option(
+            "--explain",
+            metavar="METRIC",
+            help="Print one figure's formula, n, what it leaves out and the samples behind it: pass_rate,"
+            " category.chairs.average, gain.FORMAT (list names all of a report); of a comparison also why.truth, or"
+            " why for all parts of the change.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainOptions:
+    """What was asked for on the command line."""
+
+    metric: str | None
+    limit: int | None
+
+    def refuse_beside(self, **given: object) -> None:
+        """UserMistake for options that have no effect beside these."""
+        from steelyard.errors import UserMistake
+
+        if self.metric is None:
+            if self.limit is not None:
+                raise UserMistake("--limit: nothing is listed without --explain METRIC")
+            return
+        for name, value in given.items():
+            if value:
+                raise UserMistake(f"--explain and --{name} do not go together: leave one out")
+
+    @property
+    def asks_why(self) -> bool:
+        """Whether a part of the change of the headline number is asked for."""
+        return (self.metric or "").partition(".")[0] == "why"
+
+    def reported(self, store: Store, header: RunHeader, *, as_json: bool) -> None:
+        """Print what stands behind a figure of a report, or the names of all of them."""
+        from steelyard.report.explain import LIST, explain_report, list_figures
+
+        if self.metric != LIST:
+            self.show([header.id], explain_report(store, header, self.metric or ""), as_json=as_json)
+            return
+        if self.limit is not None:
+            from steelyard.errors import UserMistake
+
+            raise UserMistake(f"--limit: --explain {LIST} names every figure, and lists no sample")
+        from steelyard.cli.output import console, print_json
+        from steelyard.report.explain import print_names
+
+        figures = list_figures(store, header)
+        if as_json:
+            print_json({"runs": [header.id], "figures": [{"name": name, "place": place} for name, place in figures]})
+        else:
+            print_names(figures, console(), title=f"Figures of {header.id}")
+
+    def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, anyway: bool, as_json: bool) -> int:
+        """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""
+        from steelyard.analysis.compare.attribution import with_attribution
+        from steelyard.analysis.compare.compare import compare
+        from steelyard.analysis.compare.pairing import common_cases, read_run
+        from steelyard.analysis.explain import explain_comparison
+        from steelyard.cli.compare import exit_code
+        from steelyard.runner.attribute import attribution_of
+        from steelyard.runner.same_signature import rescored
+
+        second = read_run(*b)
+        first = rescored(read_run(*a), second)
+        cases = common_cases(first, second)
+        comparison = compare(first, second, anyway=anyway, cases=cases)
+        comparison = with_attribution(comparison, attribution_of(first, second, cases)[0])
+        result = explain_comparison(first, second, comparison, self.metric or "", anyway=anyway)
+        self.show([first.header.id, second.header.id], result, as_json=as_json)
+        return exit_code(comparison)
+
+    def why(self, comparison: Comparison, found: Attribution, traces: Traces, *, as_json: bool) -> int:
+        """Print what stands behind the parts of the change; the exit code that the comparison ends with."""
+        from steelyard.analysis.compare.attribution import explain_why
+        from steelyard.cli.compare import exit_code
+
+        runs = [comparison.a.id, comparison.b.id]
+        self.show(runs, explain_why(found, traces, self.metric or ""), as_json=as_json)
+        return exit_code(comparison)
+
+    def show(self, runs: Sequence[str], found: Sequence[Explanation | PairExplanation], *, as_json: bool) -> None:
+        """Print what stands behind the figures."""
+        from steelyard.cli.output import console, print_json
+
+        if wrong := [item.metric for item in found if not item.agrees]:
+            message = f"{', '.join(wrong)}: the figure is not what its samples come to. Please report this fault."
+            click.echo(message, err=True)
+        if as_json:
+            from steelyard.report.explain import explanations_to_json
+
+            print_json(explanations_to_json(runs, found, self.limit))
+            return
+        from steelyard.report.explain import print_explanations
+
+        limit = _LISTED if self.limit is None else self.limit
+        print_explanations(found, console(), limit=limit, title=f"Behind {found[0].metric} of {' and '.join(runs)}")

@@ -1,0 +1,359 @@
+"""What commands print, and how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli import workflow_command
+from steelyard.records import Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from steelyard.alerts.channels import Place
+    from steelyard.alerts.notify import Checked
+    from steelyard.alerts.rules import AlertSettings
+    from steelyard.analysis.compare.model import Comparison
+    from steelyard.decide.baselines import Reference
+    from steelyard.records import RunHeader
+    from steelyard.report.ci import Annotation
+    from steelyard.report.document import Block, Document
+    from steelyard.report.model import Report
+    from steelyard.runner.run import Result
+    from steelyard.store.base import Store
+    from steelyard.suite.models import SuiteModel
+
+
+# The GitHub job that a command runs in: what it shows beside the log, and what of the log it may obey.
+
+
+class GithubJob:
+    """A job, known by its environment; a file that it does not name is not written."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self.root = Path(env.get("GITHUB_WORKSPACE") or ".")
+        """Of the repository: annotations name files from here."""
+        self._env = env
+
+    @contextlib.contextmanager
+    def deaf(self) -> Iterator[None]:
+        """Nothing that the system under test prints is a command to the runner."""
+        from steelyard.report.render.github import commands_off
+
+        off, on = commands_off()
+        workflow_command(off)
+        try:
+            yield
+        finally:
+            # On a line of its own, whatever the system under test left unfinished.
+            workflow_command(f"\n{on}")
+
+    def annotate(self, annotations: Iterable[Annotation]) -> None:
+        """Show annotations beside the lines of files."""
+        for annotation in annotations:
+            workflow_command(annotation.command)
+
+    def summarise(self, markdown: str) -> None:
+        """Add Markdown to the summary of the step."""
+        from steelyard.report.render.github import append_summary
+
+        with _told("the step summary"):
+            append_summary(markdown, self._env)
+
+    def give(self, outputs: dict[str, str]) -> None:
+        """Set outputs of the step."""
+        from steelyard.report.render.github import output_lines
+
+        if path := self._env.get("GITHUB_OUTPUT"):
+            with _told("the outputs of the step"), Path(path).open("a", encoding="utf-8", errors="replace") as file:
+                file.write(output_lines(outputs))
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """What cannot be written is told, and nothing else: the verdict must not depend on it."""
+    try:
+        yield
+    except OSError as error:
+        click.echo(f"note: {what} could not be written: {error.strerror or error}", err=True)
+
+
+# What a person sees: reports on the console, in files, JSON on demand.
+
+
+def print_json(data: Any) -> None:
+    """Print plain data as JSON on standard output, what a terminal or a CI log would obey escaped."""
+    from steelyard.report.render.json import to_text
+
+    click.echo(to_text(data))
+
+
+def print_document(document: Document) -> None:
+    """Print a report on standard output."""
+    from steelyard.report.render import terminal
+
+    terminal.print_document(document, console())
+
+
+def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: str = "") -> None:
+    """Print what a person needs at once of a run; `more` stands before the verdict and the next command."""
+    from steelyard.records import Verdict
+    from steelyard.report import run
+    from steelyard.report.render import terminal
+
+    lines = run.LINES_INVALID if report.decision.verdict is Verdict.INVALID else run.LINES
+    shown = console()
+    terminal.print_fitting(run.brief(report, more, next_step), shown, lines + terminal.count_lines(more, shown))
+
+
+def write_document(document: Document, markdown: Path | None = None, html: Path | None = None) -> list[Path]:
+    """Write a report in the forms that were asked for; the files that are there then."""
+    from steelyard.report.render.json import write_text
+
+    if markdown is not None:
+        from steelyard.report.render.markdown import to_markdown
+
+        write_text(markdown, to_markdown(document))
+    if html is not None:
+        from steelyard.report.render.html import to_html
+
+        write_text(html, to_html(document))
+    return [path for path in (markdown, html) if path is not None]
+
+
+def show_document(
+    document: Document, data: Any, markdown: Path | None = None, html: Path | None = None, *, as_json: bool
+) -> None:
+    """Write a report in the forms that were asked for, and print it, or its data."""
+    written = write_document(document, markdown, html)
+    if as_json:
+        print_json(data)
+    else:
+        print_document(document)
+        tell_written(*written)
+
+
+def tell_written(*files: Path | None) -> None:
+    """Say which files a command wrote besides what it printed; None for those that nobody asked for."""
+    for file in files:
+        if file is not None:
+            click.echo(f"written: {file}")
+
+
+def console() -> Console:
+    """The console for reports: standard output."""
+    from rich.console import Console
+
+    return Console()
+
+
+# What a command that was given --against prints besides the verdict: how the run compares with the baseline.
+
+
+def compare_with(store: Store, header: RunHeader, reference: Reference, *, anyway: bool) -> Comparison:
+    """The run compared with the one behind a baseline, which is A, and why the headline number moved."""
+    from steelyard.cli.options import AttributionOptions
+    from steelyard.decide.baselines import home_of
+
+    before = (home_of(reference, reference.run_id, store), reference.run_id)
+    # Nothing is bought here, so that no other store is opened.
+    return AttributionOptions().compared(before, (store, header.id), None, ExitStack(), anyway=anyway)
+
+
+def against_data(comparison: Comparison | None) -> dict[str, Any]:
+    """What JSON output has more: the whole comparison under `against`."""
+    if comparison is None:
+        return {}
+    from steelyard.report.compare.blocks import data
+
+    return {"against": data(comparison)}
+
+
+def against_blocks(comparison: Comparison | None, label: str) -> list[Block]:
+    """The answer of the comparison, how sure it is and what moved; nothing where nothing was compared."""
+    if comparison is None:
+        return []
+    from steelyard.report.compare.blocks import answer
+    from steelyard.report.document import Section
+
+    return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]
+
+
+# The end of every command that weighs: the report, what to do next, and the exit code.
+
+_INTERRUPTED = 130
+
+
+def end_with(
+    store: Store,
+    result: Result,
+    *,
+    as_json: bool,
+    interrupted: bool = False,
+    stopped: str | None = None,
+    go_on: Sequence[str] | None = None,
+    reference: Reference | None = None,
+    anyway: bool = False,
+) -> int:
+    """Show the run and give the exit code its verdict stands for.
+
+    `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
+    the run that it was held against.
+    """
+    from steelyard.report.verdicts import exit_code
+
+    header, report = result.header, result.report(store)
+    comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)
+    next_step = _ask_again(report) if stopped is None and go_on is None else ""
+    if as_json:
+        from steelyard.report.run import data
+
+        print_json(data(report) | against_data(comparison))
+        if next_step:
+            click.echo(next_step, err=True)
+    else:
+        against = against_blocks(comparison, reference.label if reference else "")
+        print_on_one_screen(report, against, next_step)
+    if stopped is not None:
+        again = same_command(header.id) if go_on is None else shlex.join(go_on)
+        click.echo(f"Not finished ({stopped}). Go on with:\n  {again}", err=True)
+    return _INTERRUPTED if interrupted else exit_code(header.verdict)
+
+
+def _ask_again(report: Report) -> str:
+    """The command that asks again for what failed; "" when that would help nothing."""
+    if report.header.rescored_from is not None or not _has_failed(report):
+        return ""
+    again = same_command(report.header.id, "--retry-failed")
+    return f"Ask again for the samples that failed, and for no others, with:\n  {again}"
+
+
+def _has_failed(report: Report) -> bool:
+    return report.header.verdict is Verdict.INVALID and bool(report.summary.failures)
+
+
+def same_command(run_id: str, how: str = "--resume") -> str:
+    """The command line as it was given, going on with the run: target and settings must be the same."""
+    words = iter(sys.argv[1:])
+    retained = []
+    for word in words:
+        if word == "--retry-failed":
+            next(words, None)
+        elif word not in ("--resume", run_id) and not word.startswith(("--resume=", "--retry-failed=")):
+            retained.append(word)
+    return shlex.join(["steelyard", *retained, how, run_id])
+
+
+# Alerts after a run: whatever becomes of them, the run's exit code is its verdict's.
+
+# LOST from steelyard.suite.alert_settings import AlertSettings
+
+
+def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
+    """What is to be told after the run; None when nothing is. Says which variables of its channels are not set."""
+    from steelyard.alerts.rules import AlertSettings
+    from steelyard.suite.load import project_alerts
+
+    settings = (suite.alerts or AlertSettings()).over(project_alerts(Path.cwd()))
+    if not settings.rules:
+        return None
+    unset = [name for channel in settings.channels or () for name in channel.secrets if not os.environ.get(name)]
+    for name in dict.fromkeys(unset):
+        click.echo(f"note: alerts need the environment variable {name}, which is not set", err=True)
+    return settings
+
+
+def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings | None) -> None:
+    """Hold the run against its rules and tell people; what goes wrong is said on standard error, and no more."""
+    if settings is None:
+        return
+    from steelyard.alerts.notify import check_run
+
+    try:
+        checked = check_run(store, header, settings, here())
+    except Exception as error:  # noqa: BLE001 - a run that ended well must not fail for its alerts
+        from steelyard.report.format import one_line
+
+        message = one_line(f"{type(error).__name__}: {error}", 500)
+        click.echo(f"alerts could not be checked ({message}); try: steelyard alerts check {header.id}", err=True)
+        return
+    tell_checked(checked, brief=True)
+    if checked.unknown and not checked.not_kept:
+        causes = "1 cause" if len(checked.unknown) == 1 else f"{len(checked.unknown):,} causes"
+        click.echo(f"alerts: nobody can tell of {causes}; steelyard alerts check {header.id} says why", err=True)
+
+
+def here() -> Place:
+    """Where channels work: this process and its folder; lines for people go to standard error."""
+    from steelyard.alerts.channels import Place
+
+    return Place(dict(os.environ), Path.cwd(), workflow_command)
+
+
+def tell_checked(
+    checked: Checked, *, texts: bool = False, brief: bool = False, only_trouble: bool = False, err: bool = True
+) -> None:
+    """Say what changed, and what could not be delivered.
+
+    `texts` shows the messages themselves; `brief` leaves out what nobody can tell, and `only_trouble` all but trouble.
+    """
+    if not only_trouble:
+        for line in _changes(checked, brief=brief):
+            click.echo(line, err=err)
+        if texts:
+            for channel, message in checked.messages:
+                click.echo(f"\nwould be sent by {channel.label}:\n\n{message.subject}\n\n{message.text()}", err=err)
+    for item in checked.delivered:
+        if item.state == "failed":
+            tries = f"{item.tries} {'try' if item.tries == 1 else 'tries'}"
+            click.echo(
+                f"alerts NOT DELIVERED by {item.channel} after {tries}: {_line(item.detail)}. They are kept, and sent"
+                " again after the next run",
+                err=True,
+            )
+        elif item.detail:
+            click.echo(f"alerts by {item.channel}: {_line(item.detail)}", err=True)
+
+
+def _changes(checked: Checked, *, brief: bool) -> list[str]:
+    if brief and checked.not_kept:
+        return [f"no alerts: {checked.not_kept}"] if checked.notices else []
+    lines = [f"nothing is kept or sent: {checked.not_kept}"] if checked.not_kept else []
+    lines += [f"alert {notice.title}" if notice.closed else f"ALERT: {notice.title}" for notice in checked.notices]
+    if not brief:
+        lines += [
+            f"alert still open: {_line(item.content['what'])} (since run {item.opened_run})" for item in checked.still
+        ]
+        lines += [f"cannot tell: {_line(item.what)}" for item in checked.unknown]
+        lines += [] if checked.notices or checked.still else ["nothing to tell"]
+    return lines
+
+
+def _line(text: str) -> str:
+    from steelyard.report.format import one_line
+
+    return one_line(text, 500)
+
+
+def checked_data(checked: Checked) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "not_kept": checked.not_kept or None,
+        "notices": [notice.as_data() for notice in checked.notices],
+        "still_open": [{"alert": item.number, "cause": item.cause, "since": item.opened_run} for item in checked.still],
+        "cannot_tell": [{"cause": item.cause, "why": item.what} for item in checked.unknown],
+        "messages": [{"channel": channel.label, "message": message.as_data()} for channel, message in checked.messages],
+        "deliveries": [
+            {"channel": item.channel, "state": item.state, "tries": item.tries, "detail": item.detail or None}
+            for item in checked.delivered
+        ],
+    }

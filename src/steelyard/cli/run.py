@@ -1,0 +1,541 @@
+"""The commands run, rescore, report and gate."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.options import (
+    ExplainOptions,
+    Finite,
+    FoundRuns,
+    JudgeChoice,
+    against,
+    anyway,
+    as_json,
+    chosen_settings,
+    concurrency,
+    explain_options,
+    judge_options,
+    limit,
+    max_inconclusive,
+    only,
+    read_rate,
+    read_time,
+    run_name,
+    store_url,
+    target_options,
+)
+from steelyard.errors import SuiteError, UserMistake
+
+if TYPE_CHECKING:
+    from steelyard.decide.baselines import Reference
+    from steelyard.engine.engine import Ending
+    from steelyard.engine.plan import RunOptions
+    from steelyard.records import RunHeader
+    from steelyard.report.model import Report
+    from steelyard.runner.run import Result
+    from steelyard.store.base import Store
+    from steelyard.store.sql import SqlStore
+    from steelyard.suite.judge import JudgeModel
+    from steelyard.suite.models import SuiteModel
+
+
+# What asking a judge about recorded answers would take, and whether somebody agrees to it.
+
+
+def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: bool) -> None:
+    """Tell what judging the answers of a run takes, and go on when somebody says yes.
+
+    UserMistake without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
+    """
+    from steelyard.judging.ask import estimate_cost
+
+    judge = suite.judge
+    if judge is None:
+        raise UserMistake(f"the suite {suite.name} has no judge: rescore without --judge-again")
+    if all(member.kind == "python" for member in judge.members):
+        click.echo("The judge is code: no model is asked.", err=True)
+        return
+    estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
+    click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UserMistake("nobody is here to agree to that: add --yes to go on")
+    click.confirm("Go on?", abort=True, err=True)
+
+
+def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier: RunHeader) -> Iterator[int]:
+    from steelyard.judging.ask import prompt_characters
+    from steelyard.scoring.evaluate import Weigher
+
+    evaluator = Weigher(suite)
+    for sample, case in store.samples(earlier.id):
+        if sample.attempt.failure is not None:
+            continue
+        try:
+            scored = evaluator.weigh(
+                sample.attempt.text or "", case, sample.attempt.status, cut_off=sample.attempt.cut_off
+            )
+        except SuiteError:
+            raise
+        except Exception:  # noqa: BLE001, S112 - a scorer that breaks makes the sample inconclusive: no judge is asked
+            continue
+        if scored.to_judge is not None:
+            yield prompt_characters(judge, scored.to_judge, case, scored.metrics)
+
+
+# `steelyard run`.
+
+
+@click.command("run")
+@click.argument("suite", metavar="SUITE")
+@click.option(
+    "--cases",
+    metavar="PLACE",
+    type=click.Path(path_type=Path),
+    help="Weigh the cases of this folder or file instead of the suite's own.",
+)
+@target_options
+@judge_options
+@click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Ask each case this often.")
+@only
+@limit
+@click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
+@concurrency
+@click.option("--timeout", metavar="SECONDS", type=Finite(min=0, min_open=True), help="Time for one call.")
+@click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
+@click.option(
+    "--outage",
+    metavar="TIME",
+    callback=read_time,
+    help="How long to wait for a system that stopped answering: 5m, 90s; 0: not at all. [default: the suite's, 5m]",
+)
+@click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
+@click.option(
+    "--rate",
+    metavar="N/s",
+    callback=read_rate,
+    help="Open load: so many calls fall due each second, whatever came back.",
+)
+@click.option(
+    "--warm-up",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Calls before the clock starts; their answers are dropped.",
+)
+@click.option(
+    "--max-cost",
+    metavar="AMOUNT",
+    type=Finite(min=0, min_open=True),
+    help="Stop before spending more than this.",
+)
+@max_inconclusive
+@click.option(
+    "--no-anchors",
+    "anchors",
+    is_flag=True,
+    callback=lambda _, __, given: 0 if given else None,
+    help="Do not let the judge read answers of the baseline again: its drift is not measured.",
+)
+@click.option("--cache", is_flag=True, help="Keep answers, and take those already kept for the same request.")
+@click.option(
+    "--resume",
+    metavar="RUN",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    help="Go on with an unfinished run: its name, or nothing for the suite's newest.",
+)
+@click.option(
+    "--retry-failed",
+    metavar="RUN",
+    help="A new run that asks for the failed samples of RUN alone, and takes over the others.",
+)
+@click.option(
+    "--save", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the run as a snapshot, too."
+)
+@against
+@anyway
+@click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
+@store_url
+@as_json
+def run_command(
+    save: Path | None,
+    against: str | None,
+    anyway: bool,
+    no_alerts: bool,
+    store_url: str | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Weigh a suite's target and keep every answer.
+
+    SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
+    The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
+    """
+    from steelyard.cli.options import reference_of
+    from steelyard.cli.output import alert_after_run, end_with, settings_before_run
+    from steelyard.store.sql import open_store
+
+    suite, options = asked_for(**asked)
+    alerts = None if no_alerts else settings_before_run(suite)
+    with ExitStack() as closing:
+        store = open_store(store_url, create=options.resume is None and options.retry_failed is None)
+        closing.callback(store.close)
+        # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
+        reference = reference_of(store, against, suite.name, closing)
+        result, ending = weigh(suite, store, options, reference, anyway=anyway, save=save)
+        code = end_with(
+            store,
+            result,
+            as_json=as_json,
+            interrupted=ending.interrupted,
+            stopped=ending.stopped,
+            reference=reference,
+            anyway=anyway,
+        )
+        # Whoever stopped the run is there, and need not be told.
+        if not ending.interrupted:
+            alert_after_run(store, result.header, alerts)
+    sys.exit(code)
+
+
+def asked_for(
+    *,
+    suite: str,
+    cases: Path | None,
+    target: str | None,
+    model: str | None,
+    base_url: str | None,
+    settings: tuple[str, ...],
+    judge: str | None,
+    judge_model: str | None,
+    judge_token: str | None,
+    judge_temperature: float | None,
+    judge_repeats: int | None,
+    only: tuple[str, ...],
+    limit: int | None,
+    rps: float | None,
+    **others: Any,
+) -> tuple[SuiteModel, RunOptions]:
+    """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.suite.load import load_suite, with_target
+
+    options = RunOptions(selection=Selection(parse_only(only), limit), requests_per_second=rps, **others)
+    loaded = load_suite(suite, cases)
+    chosen = chosen_settings(model, base_url, settings)
+    if target is not None or chosen:
+        loaded = with_target(loaded, target, chosen)
+    return JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded), options
+
+
+def weigh(
+    suite: SuiteModel,
+    store: SqlStore,
+    options: RunOptions,
+    reference: Reference | None,
+    *,
+    anyway: bool,
+    save: Path | None,
+) -> tuple[Result, Ending]:
+    """Run the suite with progress on standard error, and write the snapshot that was asked for."""
+    from steelyard.engine.writer import progress_of
+    from steelyard.runner import run
+
+    # Whatever the system under test prints must not get into the report.
+    with progress_of(suite.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+        result, ending = run.run_decided(suite, store, options, progress, reference=reference, anyway=anyway)
+    if save is not None:
+        from steelyard.store.snapshot import write_snapshot
+
+        write_snapshot(store, result.header.id, save)
+    return result, ending
+
+
+# `steelyard gate`.
+
+
+@click.command("gate")
+@run_name
+@click.option(
+    "--gate",
+    "gates",
+    metavar="GATE",
+    multiple=True,
+    help="Check this gate instead of the suite's, such as 'pass_rate >= 90 %'. May be given more than once.",
+)
+@against
+@anyway
+@store_url
+@as_json
+def gate_command(
+    run: str, gates: tuple[str, ...], against: str | None, anyway: bool, store_url: str | None, as_json: bool
+) -> None:
+    """Check a run's gates; the exit code is the verdict.
+
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
+    baseline are held against what it stands for now.
+    """
+    from steelyard.analysis.summary import summarise_stored
+    from steelyard.cli.options import reference_of
+    from steelyard.cli.output import against_blocks, against_data, compare_with, print_document, print_json
+    from steelyard.decide.baselines import held_against
+    from steelyard.decide.verdict import decide
+    from steelyard.errors import UserMistake
+    from steelyard.report.model import Report
+    from steelyard.report.run import decision_data, decision_document
+    from steelyard.report.verdicts import exit_code
+    from steelyard.runner.same_signature import rescored
+    from steelyard.store.sql import open_store
+
+    with ExitStack() as closing:
+        store = open_store(store_url, create=False)
+        closing.callback(store.close)
+        header = store.run(run)
+        reference = reference_of(store, against, header.suite_name, closing)
+        summary = summarise_stored(store, header.id, header.description, only_for_gates=True)
+        if gates:
+            from steelyard.decide.gates import check_on_run
+
+            check_on_run(gates, header.description, summary)
+            header = replace(header, suite=header.suite | {"gates": list(gates), "criteria": []})
+        relative = held_against(store, header, rescore=rescored, reference=reference, anyway=anyway, strict=True)
+        comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)
+    gone = header.options.get("broken")
+    decision = decide(
+        summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
+    )
+    report = Report(header, summary, decision)
+    if all(gate.secondary and not gate.left_out for gate in decision.gates):
+        lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
+        raise UserMistake(
+            f"run {header.id} has {lacks}, so nothing can be decided: declare `gates` in the suite, or give --gate or"
+            " --against"
+        )
+    if as_json:
+        print_json(decision_data(report) | against_data(comparison))
+    else:
+        more = against_blocks(comparison, reference.label if reference else "")
+        print_document(decision_document(report, more))
+    sys.exit(exit_code(decision.verdict))
+
+
+# `steelyard report`.
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FOREIGN = "name the suite that reads it: --suite SUITE"
+
+
+@click.command("report")
+@run_name
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown, for a pull request.")
+@click.option("--junit", metavar="FILE", type=_FILE, help="Write JUnit XML, for a CI server.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file.")
+@click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every chart as a PNG picture into this folder.")
+@click.option("--suite", metavar="SUITE", help="RUN is a results file in this suite's own format.")
+@click.option("--full", is_flag=True, help="Print everything, not only what fits one screen.")
+@explain_options
+@store_url
+@as_json
+def report_command(
+    run: str,
+    markdown: Path | None,
+    junit: Path | None,
+    html: Path | None,
+    charts: Path | None,
+    suite: str | None,
+    full: bool,
+    explain: str | None,
+    limit: int | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.
+
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release); or a snapshot
+    file (.json) or, with --suite, a results file in that suite's own format, which are not put into the store. Always
+    ends with exit code 0 when the report could be made: the verdict's exit code is that of `steelyard gate`.
+    """
+    from steelyard.cli.output import print_document, print_json, print_on_one_screen, tell_written
+    from steelyard.report import run as views
+    from steelyard.report.build import build_report
+
+    explaining = ExplainOptions(explain, limit)
+    explaining.refuse_beside(markdown=markdown, junit=junit, html=html, charts=charts)
+    with ExitStack() as closing:
+        store, name = FoundRuns(store_url, closing, hint=_FOREIGN, suite=suite).find(run)
+        if explaining.metric is not None:
+            explaining.reported(store, store.run(name), as_json=as_json)
+            return
+        report = build_report(store, store.run(name))
+    written = _files(report, markdown, junit, html)
+    written += _charts(report, charts) if charts is not None else []
+    if as_json:
+        print_json(views.data(report))
+        return
+    if full:
+        print_document(views.document(report))
+    elif not written and charts is None:
+        print_on_one_screen(report)
+    tell_written(*written)
+
+
+def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path | None) -> list[Path]:
+    """Write the report in each form that was asked for; the document is made once."""
+    from steelyard.cli.output import write_document
+    from steelyard.report.render.json import write_text
+    from steelyard.report.run import document
+
+    page = document(report) if markdown is not None or html is not None else None
+    if page is not None:
+        write_document(page, markdown, html)
+    if junit is not None:
+        from steelyard.report.render.junit import to_junit
+
+        write_text(junit, to_junit(report))
+    return [path for path in (markdown, junit, html) if path is not None]
+
+
+def _charts(report: Report, folder: Path) -> list[Path]:
+    """Write the charts; when there are none, say why."""
+    from steelyard.report.charts import CHARTS, charts_of
+    from steelyard.report.charts.base import write_charts
+
+    result = charts_of(report.summary, report.header)
+    if not result:
+        click.echo("no chart: this run has no checks, no repeats that are compared and no answered call", err=True)
+    return write_charts(result, folder, stale=CHARTS)
+
+
+# `steelyard rescore`.
+
+
+@click.command("rescore")
+@run_name
+@click.option("--suite", metavar="SUITE", help="Weigh by this suite. [default: the one of the run's suite name]")
+@click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
+@click.option(
+    "--judge-again", is_flag=True, help="Ask the judge anew about the recorded answers; tells the cost first."
+)
+@click.option("--yes", is_flag=True, help="With --judge-again: go on without asking.")
+@judge_options
+@max_inconclusive
+@store_url
+@as_json
+def rescore_command(
+    run: str,
+    suite: str | None,
+    strict: bool,
+    judge_again: bool,
+    yes: bool,
+    judge: str | None,
+    judge_model: str | None,
+    judge_token: str | None,
+    judge_temperature: float | None,
+    judge_repeats: int | None,
+    max_inconclusive: float | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Weigh recorded answers again; no call is made.
+
+    Takes the suite as it is now, with its scorers, weights and truth, and writes a new run. Answers to questions
+    that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
+    is asked anew with --judge-again only.
+    """
+    from steelyard.store.sql import open_store
+    from steelyard.suite.chosen_judge import judged_as_then
+    from steelyard.suite.load import suite_of_run
+
+    choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature)
+    _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)
+    store = open_store(store_url, create=False)
+    try:
+        header = store.run(run)
+        _refuse_imported(header)
+        loaded = suite_of_run(header, suite)
+        # The run's own judge, unless another is named.
+        then = header.description.judge
+        loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
+        if judge_again:
+            code = _judged_again(
+                store, header, loaded, choice, max_inconclusive, yes=yes, as_json=as_json, store_url=store_url
+            )
+        else:
+            code = _rescored(store, header, loaded, max_inconclusive, strict=strict, as_json=as_json)
+    finally:
+        store.close()
+    sys.exit(code)
+
+
+def _refuse_imported(header: RunHeader) -> None:
+    from steelyard.errors import UserMistake
+
+    imported = header.options.get("imported")
+    if imported:
+        raise UserMistake(
+            f"run {header.id} was imported from {imported['file']}: the suite has neither its cases nor the calls of"
+            f" its judge. To weigh it by the suite as it is now, import that file into another store:"
+            f" steelyard import {imported['file']} --suite {header.suite_name} --store ANOTHER"
+        )
+
+
+def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:
+    from steelyard.errors import UserMistake
+
+    if choice.given and not judge_again:
+        raise UserMistake(
+            f"{choice.given[0]}: recorded answers of the judge are read; add --judge-again to ask another"
+        )
+    if strict and judge_again:
+        raise UserMistake("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
+
+
+def _rescored(
+    store: Store, header: RunHeader, suite: SuiteModel, max_inconclusive: float | None, *, strict: bool, as_json: bool
+) -> int:
+    from steelyard.cli.output import end_with
+    from steelyard.engine.writer import progress_of
+    from steelyard.runner import run as weighing
+
+    with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
+        result = weighing.rescore_decided(
+            suite, store, header, strict=strict, max_inconclusive=max_inconclusive, progress=progress
+        )
+    return end_with(store, result, as_json=as_json)
+
+
+def _judged_again(
+    store: Store,
+    header: RunHeader,
+    suite: SuiteModel,
+    choice: JudgeChoice,
+    max_inconclusive: float | None,
+    *,
+    yes: bool,
+    as_json: bool,
+    store_url: str | None,
+) -> int:
+    from steelyard.cli.output import end_with
+    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.writer import progress_of
+    from steelyard.runner import run as weighing
+
+    agree_to_cost(suite, store, header, yes=yes)
+    options = RunOptions(max_inconclusive=max_inconclusive)
+    with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
+        result, ending = weighing.judge_again_decided(suite, store, header, options, progress)
+    stored = [] if store_url is None else ["--store", store_url]
+    go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
+    return end_with(store, result, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)

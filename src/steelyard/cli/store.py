@@ -1,0 +1,456 @@
+"""Commands on the store: alerts, export, history, import, runs."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.options import as_json, run_name, store_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steelyard.alerts.rules import AlertSettings
+    from steelyard.decide.history import History
+    from steelyard.records import RunHeader
+    from steelyard.store.logs import AlertRecord, Delivery
+    from steelyard.store.sql import SqlStore
+
+
+# `steelyard alerts`.
+
+
+@click.group("alerts")
+def alerts_command() -> None:
+    """Tell people what changed, once for each cause."""
+
+
+@alerts_command.command("check")
+@run_name
+@click.option(
+    "--suite",
+    metavar="SUITE",
+    help="Take the rules and channels of this suite as it is now, not those kept with the run.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be sent; nothing is kept or sent.")
+@store_url
+@as_json
+def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_json: bool) -> None:
+    """Hold RUN against its suite's rules; tell every channel what is new.
+
+    What the suite does not say comes from steelyard.yaml in the working folder. Ends with 1 when something could not be
+    delivered.
+    """
+    from steelyard.alerts.notify import check_run
+    from steelyard.cli.output import checked_data, here, print_json, tell_checked
+    from steelyard.store.logs import FAILED
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        header = store.run(run)
+        settings = _settings(header, suite)
+        checked = check_run(store, header, settings, here(), dry_run=dry_run)
+    finally:
+        store.close()
+    if as_json:
+        print_json(checked_data(checked))
+        tell_checked(checked, only_trouble=True)
+    else:
+        tell_checked(checked, texts=bool(checked.not_kept), err=False)
+    sys.exit(1 if any(item.state == FAILED for item in checked.delivered) else 0)
+
+
+def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
+    from steelyard.alerts.rules import AlertSettings, settings_from
+    from steelyard.errors import UserMistake
+    from steelyard.suite.load import PROJECT_FILE, load_suite, project_alerts
+    # LOST from steelyard.suite.alert_settings import AlertSettings
+    # LOST from steelyard.suite.alert_settings import settings_from
+
+    if suite is None:
+        own = settings_from(header.description.alerts)
+    else:
+        loaded = load_suite(suite)
+        if loaded.name != header.suite_name:
+            raise UserMistake(f"run {header.id} is one of suite {header.suite_name}, not of {loaded.name}")
+        own = loaded.alerts
+    settings = (own or AlertSettings()).over(project_alerts(Path.cwd()))
+    if settings.rules:
+        return settings
+    where = (
+        "its suite had none when it ran (--suite SUITE takes those of today)" if suite is None else "the suite has none"
+    )
+    raise UserMistake(f"run {header.id} has no rules to be held against: {where}, nor has {PROJECT_FILE} here")
+
+
+@alerts_command.command("list")
+@click.argument("suite", metavar="[SUITE]", required=False)
+@click.option("--all", "every", is_flag=True, help="Alerts that are over, too.")
+@store_url
+@as_json
+def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) -> None:
+    """List the open alerts, and what became of telling people.
+
+    With SUITE, those of the suite of that name.
+    """
+    from steelyard.cli.output import print_json
+    from steelyard.errors import UserMistake
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        if suite is not None and not store.runs(suite, 1):
+            raise UserMistake(f"there is no run of a suite {suite} here, so no alert of it: give the suite's name")
+        result = store.alerts(suite, closed=every)
+        message = store.deliveries([item.number for item in result])
+    finally:
+        store.close()
+    if as_json:
+        print_json([_data(item, message) for item in result])
+    elif not result:
+        click.echo(f"no {'' if every else 'open '}alerts{f' of {suite}' if suite else ''}")
+    for item in result if not as_json else ():
+        click.echo("\n".join(_wrapped(_lines(item, message))))
+
+
+def _wrapped(lines: list[str]) -> Iterator[str]:
+    from steelyard.cli.output import console
+
+    width = console().width
+    for line in lines:
+        yield from textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def _data(alert: AlertRecord, told: list[Delivery]) -> dict[str, Any]:
+    return {
+        "alert": alert.number,
+        "suite": alert.suite_name,
+        "cause": alert.cause,
+        "open": alert.is_open,
+        "opened_run": alert.opened_run,
+        "opened_at": alert.opened_at,
+        "seen_run": alert.seen_run,
+        "closed_run": alert.closed_run,
+        "closed_at": alert.closed_at,
+        **alert.content,
+        "ending": alert.ending,
+        "deliveries": [
+            {
+                "notice": item.notice,
+                "channel": item.channel,
+                "state": item.state,
+                "tries": item.tries,
+                "at": item.told_at,
+                "detail": item.detail or None,
+            }
+            for item in told
+            if item.alert == alert.number
+        ],
+    }
+
+
+def _lines(alert: AlertRecord, told: list[Delivery]) -> list[str]:
+    from steelyard.alerts.notices import moment
+    from steelyard.report.format import one_line
+    from steelyard.store.logs import FAILED
+
+    state = "open" if alert.is_open else (alert.ending or {}).get("kind", "closed")
+    lines = [
+        f"#{alert.number} {state}: {one_line(alert.suite_name)}: {one_line(alert.content['what'], 300)}",
+        f"    {one_line(alert.content['how_much'], 300)}",
+        f"    since run {alert.opened_run} of {moment(alert.opened_run_at)};"
+        f" {'last seen' if alert.is_open else 'over'} in {alert.seen_run}",
+    ]
+    lines += [
+        f"    NOT DELIVERED ({item.notice}) by {one_line(item.channel)}: {one_line(item.detail, 300)}"
+        for item in told
+        if item.alert == alert.number and item.state == FAILED
+    ]
+    return [line for line in lines if line.strip()]
+
+
+# `steelyard export`.
+
+
+@click.command("export")
+@click.argument("run", metavar="RUN")
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--suite", metavar="SUITE", help="Write the suite's own format instead of a Steelyard snapshot.")
+@store_url
+@as_json
+def export_command(run: str, file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
+    """Write a stored run as one snapshot file.
+
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release).
+    """
+    from steelyard.cli.output import print_json
+    from steelyard.store.snapshot import write_snapshot
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        header = store.run(run)
+        if suite is None:
+            write_snapshot(store, header.id, file)
+        else:
+            from steelyard.runner.imports import export_foreign
+            from steelyard.suite.load import load_suite
+
+            export_foreign(load_suite(suite), store, header, file)
+    finally:
+        store.close()
+    if as_json:
+        print_json({"run": header.id, "file": str(file)})
+    else:
+        click.echo(f"{header.id} written to {file}")
+
+
+# `steelyard history`.
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
+
+
+@click.command("history")
+@click.argument("suite", metavar="SUITE")
+@click.option("--last", metavar="N", type=click.IntRange(min=1), help="Look at the newest N runs. [default: all]")
+@click.option(
+    "--metric",
+    "metrics",
+    metavar="METRIC",
+    multiple=True,
+    help="Follow this figure, as gates name it. May be given more than once. [default: average, pass_rate]",
+)
+@click.option("--by", type=click.Choice(_GROUPINGS), help="Follow it by slice, or how often each finding code occurs.")
+@click.option("--target", metavar="NAME", default="", help="Only runs of this target: its name, or a part of it.")
+@click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown.")
+@store_url
+@as_json
+def history_command(
+    suite: str,
+    last: int | None,
+    metrics: tuple[str, ...],
+    by: str | None,
+    target: str,
+    charts: Path | None,
+    html: Path | None,
+    markdown: Path | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Show how a suite's figures went, run by run, and where they changed.
+
+    SUITE is the name of a suite with runs in the store, or its folder or file. Runs that are INVALID, suspect, not
+    finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
+    history could be made.
+    """
+    from steelyard.cli.options import stored_suite_name
+    from steelyard.cli.output import print_document, print_json, tell_written, write_document
+    from steelyard.decide.history import Wanted, read_history
+    from steelyard.report.history import data, document
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        history = read_history(store, stored_suite_name(store, suite), Wanted(last, metrics, by or "", target))
+    finally:
+        store.close()
+    result = document(history)
+    written = [*write_document(result, markdown, html), *(_charts(history, charts) if charts is not None else ())]
+    if as_json:
+        print_json(data(history))
+        return
+    if not written and charts is None:
+        print_document(result)
+    tell_written(*written)
+
+
+def _charts(history: History, folder: Path) -> list[Path]:
+    from steelyard.report.charts.base import write_charts
+    from steelyard.report.charts.trend import trend_charts
+
+    result = trend_charts(history)
+    if not result:
+        click.echo("no chart: fewer than two runs have a part in the trends", err=True)
+    return write_charts(result, folder)
+
+
+# `steelyard import`.
+
+
+@click.command("import")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--suite", metavar="SUITE", help="Read a snapshot in the suite's own format, written by another tool.")
+@store_url
+@as_json
+def import_command(file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
+    """Read a snapshot file into the store.
+
+    Importing the same snapshot again changes nothing; another run under the same name is refused. With --suite the file
+    is one in that suite's own format: it is weighed by the suite, and whatever its summary says that its records do not
+    is listed.
+    """
+    from steelyard.errors import UserMistake
+    from steelyard.store.sql import open_store
+
+    if not file.is_file():
+        raise UserMistake(f"there is no snapshot at {file}")
+    store = open_store(store_url)
+    try:
+        if suite is None:
+            _own(store, file, as_json=as_json)
+        else:
+            _foreign(store, file, suite, as_json=as_json)
+    finally:
+        store.close()
+
+
+def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
+    from steelyard.cli.output import print_json
+    from steelyard.errors import SnapshotError
+    from steelyard.report.build import build_report
+    from steelyard.report.run import data as report_data
+    from steelyard.store.snapshot import read_snapshot
+
+    try:
+        run_id = read_snapshot(store, file, lambda header: report_data(build_report(store, header)))
+    except SnapshotError as error:
+        if "is not a Steelyard snapshot" not in str(error):
+            raise
+        raise SnapshotError(f"{error}. If another tool wrote it, name the suite that reads it: --suite SUITE") from None
+    store.keep_columns(run_id)
+    if as_json:
+        print_json({"run": run_id, "file": str(file), "last": store.run("LAST").id == run_id})
+        return
+    click.echo(f"{run_id} is in the store: steelyard report {run_id}")
+    _tell_last(store, run_id)
+
+
+def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
+    from steelyard.cli.output import print_json
+    from steelyard.runner.imports import import_foreign
+    from steelyard.suite.load import load_suite
+
+    result = import_foreign(load_suite(suite), store, file)
+    run_id = result.header.id
+    if as_json:
+        messages = {
+            "lacking": list(result.lacking),
+            "differences": list(result.differences),
+            "notes": list(result.notes),
+        }
+        messages |= {"suspect": list(result.header.suspect)}
+        last = store.run("LAST").id == run_id
+        print_json({"run": run_id, "file": str(file), "new": result.is_new, "last": last, **messages})
+        return
+    already = "" if result.is_new else " already"
+    click.echo(f"{run_id} is{already} in the store: steelyard report {run_id}")
+    _tell_last(store, run_id)
+    for reason in result.header.suspect:
+        click.echo(f"Suspect: {reason}.")
+    for sentence in result.lacking:
+        click.echo(f"Note: {sentence}.")
+    if result.differences:
+        click.echo(f"Where its own summary does not fit its records ({len(result.differences)}):")
+        for difference in result.differences:
+            click.echo(f"  {difference}")
+    if result.notes:
+        click.echo("What it says and cannot be computed again:")
+        for note in result.notes:
+            click.echo(f"  {note}")
+
+
+def _tell_last(store: SqlStore, run_id: str) -> None:
+    """Say so when LAST, the newest run by its date, is not what was just imported."""
+    last = store.run("LAST")
+    if last.id != run_id:
+        click.echo(f"It keeps the date it was made on, so LAST is still {last.id}: call this one by its name.")
+
+
+# `steelyard runs`.
+
+_LONGEST_NAME = 60
+
+
+@click.command("runs")
+@click.argument("suite", metavar="[SUITE]", required=False)
+@click.option(
+    "--last", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List the newest N runs."
+)
+@store_url
+@as_json
+def runs_command(suite: str | None, last: int, store_url: str | None, as_json: bool) -> None:
+    """List the stored runs, newest first.
+
+    With SUITE, only the runs of the suite of that name.
+    """
+    from steelyard.cli.output import console, print_json
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        runs = store.runs(suite, last)
+    finally:
+        store.close()
+    if as_json:
+        print_json([_row(run) for run in runs])
+        return
+    if not runs:
+        click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.engine.process import state_of
+    from steelyard.report.format import one_line
+    from steelyard.report.judge.run import judge_name
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "state", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("samples planned", justify="right")
+    judged = any(judge_name(run) for run in runs)
+    if judged:
+        table.add_column("judged by", overflow="fold")
+    for run in runs:
+        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
+        table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
+    console().print(table)
+    for run in runs:
+        if option := run.options.get("retried"):
+            click.echo(f"{run.id} retried {option['asked']:,} of {option['run']}")
+
+
+def _verdict(run: RunHeader) -> str:
+    from steelyard.analysis.summary import is_partial
+
+    word = run.verdict.value if run.verdict is not None else "no gates" if run.ended_at else "-"
+    return f"{word}, partial" if is_partial(run) else word
+
+
+def _row(run: RunHeader) -> dict[str, Any]:
+    from steelyard.analysis.summary import answers_from, is_partial
+    from steelyard.engine.process import state_of
+    from steelyard.report.judge.run import judge_name
+
+    return {
+        "id": run.id,
+        "suite": run.suite_name,
+        "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
+        "state": state_of(run),
+        "verdict": run.verdict.value if run.verdict else None,
+        "partial": is_partial(run),
+        "planned": run.n_planned,
+        "judge": judge_name(run) or None,
+        "answers_of": answers_from(run) or None,
+        "retried": run.options.get("retried"),
+    }

@@ -1,0 +1,481 @@
+"""Commands on suites: audit, init, power, schema, suites, truth."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.options import as_json, read_points, store_url
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from steelyard.audit.audit import AuditResult, ProbeResult
+    from steelyard.audit.judge import InjectionResult
+    from steelyard.runner.attribute import Changes, Edit
+    from steelyard.suite.models import SuiteModel
+    from steelyard.suite.truth import LedgerLine
+
+
+# `steelyard audit`.
+
+
+@click.command("audit")
+@click.argument("suite", metavar="SUITE")
+@as_json
+def audit_command(suite: str, as_json: bool) -> None:
+    """Test the test: what do answers earn that know nothing?
+
+    Scores probes instead of answers, by the suite's rules and by the strict ones. Of a judged suite, texts that talk
+    to their judge are tried on a judge that obeys them. Exit code 1 when a probe earns too much, when the truth does
+    not earn full marks, when a rule or check of the judge does not hold, when a gate cannot fail, or can never be
+    decided, when a case is asked twice, has two truths or stands in a prompt, or when the question tells its truth; 4
+    when a probe could not be read, so that nobody knows what it would earn.
+    """
+    from steelyard.audit.audit import audit
+    from steelyard.cli.output import print_json
+    from steelyard.records import Verdict
+    from steelyard.report.verdicts import exit_code
+    from steelyard.suite.load import load_suite
+
+    result = audit(load_suite(suite))
+    if as_json:
+        passes = result.verdict is Verdict.PASS
+        print_json(asdict(result) | {"verdict": result.verdict.value, "passes": passes})
+    else:
+        _print(result)
+    sys.exit(exit_code(result.verdict))
+
+
+def _print(result: AuditResult) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.analysis.wording import percent
+    from steelyard.audit.probes import TRUTH
+    from steelyard.cli.output import console
+
+    out = console()
+    if result.n_audited < result.n_cases:
+        out.print(f"Audited on {result.n_audited} of {result.n_cases} cases, drawn at random.")
+    for rule in dict.fromkeys(probe.rule for probe in result.probes):
+        title = f"{result.suite}, rules {rule}, n {result.n_audited}: share of full marks"
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        table.add_column("probe", no_wrap=True)
+        table.add_column("what it answers")
+        for name in ("average", "highest", "passes", "limit"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        for probe in (probe for probe in result.probes if probe.rule == rule):
+            n_read = probe.n - probe.n_malformed
+            partly = f" (read in {n_read} of {probe.n})" if 0 < n_read < probe.n else ""
+            table.add_row(
+                Text(probe.probe),
+                Text(probe.about + partly),
+                "n/a" if probe.not_read else percent(probe.average),
+                "n/a" if probe.not_read else percent(probe.highest),
+                "n/a" if probe.not_read else str(len(probe.passed)),
+                f"{'>=' if probe.kind == TRUTH else '<='} {probe.limit * 100:.3g} %",
+                _word(probe),
+            )
+        out.print(table)
+        out.print()
+    if result.injections:
+        _print_injections(result.injections, out)
+    for problem in (*result.complaints, *result.not_read):
+        out.print(Text(f"- {problem}"))
+    for warning in result.warnings:
+        out.print(Text(f"Warning: {warning}"))
+    if result.complaints:
+        out.print("AUDIT FAILED")
+    elif result.not_read:
+        out.print(
+            "AUDIT AMBIGUOUS: what was not read may earn anything. Name every field in the answer's schema, and give"
+            " one with a pattern an example (examples: [...])."
+        )
+    else:
+        _print_passed(result, out)
+
+
+def _print_injections(injections: list[InjectionResult], out: Console) -> None:
+    """What texts that talk to the judge come to when it obeys them."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.analysis.wording import percent
+
+    title = f"texts that talk to their judge, and a judge that obeys, n {injections[0].n}: most that one gets"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("attempt", no_wrap=True)
+    table.add_column("what the text holds")
+    table.add_column("unproven", justify="right", no_wrap=True)
+    table.add_column("quoting it", justify="right", no_wrap=True)
+    table.add_column("passes", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for injection in injections:
+        figures = (percent(injection.highest), percent(injection.highest_with_quote), str(injection.n_passed))
+        word = "ok" if injection.holds else "FAILS"
+        table.add_row(
+            Text(injection.name),
+            Text(injection.about),
+            *(figures if injection.n else ["n/a"] * 3),
+            word if injection.n else "not read",
+        )
+    out.print(table)
+    out.print("unproven: without a quote or with a made-up one. quoting it: with the attempt itself as its proof.")
+    if any(injection.highest or injection.highest_with_quote for injection in injections):
+        out.print(
+            "ok: every rule and check of the suite held. The figures are what they leave to a judge that gives full"
+            " marks for the asking: nothing more stands between such a text and a pass."
+        )
+    out.print()
+
+
+def _print_passed(result: AuditResult, out: Console) -> None:
+    from rich.text import Text
+
+    from steelyard.analysis.wording import percent
+    from steelyard.audit.probes import CONSTANT, NULL
+
+    most = max((probe for probe in result.probes if probe.kind == NULL), key=lambda probe: probe.average)
+    if most.average:
+        earned = f"{percent(most.average)} ({most.probe}, {most.rule})"
+        out.print(f"Audit passed. An answer that says nothing earns at most {earned}.")
+    else:
+        out.print("Audit passed. An answer that says nothing earns nothing.")
+    if constants := [probe for probe in result.probes if probe.kind == CONSTANT]:
+        best = max(constants, key=lambda probe: probe.average)
+        chance = "" if result.chance is None else f"; guessing earns {percent(result.chance)}"
+        out.print(
+            f"One answer for all cases earns at most {percent(best.average)} ({best.probe}, {best.rule}){chance}."
+        )
+    if any(probe.only_shown and probe.kind == NULL for probe in result.probes):
+        out.print("shown: a model would have to be asked; this is what rules and checks leave of full marks.")
+    elif any(probe.only_shown for probe in result.probes):
+        out.print("shown: the strict rule is held to this limit in place of the rule as written.")
+    for probe in result.probes:
+        if probe.only_shown and probe.average > probe.limit and probe.kind != NULL:
+            earned = f"{percent(probe.average)} and passes {len(probe.passed)} of {probe.n} cases"
+            out.print(Text(f"As written, {probe.about} earns {earned}: --strict closes that."))
+    if any(probe.n_malformed == probe.n for probe in result.probes):
+        out.print("malformed: such an answer is in no shape that the suite reads, and earns nothing.")
+
+
+def _word(probe: ProbeResult) -> str:
+    if probe.not_read:
+        return "not read"
+    if not probe.holds:
+        return "FAILS"
+    if probe.n_malformed == probe.n:
+        return "malformed"
+    return "shown" if probe.only_shown else "ok"
+
+
+# `steelyard init`.
+
+_FILES = ("suite.yaml", "cases.yaml", "system.py")
+
+
+@click.command("init")
+@click.argument("folder", metavar="[FOLDER]", default="my-suite", type=click.Path(file_okay=False, path_type=Path))
+@as_json
+def init_command(folder: Path, as_json: bool) -> None:
+    """Write a commented starter suite that runs at once.
+
+    FOLDER is made if need be [default: my-suite]; files that are already there are never overwritten.
+    """
+    from importlib.resources import files
+
+    from steelyard.cli.output import print_json
+    from steelyard.errors import UserMistake
+
+    there = [name for name in _FILES if (folder / name).exists()]
+    if there:
+        raise UserMistake(f"{folder} already has {', '.join(there)}: choose another folder, nothing was written")
+    starter = files("steelyard.cli") / "starter"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in _FILES:
+            (folder / name).write_bytes((starter / name).read_bytes())
+    except OSError as error:
+        raise UserMistake(f"cannot write to {folder}: {error.strerror}") from error
+    if as_json:
+        print_json({"folder": str(folder), "files": list(_FILES)})
+        return
+    click.echo(f"Written: {', '.join(str(folder / name) for name in _FILES)}")
+    click.echo(f"Try it:  steelyard run {folder}")
+
+
+# `steelyard power`.
+
+
+@click.command("power")
+@click.argument("suite", metavar="SUITE")
+@click.option(
+    "--metric",
+    type=click.Choice(["pass_rate", "average"]),
+    help="Which figure. [default: pass_rate where the suite has a pass rule, else average]",
+)
+@click.option("--detect", metavar="POINTS", callback=read_points, help="Say what it takes to detect this change.")
+@click.option(
+    "--last",
+    "most_runs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Learn the noise from the newest N runs.",
+)
+@store_url
+@as_json
+def power_command(
+    suite: str, metric: str | None, detect: float | None, most_runs: int, store_url: str | None, as_json: bool
+) -> None:
+    """Say which change a suite can detect, and what a smaller one takes.
+
+    That is how many cases or repeats. SUITE is the name of a suite with stored runs, or its file or folder. Nothing is
+    run: the noise is that of the recorded runs, between cases, between repeats of a case and between runs.
+    """
+    from steelyard.analysis.power import recorded_power
+    from steelyard.cli.options import stored_suite_name
+    from steelyard.cli.output import print_document, print_json
+    from steelyard.report import experiments
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        result = recorded_power(store, stored_suite_name(store, suite), metric, detect, most_runs)
+    finally:
+        store.close()
+    if as_json:
+        print_json(experiments.power_data(result))
+    else:
+        print_document(experiments.power_document(result))
+
+
+# `steelyard schema`.
+
+
+@click.command("schema")
+@as_json
+def schema_command(as_json: bool) -> None:  # noqa: ARG001 - every command takes --json; this one prints nothing else
+    """Print the JSON Schema of suite files, for editors.
+
+    Save it and point your editor at it: the first line of a suite file may be
+    "# yaml-language-server: $schema=suite.schema.json".
+    """
+    from steelyard.cli.output import print_json
+    from steelyard.suite.json_schema import suite_schema
+
+    print_json(suite_schema())
+
+
+# `steelyard suites`.
+
+
+@click.command("suites")
+@as_json
+def suites_command(as_json: bool) -> None:
+    """List the built-in suites.
+
+    Suites of installed plug-ins are listed, too. Run one by its name: steelyard run NAME.
+    """
+    from steelyard.cli.output import console, print_json
+    from steelyard.suite.load import list_suites
+
+    suites = list_suites()
+    if as_json:
+        print_json([{"name": suite.name, "about": suite.about, "cases": suite.n_cases} for suite in suites])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("suite", no_wrap=True)
+    table.add_column("cases", justify="right")
+    table.add_column("about")
+    for suite in suites:
+        table.add_row(suite.name, str(suite.n_cases), suite.about)
+    console().print(table)
+
+
+# `steelyard truth`.
+
+_SINCE = click.option(
+    "--since",
+    metavar="RUN|@BASELINE|FILE",
+    help="The run that the suite is held against. [default: its newest ended run]",
+)
+_NO_REASON = 1
+
+
+@click.group("truth")
+def truth_command() -> None:
+    """Say why truth and scorers were edited, and see what was."""
+
+
+@truth_command.command("log")
+@click.argument("suite", metavar="SUITE")
+@as_json
+def log(suite: str, as_json: bool) -> None:
+    """List the ledger of SUITE, newest first: who edited what, and why."""
+    from steelyard.cli.output import print_json
+    from steelyard.suite.load import load_suite
+    from steelyard.suite.truth import LEDGER_FILE, newest_first
+
+    lines = newest_first(load_suite(suite).ledger)
+    if as_json:
+        print_json([line.as_data() for line in lines])
+    elif not lines:
+        click.echo(f"there is no {LEDGER_FILE} yet: steelyard truth note {suite} --reason TEXT writes its first lines")
+    else:
+        for line in lines:
+            click.echo(_told(line))
+
+
+@truth_command.command("check")
+@click.argument("suite", metavar="SUITE")
+@_SINCE
+@store_url
+@as_json
+def check(suite: str, since: str | None, store_url: str | None, as_json: bool) -> None:
+    """Say what changed in truth and scorers since a run, each edit with its reason.
+
+    Exit code 1 when an edit has no reason in the ledger, 0 otherwise.
+    """
+    from steelyard.cli.output import print_json
+
+    _, changes = _changes(suite, since, store_url)
+    without = len(changes.without_reason)
+    if as_json:
+        about = {"suite": changes.since.suite_name, "since": changes.since.id, "partial": changes.partial}
+        print_json(about | {"without_reason": without, "edits": [_edit_data(edit) for edit in changes.edits]})
+    else:
+        _show(changes, suite)
+    sys.exit(_NO_REASON if without else 0)
+
+
+@truth_command.command("note")
+@click.argument("suite", metavar="SUITE")
+@click.option("--reason", metavar="TEXT", required=True, help="Why it was edited; the ledger keeps it.")
+@click.option("--case", "cases", metavar="ID", multiple=True, help="Of this case. May be given more than once.")
+@click.option("--scorers", is_flag=True, help="Of scorers, weights, pass rule, schema and the judge's rules.")
+@click.option("--by", metavar="WHO", help="Who edited it. [default: the user of this machine, or of the CI]")
+@_SINCE
+@store_url
+@as_json
+def note(
+    suite: str,
+    reason: str,
+    cases: tuple[str, ...],
+    scorers: bool,
+    by: str | None,
+    since: str | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Write the reason of edits into the ledger of SUITE.
+
+    Without --case and --scorers it is the reason of every edit since the run that has none yet.
+    """
+    from steelyard.cli.output import print_json
+    from steelyard.decide.baselines import whoever
+    from steelyard.runner.attribute import note as note_edits
+    from steelyard.suite.truth import LEDGER_FILE
+
+    loaded, changes = _changes(suite, since, store_url)
+    lines = note_edits(loaded, changes, by=by or whoever(), reason=reason, cases=cases, weighing=scorers)
+    if as_json:
+        print_json([line.as_data() for line in lines])
+        return
+    for line in lines:
+        click.echo(f"  {_named(line.what, line.case)}")
+    left = len(changes.without_reason) - len(lines)
+    still = f"; {_counted(left)} without a reason {'is' if left == 1 else 'are'} left" if left else ""
+    click.echo(f"{_counted(len(lines))} noted in {_from_here(loaded.folder / LEDGER_FILE)}{still}")
+
+
+def _changes(suite: str, since: str | None, store_url: str | None) -> tuple[SuiteModel, Changes]:
+    from steelyard.cli.options import file_reference, names_a_file
+    from steelyard.decide.baselines import find_reference
+    from steelyard.runner.attribute import changes_since, newest_run
+    from steelyard.store.sql import open_store
+    from steelyard.suite.load import load_suite
+
+    loaded = load_suite(suite)
+    with ExitStack() as closing:
+        if since is not None and names_a_file(since):
+            reference = file_reference(since, loaded.name, closing)
+            if reference.store is not None:
+                return loaded, changes_since(loaded, reference.store, reference.store.run(reference.run_id))
+        store = open_store(store_url, create=False)
+        closing.callback(store.close)
+        if since is None:
+            return loaded, changes_since(loaded, store, newest_run(loaded, store))
+        header = store.run(find_reference(store, since, loaded.name).run_id)
+        return loaded, changes_since(loaded, store, header)
+
+
+def _show(changes: Changes, suite: str) -> None:
+    run = changes.since.id
+    if changes.partial:
+        message = f"run {run} asked a part of the cases alone: nobody can tell which others were edited or added since"
+        click.echo(f"note: {message}", err=True)
+    if not changes.edits:
+        click.echo(f"truth and scorers are as they were in run {run}")
+        return
+    for edit in changes.edits:
+        click.echo(f"{edit.kind:<7}  {_named(edit.what, edit.case)}: {_why(edit)}")
+    without = len(changes.without_reason)
+    message = f"{without:,} of them without a reason" if without else "each with its reason"
+    click.echo(f"{_counted(len(changes.edits))} since run {run}, {message}")
+    if without:
+        click.echo(f'  steelyard truth note {suite} --reason "..." says why')
+
+
+def _why(edit: Edit) -> str:
+    from steelyard.report.format import one_line
+
+    line = edit.line
+    return "no reason yet" if line is None else f"{one_line(line.reason)} ({one_line(line.by)}, {line.at[:10]})"
+
+
+def _named(what: str, case: str | None) -> str:
+    from steelyard.report.format import one_line
+    from steelyard.suite.truth import NAMES
+
+    return NAMES[what] if case is None else one_line(case)
+
+
+def _told(line: LedgerLine) -> str:
+    from steelyard.report.format import one_line
+    from steelyard.suite.truth import kind_of
+
+    what = f"{kind_of(line.before, line.after):<7}  {_named(line.what, line.case)}"
+    return f"{line.at}  {what}\n    by {one_line(line.by)}: {one_line(line.reason)}"
+
+
+def _edit_data(edit: Edit) -> dict[str, Any]:
+    line = edit.line
+    message = (
+        {"reason": None, "by": None, "at": None} if line is None else line.model_dump(include={"reason", "by", "at"})
+    )
+    return {
+        "what": edit.what,
+        "case": edit.case,
+        "kind": edit.kind,
+        "before": edit.before,
+        "after": edit.after,
+    } | message
+
+
+def _from_here(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _counted(n: int) -> str:
+    return f"{n:,} edit{'' if n == 1 else 's'}"

@@ -1,0 +1,310 @@
+"""One call of the target, with its retries, time and cost."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from steelyard.engine.limits import Breaker, FailedCall, Pace, Ruling, is_transient, try_once
+from steelyard.errors import TargetFailure
+from steelyard.plugins import number
+from steelyard.records import Attempt, Failure, Sample
+from steelyard.redact import SecretRedactor, learn_secrets
+from steelyard.suite.case import digest
+from steelyard.suite.files import unsendable
+from steelyard.suite.models import Limits
+from steelyard.suite.redaction import Redactor
+from steelyard.targets.base import Ask, Reply, Target, checked_reply, failure_of
+
+# One answer, from a target or a judge: timeout, retries with jitter, files checked, the response cache, secrets
+# redacted.
+
+_FIRST_BACKOFF = 0.5
+_LONGEST_BACKOFF = 30.0
+_LONGEST_WISH = 300.0
+"""A server that asks for more than five minutes has, for this run, failed."""
+_MOST_THROTTLES = 8
+"""How often a call may be told to come back later, beside its ordinary retries."""
+_MOST_TOKENS = 2**53
+_LARGEST_AMOUNT = 1e15
+
+Cached = Callable[[str], dict[str, Any] | None]
+
+
+@dataclass(slots=True)
+class Called:
+    """An attempt, with the cache entry to keep beside it when it is new."""
+
+    attempt: Attempt
+    cache_entry: tuple[str, dict[str, Any]] | None = None
+
+
+class Patience:
+    """Makes a call as long as it is worth it; a failure is an attempt, never an exception, and holds no secret."""
+
+    def __init__(self, limits: Limits, pace: Pace, secrets: Iterable[str] = ()) -> None:
+        self._limits = limits
+        self._pace = pace
+        available = list(secrets)
+        learn_secrets(available)
+        self._redact_secrets = SecretRedactor(available)
+        self._breaker: Breaker | None = None
+        self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
+
+    def watched_by(self, breaker: Breaker | None) -> None:
+        """Let the breaker say what becomes of calls that fail for good, and pause all calls in an outage."""
+        self._breaker = breaker
+        if breaker is not None:
+            breaker.redact = self._redact_secrets
+
+    async def attempt(
+        self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None, due: float | None = None
+    ) -> Attempt:
+        """The answer of `send`, or its failure for good; each try may take `seconds`, or the limits' timeout.
+
+        With `due` (of `time.perf_counter`), latency counts from that moment: waiting and earlier tries included.
+        """
+        most = self._limits.timeout if seconds is None else seconds
+        watch = _Stopwatch(due)
+        tries = throttles = outages = calls = 0
+        once_more, first_failed_at = self._limits.retries > 0, math.inf
+        while True:
+            held_up = await self._pace.enter()
+            answered_between = self._breaker is not None and self._breaker.there_at > first_failed_at
+            if watch.send() and held_up:
+                self._pace.held_up += 1
+            calls += 1
+            try:
+                result = await try_once(send, most)
+            finally:
+                self._pace.leave()
+            if not isinstance(result, TargetFailure):
+                self._pace.good()
+                if self._breaker is not None:
+                    self._breaker.answered(send, most, watch.sent)
+                return self._answered(result, watch, calls)
+            first_failed_at = min(first_failed_at, time.perf_counter())
+            if result.throttled:
+                throttles += 1
+                self._pace.throttled(result.retry_after)
+            else:
+                tries += 1
+            if self._worth_asking_again(result, tries, throttles):
+                await self._before_next(result, tries + throttles)
+                continue
+            failed = FailedCall(send, most, watch.send, answered_between, outages, once_more)
+            ruling = await self._ruling(failed, result, watch)
+            calls += failed.probes
+            if isinstance(ruling, Reply):
+                return self._answered(ruling, watch, calls)
+            if ruling is Ruling.STANDS:
+                return self._failed(result, watch, calls)
+            if ruling is Ruling.ONCE_MORE:
+                once_more, tries, throttles = False, self._limits.retries, _MOST_THROTTLES
+            else:
+                # Nobody was there to answer: what was tried then does not count.
+                tries, throttles, outages = 0, 0, outages + 1
+            first_failed_at = math.inf
+
+    async def _ruling(self, call: FailedCall, failure: TargetFailure, watch: _Stopwatch) -> Ruling | Reply:
+        if self._breaker is None:
+            return Ruling.STANDS
+        if is_transient(failure):
+            return await self._breaker.settle(call, failure)
+        if failure.status is not None:
+            self._breaker.is_there(watch.sent)
+        return Ruling.STANDS
+
+    def _worth_asking_again(self, failure: TargetFailure, tries: int, throttles: int) -> bool:
+        if not failure.retry or (failure.retry_after or 0.0) > _LONGEST_WISH:
+            return False
+        if self._limits.retries == 0:
+            return False
+        return tries <= self._limits.retries and throttles <= max(_MOST_THROTTLES, self._limits.retries)
+
+    async def _before_next(self, failure: TargetFailure, calls: int) -> None:
+        if failure.retry_after:
+            await self._pace.rest(failure.retry_after)
+            return
+        longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (calls - 1))
+        await self._pace.rest(longest * self._jitter.uniform(0.5, 1.0))
+
+    def _answered(self, reply: Reply, watch: _Stopwatch, tries: int) -> Attempt:
+        return Attempt(
+            text=self._redact_secrets(reply.text),
+            status=reply.status,
+            latency=watch.seconds(_amount(reply.latency)),
+            started_at=watch.started_at,
+            tries=tries,
+            tokens_in=_count(reply.tokens_in),
+            tokens_out=_count(reply.tokens_out),
+            cost=_amount(reply.cost),
+            model=None if reply.model is None else self._redact_secrets(reply.model),
+            first_byte=_amount(reply.first_byte),
+            queued=watch.queued,
+            cut_off=reply.cut_off,
+        )
+
+    def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> Attempt:
+        return Attempt(
+            text=None if failure.body is None else self._redact_secrets(failure.body),
+            status=failure.status,
+            latency=watch.seconds(),
+            started_at=watch.started_at,
+            tries=tries,
+            failure=Failure(failure.kind, self._redact_secrets(str(failure))),
+            queued=watch.queued,
+        )
+
+
+class _Stopwatch:
+    """Times one call over all its tries. `due` is when it should have been sent, under an open load."""
+
+    __slots__ = ("_due", "queued", "sent", "started_at")
+
+    def __init__(self, due: float | None = None) -> None:
+        self._due = due
+        self.sent = 0.0
+        self.started_at = 0.0
+        self.queued: float | None = None
+
+    def send(self) -> bool:
+        """A try begins now; True for the first try of a call that was due at a certain moment."""
+        self.started_at, self.sent = time.time(), time.perf_counter()
+        if self._due is None or self.queued is not None:
+            return False
+        self.queued = max(0.0, self.sent - self._due)
+        return True
+
+    def seconds(self, told: float | None = None) -> float:
+        """How long the last try took, or was told to take; from when the call was due, if it was: then waiting inside
+        this process counts."""
+        took = time.perf_counter() - self.sent
+        if self._due is None:
+            return took if told is None else told
+        return max(took, told or 0.0) + max(0.0, self.sent - self._due)
+
+
+class Caller(Patience):
+    """Asks the target as long as it is worth it; a failure of the target is an attempt, never an exception.
+
+    A case with a file in `folder` that cannot be sent fails without the target being asked. What comes back is kept
+    without what `redact` takes out.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        limits: Limits,
+        pace: Pace,
+        cached: Cached | None = None,
+        folder: Path | None = None,
+        redact: Redactor | None = None,
+    ) -> None:
+        super().__init__(limits, pace, target.secrets())
+        self._target = target
+        self._redact = redact
+        self._cached = cached
+        self._folder = folder if getattr(target, "sends_attachments", True) else None
+
+    async def call(self, ask: Ask, due: float | None = None) -> Called:
+        """The attempt for this call: answered, from the cache, or failed for good; `due` as in `attempt`."""
+        if ask.case.attachments and (unfit := await self._unsendable(ask)):
+            return Called(unfit)
+        key = self._key(ask)
+        if key is not None and self._cached is not None:
+            entry = await asyncio.to_thread(self._cached, key)
+            if entry is not None:
+                # Nothing is paid for an answer that was kept.
+                spent = None if entry["cost"] is None else 0.0
+                retained = Attempt(**(entry | {"cost": spent}), started_at=time.time(), cached=True)
+                # It may have been kept before anything was redacted.
+                return Called(self._redacted(retained, ask))
+        attempt = self._redacted(await self.attempt(lambda: self._ask(ask), due=due), ask)
+        if key is None or attempt.failure is not None:
+            return Called(attempt)
+        return Called(attempt, (key, _entry(attempt)))
+
+    async def _ask(self, ask: Ask) -> Reply:
+        target = self._target
+        try:
+            reply = await target.ask(ask)
+        except TimeoutError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a plug-in may raise anything
+            raise failure_of(error, target.ask) from None
+        return checked_reply(reply, target.ask)
+
+    def _redacted(self, attempt: Attempt, ask: Ask) -> Attempt:
+        return attempt if self._redact is None else self._redact.attempt(attempt, ask.private)
+
+    async def _unsendable(self, ask: Ask) -> Attempt | None:
+        """The failed attempt of a case whose files cannot be sent."""
+        if self._folder is None or all(attachment.is_url for attachment in ask.case.attachments):
+            return None
+        watch, most = _Stopwatch(), self._limits.max_pixels
+        watch.send()
+        problem = await asyncio.to_thread(unsendable, ask.case, self._folder, max_pixels=most)
+        if problem is None:
+            return None
+        return replace(self._failed(TargetFailure("bad_attachment", problem, retry=False), watch, tries=0), latency=0.0)
+
+    def _key(self, ask: Ask) -> str | None:
+        if self._cached is None:
+            return None
+        request = self._target.request_key(ask)
+        # The repeat index is part of the key: repeats measure spread and must never collapse into one answer.
+        return None if request is None else digest({"request": request, "repeat": ask.repeat})
+
+
+def _count(value: int | None) -> int | None:
+    """A number of tokens; None for what cannot be one, whatever the target said."""
+    result = number(value)
+    return int(result) if result is not None and 0 <= result <= _MOST_TOKENS and result == int(result) else None
+
+
+def _amount(value: float | None) -> float | None:
+    """Money or seconds; None for what is not a number from 0 up."""
+    result = number(value)
+    return float(result) if result is not None and 0 <= result <= _LARGEST_AMOUNT else None
+
+
+def _entry(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "text": attempt.text,
+        "status": attempt.status,
+        "latency": attempt.latency,
+        "tokens_in": attempt.tokens_in,
+        "tokens_out": attempt.tokens_out,
+        "cost": attempt.cost,
+        "model": attempt.model,
+        "first_byte": attempt.first_byte,
+        "cut_off": attempt.cut_off,
+    }
+
+
+# What was paid for a sample.
+
+
+def own_cost(called: Called | None, since: float = 0.0) -> float | None:
+    """What the target's answer cost in a call since that moment; None when it was not asked, or nobody knows."""
+    asked = called is not None and not called.attempt.cached and called.attempt.started_at >= since
+    return called.attempt.cost if called is not None and asked else None
+
+
+def spent(sample: Sample, since: float = 0.0) -> float | None:
+    """What the answer and its judges cost in calls since that moment; None when none was paid for, or nobody knows."""
+    calls = () if sample.judgement is None else sample.judgement.calls
+    paid = [
+        item
+        for item in (sample.attempt, *(call.attempt for call in calls))
+        if not item.cached and item.started_at >= since
+    ]
+    costs = [item.cost for item in paid if item.cost is not None]
+    return sum(costs) if costs else None

@@ -1,0 +1,475 @@
+"""The engine: ask the target for every planned sample within the limits, and hand answers on to be scored."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+from itertools import chain, cycle, islice
+from typing import TYPE_CHECKING, Any
+
+from steelyard.engine.call import Called, Caller, own_cost, spent
+from steelyard.engine.health import Health
+from steelyard.engine.limits import Breakers, Closed, Pace, Presence, Purse, Ruling
+from steelyard.engine.plan import Plan, Planned
+from steelyard.engine.process import LoopLag, caught_signals, release_signals, undisturbed
+from steelyard.engine.sample import ScoringThread, Weighing
+from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
+from steelyard.errors import UserMistake
+from steelyard.records import Sample
+from steelyard.scoring.evaluate import Weigher
+from steelyard.store.base import Store
+from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.redaction import Redactor
+from steelyard.targets.base import Ask, Target
+
+if TYPE_CHECKING:
+    from steelyard.engine.sample import Judges
+
+
+# Calls before the clock starts, for caches and models that load when they are first asked. Nothing of them is kept.
+
+_MOST_AT_ONCE = 8
+
+
+class WarmUp:
+    """`limits.warm_up` calls with the first cases, each made once and never from the cache; what they cost is paid.
+
+    A failure is counted in `failed` and ends nothing: the calls that count will tell.
+    """
+
+    def __init__(self, target: Target, limits: Limits, plan: Plan, purse: Purse) -> None:
+        self.width = min(limits.concurrency, limits.warm_up, _MOST_AT_ONCE)
+        """How many workers it takes."""
+        self.failed = 0
+        self._pace = Pace(self.width)
+        self._caller = Caller(target, limits.model_copy(update={"retries": 0}), self._pace, folder=plan.folder)
+        self._variant = plan.variants[0]
+        self._cases = islice(cycle(list(islice(plan.cases(), limits.warm_up))), limits.warm_up)
+        self._purse = purse
+
+    async def work(self) -> None:
+        """Make calls until all are made, or the run stops."""
+        for case in self._cases:
+            ask = Ask(case.without_truth(), self._variant, 0, case.expected, case.private)
+            try:
+                attempt = (await self._caller.call(ask)).attempt
+            except Closed:
+                return
+            self._purse.pay(attempt.cost)
+            self.failed += attempt.failure is not None
+
+    def close(self) -> None:
+        """Start no further call."""
+        self._pace.close()
+
+
+# An open load: calls fall due at a fixed rate, whatever came back of those before them.
+
+_MOST_WAITING = 10_000
+"""Calls that may wait for others to end; those after them are made when there is room, and were due all the same."""
+
+
+class Schedule:
+    """When each call is due: the first at once, each next one 1 / rate later."""
+
+    def __init__(self, rate: float, pace: Pace, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._gap = 1 / rate
+        self._pace = pace
+        self._clock = clock
+        self._first = clock()
+        self._number = 0
+
+    async def next(self) -> float:
+        """Wait until the next call is due, and give that moment; at once when it is late. Closed when the run stops."""
+        due = self._first + self._number * self._gap
+        self._number += 1
+        # Also when it is late: the calls under way need their turn.
+        await self._pace.rest(max(0.0, due - self._clock()))
+        while self._pace.waiting >= _MOST_WAITING:
+            await self._pace.rest(0.01)
+        return due
+
+    def put_off(self, seconds: float) -> None:
+        """All that is still to come is due later: for waits that are not the system's fault."""
+        self._first += seconds
+
+
+# Runs a suite: asks for every sample of the plan, weighs it, keeps it, and can be stopped and resumed anywhere.
+
+_MOST_BACKLOG = 2_000
+_LONGEST_HOLD = 0.02
+"""Seconds that workers may keep the loop without giving way."""
+_QUICK_SCORING = 0.005
+"""Seconds; an answer whose scoring takes longer is stored before that, since others wait for their turn behind it."""
+_GRACE = 10.0
+"""Seconds that calls under way get to finish after the first Ctrl-C."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """How the engine left a run: `stopped` says why when it did not get to the end of its plan."""
+
+    counts: Counts
+    health: Health
+    stopped: str | None = None
+    interrupted: bool = False
+    broken: str | None = None
+    """Why the system under test was gone at the end, or before it: then the rest was not asked, and the run is over."""
+    warm_up_failed: int = 0
+    held_up: int = 0
+    """Under an open load, calls that were due and had to wait because as many as may be were under way."""
+    spent: float = 0.0
+    """What the calls of this run have cost so far, as far as that is known."""
+    loop_lag: float | None = None
+    """Seconds that the event loop was late on average while calls were made; None when nobody can tell."""
+    scoring: dict[str, float] = field(default_factory=dict)
+    """What scoring took, as `ScoringThread.load` has it."""
+
+
+def pace_of(limits: Limits) -> Pace:
+    """How fast calls may be made under these limits."""
+    return Pace(limits.concurrency, limits.requests_per_second, steady=limits.rate is not None)
+
+
+class Engine:
+    """One run of one plan against one open target."""
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        target: Target,
+        weigher: Weigher,
+        judges: Judges | None,
+        limits: Limits,
+        store: Store,
+        run_id: str,
+        cache: bool,
+        redact: Redactor | None = None,
+        pace: Pace | None = None,
+        purse: Purse | None = None,
+        scoring: ScoringThread | None = None,
+        since: float = 0.0,
+    ) -> None:
+        """`pace`, `purse` and `scoring` are those of another engine that this one shares them with. Calls before
+        `since` were another run's, and are not paid again."""
+        self._since = since
+        self._plan = plan
+        self._weigher = weigher
+        self._judges = judges
+        self._target = target
+        self._asks_nobody = getattr(target, "asks_nobody", False)
+        self._limits = limits
+        self._store = store
+        self._run_id = run_id
+        self._pace = pace or pace_of(limits)
+        self._purse = purse or Purse(limits.max_cost)
+        self._caller = Caller(target, limits, self._pace, store.cached if cache else None, plan.folder, redact)
+        self._warm: WarmUp | None = None
+        self._presence = Presence(target, self._pace)
+        self._breakers = Breakers(limits.outage, limits.concurrency, self._purse)
+        # Under an open load calls are made when they are due, also in an outage: it is part of what is measured.
+        watching = None if limits.rate else self._breakers.of(self._pace, "the system under test", self._presence)
+        self._breaker = watching
+        self._caller.watched_by(watching)
+        if judges is not None:
+            judges.watched_by(self._breakers)
+        self._broken: str | None = None
+        self._gave_up = False
+        self._journalled: dict[str, dict[str, Any]] = {}
+        self._counts = Counts(planned=plan.n)
+        self._health = Health()
+        self._stopped: str | None = None
+        self._interrupts = 0
+        self._gave_way = 0.0
+        self._scoring = scoring or ScoringThread()
+        self.lag = LoopLag()
+        self._workers: set[asyncio.Task[None]] = set()
+
+    async def run(self, progress: Progress, *, resumed: bool) -> Ending:
+        """Weigh everything that is not there yet."""
+        self._begin(progress, resumed=resumed)
+        writer = Writer(self._store, self._run_id, self._kept)
+        writer.start()
+        try:
+            with caught_signals(self._interrupt), undisturbed():
+                await self._warm_up()
+                async with self.lag.watched():
+                    await self._work(self._plan.asks(self._done if resumed else None), writer)
+                if self._stopped is None:
+                    self._broken = await self._presence.gone()
+        finally:
+            self._scoring.close()
+            await asyncio.to_thread(writer.close)
+        return self._ending()
+
+    def _begin(self, progress: Progress, *, resumed: bool) -> None:
+        self._progress = progress
+        self._breakers.note, self._breakers.give_up = progress.note, self._give_up
+        if resumed:
+            self._take_up()
+            self._journalled = self._store.journalled(self._run_id)
+
+    def _ending(self) -> Ending:
+        return Ending(
+            self._counts,
+            self._health,
+            self._why_stopped() if self._broken is None else None,
+            interrupted=self._interrupts > 0,
+            broken=self._broken,
+            warm_up_failed=0 if self._warm is None else self._warm.failed,
+            held_up=self._pace.held_up,
+            spent=self._purse.spent,
+            loop_lag=self.lag.mean,
+            scoring=self._scoring.load,
+        )
+
+    def _why_stopped(self) -> str | None:
+        left = f"{self._counts.planned - self._counts.done:,} of {self._counts.planned:,} samples are left"
+        return f"{self._stopped}; {left}" if self._gave_up else self._stopped
+
+    async def _warm_up(self) -> None:
+        n = self._limits.warm_up
+        if n == 0:
+            return
+        self._progress.note(f"warming up: {n:,} call{'' if n == 1 else 's'} whose answers are thrown away")
+        warm = self._warm = WarmUp(self._target, self._limits, self._plan, self._purse)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(warm.width):
+                self._set_to_work(group, warm.work())
+
+    async def _work(self, asks: Iterator[Planned], writer: Writer) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                if self._limits.rate is not None:
+                    await self._open_load(self._limits.rate, asks, writer, group)
+                else:
+                    self._breakers.ask_more = lambda: self._ask_more(asks, writer, group)
+                    # One worker more than there are samples has nothing to do.
+                    for _ in range(min(self._limits.concurrency, self._plan.n)):
+                        self._set_to_work(group, self._worker(asks, writer))
+        except BaseExceptionGroup as raised:
+            # The first cause is what a person can act on; the others follow from the same stop.
+            raise raised.exceptions[0] from raised
+
+    def _ask_more(self, asks: Iterator[Planned], writer: Writer, group: asyncio.TaskGroup) -> bool:
+        """Start a worker in the place of one whose call waits for the breaker; False when nothing is left to ask."""
+        planned = next(asks, None) if self._may_go_on() else None
+        if planned is not None:
+            self._set_to_work(group, self._worker(chain([planned], asks), writer))
+        return planned is not None
+
+    def _set_to_work(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, None]) -> None:
+        task = group.create_task(work)
+        self._workers.add(task)
+        task.add_done_callback(self._workers.discard)
+
+    async def _open_load(self, rate: float, asks: Iterator[Planned], writer: Writer, group: asyncio.TaskGroup) -> None:
+        """Make each call when it is due, whatever came back of the others."""
+        schedule = Schedule(rate, self._pace)
+        for planned in asks:
+            if not self._may_go_on():
+                return
+            try:
+                due = await schedule.next()
+            except Closed:
+                return
+            self._set_to_work(group, self._weigh(planned, writer, due))
+            schedule.put_off(await self._first_price() + await self._scored_in_time())
+
+    async def _worker(self, asks: Iterator[Planned], writer: Writer) -> None:
+        while self._stopped is None:
+            await self._first_price()
+            if not self._may_go_on():
+                return
+            planned = next(asks, None)
+            if planned is None:
+                return
+            await self._weigh(planned, writer)
+            await self._give_way(writer)
+
+    async def _scored_in_time(self) -> float:
+        """Wait while too many answers wait to be scored; gives the seconds, which are not the target's fault."""
+        began = time.perf_counter()
+        while self._scoring.waiting > _MOST_BACKLOG and self._stopped is None:  # noqa: ASYNC110 - set by a thread
+            await asyncio.sleep(0.01)
+        return time.perf_counter() - began
+
+    async def _first_price(self) -> float:
+        """Wait while nobody knows what a call costs, which is only before the first answer; gives the seconds."""
+        if not self._purse.awaits_first_price:
+            return 0.0
+        began = time.perf_counter()
+        while self._purse.awaits_first_price:  # noqa: ASYNC110 - only ever waits for the very first answer
+            await asyncio.sleep(0.005)
+        return time.perf_counter() - began
+
+    def _may_go_on(self) -> bool:
+        if self._stopped is None and not self._purse.may_spend():
+            self._stop(self._no_room())
+        return self._stopped is None
+
+    async def _weigh(self, planned: Planned, writer: Writer, due: float | None = None) -> None:
+        """One sample, handed to the writer; nothing when the run stops before it is complete."""
+        try:
+            with self._breakers.sample(planned.position):
+                completed = await self._sample(planned, writer, due)
+        except Closed:
+            if self._purse.is_empty:
+                self._stop(self._no_room())
+            return
+        if self._asks_nobody:
+            writer.put(completed)
+        else:
+            await writer.store(completed)
+        self._insist_on_price(completed.sample)
+        if self._breaker is not None and self._breaker.waits_for_return:
+            return
+        if gone := await self._presence.gone_after(completed.sample.attempt):
+            self._break_off(gone)
+
+    async def _give_way(self, writer: Writer) -> None:
+        """Let the other workers, Ctrl-C and the writer have their turn when the target answers without waiting."""
+        now = time.monotonic()
+        if now - self._gave_way > _LONGEST_HOLD:
+            self._gave_way = now
+            await asyncio.sleep(0)
+        # A writer that has failed takes nothing more off its pile; the next sample handed to it raises why.
+        while writer.backlog > _MOST_BACKLOG and writer.failure is None:  # noqa: ASYNC110 - a thread sets no asyncio event
+            await asyncio.sleep(0.01)
+
+    async def _sample(self, planned: Planned, writer: Writer, due: float | None) -> Completed:
+        journal = Journal(planned.position, self._journalled, writer.store)
+        self._purse.started()
+        called, scoring = None, None
+        try:
+            called = await self._answer(planned, journal, due)
+            ask = planned.ask
+            to_score = (self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
+            # When nobody is asked, no call can be held up, and a thread would only take time.
+            scoring = Weighing(*to_score) if self._asks_nobody else await self._scoring.run(lambda: Weighing(*to_score))
+            if self._judges is not None and scoring.to_judge is not None:
+                await self._judges.judge(scoring, journal, self._purse, self._scoring)
+        finally:
+            # What judges cost has been paid call by call.
+            available = scoring is not None and spent(scoring.sample) is not None
+            cost = own_cost(called, self._since)
+            self._purse.ended((cost or 0.0) if available else cost)
+        sample = scoring.sample
+        sample.position = planned.position
+        self._health.watch(sample)
+        return Completed(sample, planned.case, called.cache_entry, journal.keys)
+
+    def _no_room(self) -> str:
+        return f"the spending limit of {self._purse.limit:g} leaves no room for another call"
+
+    async def _answer(self, planned: Planned, journal: Journal, due: float | None) -> Called:
+        """The target's answer, stored before it is used when a judge is to be asked or scorers take their time."""
+        retained = journal.get(TARGET)
+        if retained is not None:
+            return Called(retained)
+        called = await self._caller.call(planned.ask, due)
+        slow = self._scoring.mean > _QUICK_SCORING and not self._asks_nobody
+        if slow or (self._judges is not None and self._judges.are_asked):
+            await journal.put(TARGET, called.attempt)
+        return called
+
+    def _insist_on_price(self, sample: Sample) -> None:
+        if self._purse.limit is None:
+            return
+        unpriced = not self._asks_nobody and sample.attempt.failure is None and sample.attempt.cost is None
+        calls = () if sample.judgement is None else sample.judgement.calls
+        who = "target" if unpriced else "judge"
+        if unpriced or any(call.attempt.failure is None and call.attempt.cost is None for call in calls):
+            # Said before it is raised: another worker may be about to call.
+            self._stopped = (
+                f"a spending limit is set, but the {who} does not say what a call costs:"
+                " declare `price` in its settings, or leave out the limit"
+            )
+            raise UserMistake(self._stopped)
+
+    def _done(self, case_ids: object) -> set[tuple[str, str, int]]:
+        return self._store.done(self._run_id, case_ids)  # type: ignore[arg-type]
+
+    def _take_up(self) -> None:
+        for sample, _ in self._store.samples(self._run_id):
+            self._counts.add(sample.outcome)
+            self._health.watch(sample)
+            if sample.attempt.failure is None:
+                self._breakers.arm()
+            if (cost := spent(sample, self._since)) is not None:
+                self._purse.started()
+                self._purse.ended(cost)
+        self._progress.update(self._counts)
+
+    def _kept(self, group: list[Completed]) -> None:
+        for completed in group:
+            self._counts.add(completed.sample.outcome)
+        self._progress.update(self._counts)
+
+    def _stop(self, reason: str) -> None:
+        if self._stopped is None:
+            self._stopped = reason
+            self._progress.note(reason)
+            self._pace.close()
+            self._breakers.end(Ruling.AGAIN)
+            if self._warm is not None:
+                self._warm.close()
+            if self._judges is not None:
+                self._judges.close()
+
+    def _give_up(self, why: str) -> None:
+        """An outage lasts too long: what is left is left for `--resume`."""
+        self._gave_up = self._stopped is None
+        self._stop(why)
+
+    def _break_off(self, gone: str) -> None:
+        """The system under test is gone: there is no point in asking it for the rest. Answers it gave are judged."""
+        if self._stopped is None:
+            self._broken = gone
+            self._stopped = f"the rest is not asked: {gone}"
+            self._progress.note(self._stopped)
+            self._pace.close()
+            self._breakers.end(Ruling.STANDS)
+
+    def _interrupt(self) -> None:
+        self._interrupts += 1
+        if self._interrupts == 1:
+            self._stop("interrupted: finishing the calls under way, Ctrl-C again drops them")
+            asyncio.get_running_loop().call_later(_GRACE, self._drop)
+        else:
+            self._drop()
+
+    def _drop(self) -> None:
+        # From here on a further Ctrl-C ends the process: a target that ignores being cancelled must not hold it up.
+        release_signals()
+        for worker in list(self._workers):
+            worker.cancel()
+
+
+# What is kept and told of how a run went, beside its samples.
+
+
+def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
+    """What is kept of how it went beside the samples: what warm-up and load came to, and that the system was gone."""
+    messages = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
+    lag = {} if ending.loop_lag is None else {"loop_lag": round(ending.loop_lag, 6)}
+    scoring = {"scoring": ending.scoring} if ending.scoring else {}
+    retained: dict[str, Any] = {"load": load | {name: n for name, n in messages.items() if n} | lag | scoring}
+    return retained if ending.broken is None else retained | {"broken": ending.broken}
+
+
+def worth_noting(ending: Ending, suite: SuiteModel, limits: Limits) -> Iterator[str]:
+    """What the person who ran it may want to change."""
+    if ending.held_up:
+        yield (
+            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were under way, and had to wait: their"
+            " latency counts from when they were due; raise --concurrency to send them in time"
+        )
+    if suite.answer.format == "text" and ending.health.all_objects:
+        yield (
+            "every answer is a JSON object, but the suite reads answers as plain text: if scorers are to look inside,"
+            " add answer: {format: json}, then rescore"
+        )

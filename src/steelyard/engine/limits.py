@@ -1,0 +1,597 @@
+"""Limits of calls: rate, concurrency, and the circuit breaker."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from steelyard.errors import TargetFailure
+from steelyard.plugins import raised_in_words
+from steelyard.records import Attempt
+from steelyard.redact import redact_known
+from steelyard.suite.values import duration_text
+from steelyard.targets.base import Reply, Target
+
+# How fast to ask: adaptive concurrency, requests a second, pauses that the server asked for, and money.
+
+_CUT_QUIET = 1.0
+"""Seconds in which one cut is enough: calls sent before the cut still come back throttled."""
+
+
+class Closed(Exception):
+    """No further call may start: the run is stopping."""
+
+
+class Pace:
+    """Lets a call start when it may, and counts those under way.
+
+    At most `width` are under way at once: half as many after a 429, one more after each full round of good answers.
+    Under an open load (`steady`) a 429 holds up no other call: calls are sent when they are due, whatever came back.
+    """
+
+    def __init__(
+        self,
+        concurrency: int,
+        requests_per_second: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        steady: bool = False,
+    ) -> None:
+        self.steady = steady
+        self.held_up = 0
+        """Under an open load, calls that were due and had to wait because as many as may be were under way."""
+        self.concurrency = concurrency
+        self.width = concurrency
+        self.under_way = 0
+        self._gap = 1 / requests_per_second if requests_per_second else 0.0
+        self._next_slot = 0.0
+        self._paused_until = float("-inf")
+        self._last_cut = float("-inf")
+        self._good = 0
+        self._held = 0
+        self._regaining = False
+        self._clock = clock
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._closed = asyncio.Event()
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for others to end."""
+        return len(self._waiting)
+
+    async def enter(self) -> bool:
+        """Wait until one more call may start; `leave` must follow. True when others had to end first.
+
+        Closed when the run is stopping.
+        """
+        must_wait = self.under_way >= self.width
+        while (self._held or self.under_way >= self.width) and not self._closed.is_set():
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        if self._closed.is_set():
+            raise Closed
+        self.under_way += 1
+        if self._gap or self._paused_until > 0:
+            try:
+                await self._start_in_time()
+            except BaseException:
+                self.leave()
+                raise
+        return must_wait
+
+    async def _start_in_time(self) -> None:
+        while (wait := self._paused_until - self._clock()) > 0:
+            await self.rest(wait)
+        if self._gap:
+            now = self._clock()
+            slot = max(now, self._next_slot)
+            self._next_slot = slot + self._gap
+            if slot > now:
+                await self.rest(slot - now)
+
+    def leave(self) -> None:
+        """A call is over, however it ended."""
+        self.under_way -= 1
+        self._wake()
+
+    async def rest(self, seconds: float) -> None:
+        """Sleep, but not longer than the run goes on: Closed when it stops meanwhile."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._closed.wait()
+        except TimeoutError:
+            return
+        raise Closed
+
+    def good(self) -> None:
+        """A call was answered: after as many as may be under way, allow one more."""
+        if self.width >= self.concurrency:
+            return
+        self._good += 1
+        if self._regaining or self._good >= self.width:
+            self._good = 0
+            self.width += 1
+            self._wake()
+
+    def throttled(self, retry_after: float | None) -> None:
+        """The server is over its limit: halve the width, and hold every call as long as it asked."""
+        if self.steady:
+            return
+        now = self._clock()
+        if retry_after:
+            self._paused_until = max(self._paused_until, now + retry_after)
+        if now - self._last_cut >= _CUT_QUIET:
+            self._last_cut = now
+            self._good = 0
+            self._regaining = False
+            self.width = max(1, self.width // 2)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Start no further call meanwhile."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+            self._wake()
+
+    def regain(self) -> None:
+        """The system is back after an outage: begin with one call, and allow one more after each good answer."""
+        self._regaining = True
+        self.width = 1
+
+    def close(self) -> None:
+        """Start no further call, and tell everybody who waits."""
+        self._closed.set()
+        for turn in self._waiting:
+            if not turn.done():
+                turn.set_result(None)
+
+    def _wake(self) -> None:
+        """Let as many go on as there is room for; each looks again for itself."""
+        room = 0 if self._held else self.width - self.under_way
+        while self._waiting and room > 0:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                room -= 1
+
+
+class Purse:
+    """Counts what was spent and says when the next call could go over the limit."""
+
+    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
+        self.limit = limit
+        self.spent = spent
+        self._paid = 0
+        self._in_flight = 0
+
+    @property
+    def awaits_first_price(self) -> bool:
+        """True while the first call under a limit is under way: nobody knows yet what a call costs."""
+        return self.limit is not None and self._paid == 0 and self._in_flight > 0
+
+    def may_spend(self) -> bool:
+        """False when what is spent, plus what the calls under way will likely cost, reaches the limit."""
+        if self.limit is None:
+            return True
+        usual = self.spent / self._paid if self._paid else 0.0
+        return self.spent + usual * (self._in_flight + 1) <= self.limit
+
+    @property
+    def is_empty(self) -> bool:
+        """True when the limit is reached: not even a call that belongs to what is under way may be made."""
+        return self.limit is not None and self.spent >= self.limit
+
+    def pay(self, cost: float | None) -> None:
+        """A call within what is under way is over."""
+        self.spent += cost or 0.0
+
+    def started(self) -> None:
+        """A call is under way."""
+        self._in_flight += 1
+
+    def ended(self, cost: float | None) -> None:
+        """A call is over; `cost` is None when it failed or nobody knows."""
+        self._in_flight -= 1
+        if cost is not None:
+            self.spent += cost
+            self._paid += 1
+
+
+# Whether the system under test is still there: asked after the last call, and when a call finds nobody to answer.
+
+_NOBODY_THERE = frozenset({"refused", "unreachable", "connect_timeout", "cut"})
+"""Failures after which it is worth asking."""
+
+
+class Presence:
+    """Asks targets that can tell; of others nothing is known, and they count as there.
+
+    While it asks after a failed call, no further call is made: of a system that is gone all would fail.
+    """
+
+    def __init__(self, target: Target, pace: Pace) -> None:
+        self._ask = getattr(target, "gone", None)
+        self.is_final = not getattr(target, "may_come_back", False)
+        """False when a system that is gone may come back by itself."""
+        self._pace = pace
+        self._asking = False
+
+    async def gone(self) -> str | None:
+        """Why it is not there any more, in words; None when it is, or nobody can tell."""
+        if self._ask is None:
+            return None
+        try:
+            message = await self._ask()
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; what was weighed must not be lost
+            return f"the target could not tell whether the system is still there: {raised_in_words(error)}"
+        return None if message is None else redact_known(str(message))
+
+    async def gone_after(self, attempt: Attempt) -> str | None:
+        """The same after a call that found nobody; None after others, and while another call asks already."""
+        return None if attempt.failure is None else await self.gone_after_failure(attempt.failure.kind)
+
+    async def gone_after_failure(self, kind: str) -> str | None:
+        """The same after a failure of this kind."""
+        if self._ask is None or self._asking or kind not in _NOBODY_THERE:
+            return None
+        self._asking = True
+        try:
+            with self._pace.held():
+                return await self.gone()
+        finally:
+            self._asking = False
+
+
+# One try of a call: its answer, or why there is none, within a time that is the system's alone.
+
+Send = Callable[[], Awaitable[Reply]]
+
+_MOST_EXTENSIONS = 10
+_SMALL_DELAY = 0.02
+"""Seconds; a loop that is later than this was held up by something in this process."""
+
+
+async def try_once(send: Send, seconds: float) -> Reply | TargetFailure:
+    """The answer of one call, or why there is none."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            with _TargetTime(limit, seconds):
+                return await send()
+    except TimeoutError:
+        return TargetFailure("timeout", f"no answer within {seconds:g} s")
+    except TargetFailure as failure:
+        return failure
+
+
+class _TargetTime:
+    """Extends a timeout by as much as the event loop itself was late, so that it counts the target's time alone.
+
+    Without it a loop that was held up finds the answer and the end of the timeout together, and the timeout wins. A
+    loop that is late again and again does not put it off for ever.
+    """
+
+    __slots__ = ("_left", "_limit", "_timer")
+
+    def __init__(self, limit: asyncio.Timeout, seconds: float) -> None:
+        self._limit = limit
+        self._left = _MOST_EXTENSIONS
+        self._look_before(asyncio.get_running_loop().time() + seconds)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._timer.cancel()
+
+    def _look_before(self, end: float) -> None:
+        # Of timers that are due at once, the earlier is run first.
+        self._timer = asyncio.get_running_loop().call_at(end - 0.001, self._look, end)
+
+    def _look(self, end: float) -> None:
+        now = asyncio.get_running_loop().time()
+        late = now - end
+        if late > _SMALL_DELAY and self._left:
+            self._left -= 1
+            self._limit.reschedule(now + late)
+            self._look_before(now + late)
+
+
+# A circuit breaker: when calls of different samples fail in a row, no more are made until the system answers again.
+
+_ENOUGH = 5
+"""So many different samples must fail in a row: fewer, at the end of a run, are no reason to wait for minutes."""
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 15.0
+"""Seconds between two probes."""
+_MOST_OUTAGES = 3
+"""A sample that was there in so many outages may well be what causes them: its failure stands."""
+_NO_CONNECTION = frozenset({"refused", "unreachable", "connect_timeout", "dns"})
+"""Failures that no sample can cause while the system is there."""
+_SAMPLE: ContextVar[Hashable] = ContextVar("sample")
+"""What a call is made for: calls of several judges about one answer are one sample's."""
+
+
+class Ruling(Enum):
+    """What becomes of a call that failed for good."""
+
+    STANDS = auto()
+    """It has failed."""
+    AGAIN = auto()
+    """Nobody was there to answer it: it is made again."""
+    ONCE_MORE = auto()
+    """The system is there now, and may not have been then: it is tried a last time."""
+    PROBE = auto()
+    """Whoever made it finds out whether the system is there."""
+
+
+@dataclass(slots=True, eq=False)
+class FailedCall:
+    """A call that failed for good, and waits for its ruling, or for the answer to a probe."""
+
+    send: Send
+    seconds: float
+    begin: Callable[[], object]
+    """Starts the clock of a try."""
+    answered_between: bool = False
+    """Whether another call was sent and answered after its first try had failed and before its last was made."""
+    outages: int = 0
+    """How many outages it has been through."""
+    once_more: bool = False
+    """Whether one more try is allowed when the system is found to be there."""
+    probes: int = 0
+    sample: Hashable = field(default_factory=lambda: _SAMPLE.get(object()))
+    failed_at: float = field(default_factory=time.perf_counter)
+    ruling: asyncio.Future[Ruling | Reply] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    async def probe(self) -> Reply | TargetFailure:
+        """Make the call once more."""
+        self.probes += 1
+        self.begin()
+        return await try_once(self.send, self.seconds)
+
+
+def is_transient(failure: TargetFailure) -> bool:
+    """True for what an outage looks like: asking again may help, and the system has not asked for patience."""
+    return failure.retry and not failure.throttled
+
+
+class Breakers:
+    """The circuit breakers of one run: one for the system under test, one for each judge."""
+
+    def __init__(self, longest: float, concurrency: int, purse: Purse) -> None:
+        """`longest` are the seconds that an outage may last; 0 for a run without breakers."""
+        self.longest = longest
+        self.purse = purse
+        self.note: Callable[[str], None] = lambda _: None
+        self.give_up: Callable[[str], None] = lambda _: None
+        self.ask_more: Callable[[], bool] = lambda: False
+        """Begins with one more sample; False when none is left."""
+        self.over: Ruling | None = None
+        """Once the run stops: STANDS where failures are kept, AGAIN where they are left for `--resume`."""
+        self._concurrency = concurrency
+        self._in_progress: set[Hashable] = set()
+        self._all: list[Breaker] = []
+
+    def of(self, pace: Pace, name: str, presence: Presence | None = None) -> Breaker | None:
+        """The breaker of whoever is asked at this pace; None in a run without."""
+        if not self.longest:
+            return None
+        self._all.append(Breaker(self, pace, name, presence))
+        return self._all[-1]
+
+    def arm(self) -> None:
+        """The systems have answered before: what fails from now on may be an outage."""
+        for breaker in self._all:
+            breaker.armed = True
+
+    @contextmanager
+    def sample(self, key: Hashable) -> Iterator[None]:
+        """Calls meanwhile are made for this sample."""
+        _SAMPLE.set(key)
+        self._in_progress.add(key)
+        try:
+            yield
+        finally:
+            self._in_progress.discard(key)
+            self._look(1)
+
+    def found_failed(self) -> None:
+        """A call has failed: one that waits must not keep others from being made, which tell more."""
+        self._look(self._concurrency)
+
+    def _look(self, fewest: int) -> None:
+        """See to it that so many samples are in progress; where none is left to ask, decide by what is known."""
+        failed = {call.sample for breaker in self._all for call in breaker.failed}
+        if not failed or len(self._in_progress - failed) >= fewest or (self.over is None and self.ask_more()):
+            return
+        if self._in_progress <= failed:
+            for breaker in self._all:
+                breaker.decide()
+
+    def end(self, ruling: Ruling) -> None:
+        """The run stops: nobody waits any longer."""
+        self.over = self.over or ruling
+        for breaker in self._all:
+            breaker.end()
+
+
+class Breaker:
+    """Watches the calls of one system."""
+
+    def __init__(self, run: Breakers, pace: Pace, name: str, presence: Presence | None) -> None:
+        self.armed = False
+        """True once a call was answered: a system that was never there is no outage."""
+        self.failed: list[FailedCall] = []
+        self.redact: Callable[[str], str] = str
+        self._run = run
+        self._pace = pace
+        self._name = name
+        self._presence = presence
+        self._enough = _ENOUGH
+        self._answered: tuple[Send, float] | None = None
+        self.there_at = float("-inf")
+        """When the newest call that was answered was sent."""
+        self._probing = False
+
+    @property
+    def waits_for_return(self) -> bool:
+        """True for a system that was there, and whose being gone for a while is an outage."""
+        return self.armed and self._presence is not None and not self._presence.is_final
+
+    def answered(self, send: Send, seconds: float, sent: float) -> None:
+        """A call that was sent at this moment (of `time.perf_counter`) was answered."""
+        self.armed, self._answered, self._enough = True, (send, seconds), _ENOUGH
+        self.is_there(sent)
+
+    def is_there(self, sent: float) -> None:
+        """A call that was sent at this moment got an answer, or a refusal that is about this call alone."""
+        self.there_at = max(self.there_at, sent)
+        if not self._probing:
+            for call in [call for call in self.failed if call.failed_at < sent]:
+                self._rule([call], Ruling.ONCE_MORE if call.once_more else Ruling.STANDS)
+
+    async def settle(self, call: FailedCall, failure: TargetFailure) -> Ruling | Reply:
+        """What becomes of a call whose tries are used up, as soon as it is known; Closed when the run stops before."""
+        if not self.armed or call.outages >= _MOST_OUTAGES or call.answered_between:
+            return Ruling.STANDS
+        gone = None if self._presence is None else await self._presence.gone_after_failure(failure.kind)
+        if self._run.over is not None or (gone and self._presence is not None and self._presence.is_final):
+            return self._at_the_end()
+        self.failed.append(call)
+        try:
+            if not self._probing:
+                if gone or len({item.sample for item in self.failed}) >= self._enough:
+                    self._begin_probing()
+                else:
+                    self._run.found_failed()
+            ruling = await call.ruling
+            if ruling is Ruling.PROBE:
+                call.ruling = asyncio.get_running_loop().create_future()
+                await self._probe()
+                ruling = await call.ruling
+            return ruling
+        finally:
+            if call in self.failed:
+                self.failed.remove(call)
+
+    def decide(self) -> None:
+        """No further sample will tell more: too few have failed for an outage."""
+        if not self._probing:
+            self._rule(self.failed, Ruling.STANDS)
+
+    def end(self) -> None:
+        """The run stops."""
+        for call in self.failed:
+            if not call.ruling.done():
+                if self._run.over is Ruling.STANDS:
+                    call.ruling.set_result(Ruling.STANDS)
+                else:
+                    _close(call)
+
+    def _at_the_end(self) -> Ruling:
+        if self._run.over is Ruling.AGAIN:
+            raise Closed
+        return Ruling.STANDS
+
+    def _begin_probing(self) -> None:
+        self._probing = True
+        self._rule(self.failed[:1], Ruling.PROBE)
+
+    def _rule(self, calls: Sequence[FailedCall], ruling: Ruling) -> None:
+        for call in list(calls):
+            if not call.ruling.done():
+                call.ruling.set_result(ruling)
+                if ruling is not Ruling.PROBE:
+                    self.failed.remove(call)
+
+    async def _probe(self) -> None:
+        """Hold all calls until a probe is answered or the time is up; then everybody who waits has a ruling."""
+        began, wait, message = time.monotonic(), _FIRST_WAIT, False
+        try:
+            with self._pace.held():
+                while True:
+                    last = time.monotonic() - began >= self._run.longest
+                    failure = await self._still_out(certain=message and not last)
+                    if failure is None:
+                        break
+                    seconds = time.monotonic() - began
+                    if last:
+                        self._run.give_up(self._out_for(seconds, failure))
+                        return
+                    if not message:
+                        message = True
+                        self._run.note(self._pausing(failure))
+                    await self._pace.rest(max(0.0, min(wait, self._run.longest - seconds)))
+                    wait = min(2 * wait, _LONGEST_WAIT)
+            if message:
+                self._run.note(f"{self._name} answers again after {duration_text(time.monotonic() - began)}: going on")
+        finally:
+            self._probing = False
+            for call in self.failed:
+                if not call.ruling.done():  # the run has stopped, or was dropped
+                    _close(call)
+
+    async def _still_out(self, *, certain: bool) -> TargetFailure | None:
+        """One probe: why the system counts as out; None when it is there, and everybody has a ruling.
+
+        Each probe is another of the calls that failed. The first and the last that find a system there, and fail, are
+        followed by the call that was answered last: if that is answered again, it is these samples that fail, and
+        nobody is out. Not the others: that answer was paid for already.
+        """
+        while self._pace.under_way >= self._pace.concurrency:
+            await self._pace.rest(0.02)
+        call = self.failed.pop(0)
+        self.failed.append(call)
+        result = await call.probe()
+        if isinstance(result, TargetFailure) and is_transient(result):
+            if certain or result.kind in _NO_CONNECTION or not await self._answers_what_it_answered():
+                return result
+            result = await call.probe()  # it may have come back between the two
+            if isinstance(result, TargetFailure):
+                self._enough *= 2
+                self._rule(self.failed, Ruling.STANDS)
+                return None
+        self._pace.regain()
+        if not isinstance(result, TargetFailure):
+            self.failed.remove(call)
+            call.ruling.set_result(result)
+        self._rule(self.failed, Ruling.AGAIN)
+        return None
+
+    async def _answers_what_it_answered(self) -> bool:
+        if self._answered is None:
+            return False
+        result = await try_once(*self._answered)
+        if isinstance(result, TargetFailure):
+            return False
+        self._run.purse.pay(result.cost)
+        return True
+
+    def _pausing(self, failure: TargetFailure) -> str:
+        n = len({call.sample for call in self.failed})
+        return (
+            f"pausing: {self._name} seems to be out, calls of {n:,} sample{'s' if n > 1 else ''} failed in a row"
+            f" ({failure.kind}: {self.redact(str(failure))}); it is probed with single calls for up to"
+            f" {duration_text(self._run.longest)}"
+        )
+
+    def _out_for(self, seconds: float, failure: TargetFailure) -> str:
+        return (
+            f"{self._name} was out for {duration_text(seconds)}, which is as long as it is waited for (--outage);"
+            f" last seen: {failure.kind}: {self.redact(str(failure))}; what failed meanwhile is not stored"
+        )
+
+
+def _close(call: FailedCall) -> None:
+    call.ruling.set_exception(Closed())
+    call.ruling.exception()  # whoever made the call may be gone, too: then nobody is to be told

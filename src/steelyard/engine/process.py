@@ -1,0 +1,169 @@
+"""The process that runs: its event loop and signals."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from steelyard.records import RunHeader, RunState
+
+# Runs what waits for calls to its end.
+
+T = TypeVar("T")
+
+
+def in_own_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """What it gives, also when the caller (a notebook) is inside a running loop already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - raised again where the run was asked for
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return outcome.result()
+
+
+# Ctrl-C and a polite kill as a wish that the run can follow.
+
+_CAUGHT = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def caught_signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C and a polite kill stop the run instead of the process; only the main thread can ask for that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    for number in _CAUGHT:
+        loop.add_signal_handler(number, interrupt)
+    try:
+        yield
+    finally:
+        release_signals()
+
+
+def release_signals() -> None:
+    """From here on a signal ends the process."""
+    if threading.current_thread() is threading.main_thread():
+        loop = asyncio.get_running_loop()
+        for number in _CAUGHT:
+            loop.remove_signal_handler(number)
+
+
+# A loop that is not held up by its own process while calls are under way.
+
+_SWITCH = 0.0005
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Collects garbage in circles seldom (saved a tenth of the CPU of a call, measured), and lets the writer's thread
+    hold up the loop for half a millisecond at most: with Python's 5 ms, waits of its own get into the latencies."""
+    before, switch = gc.get_threshold(), sys.getswitchinterval()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    sys.setswitchinterval(min(switch, _SWITCH))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(switch)
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+# Who is running a run: so that a second process does not go on with one that is still alive.
+
+
+def myself() -> dict[str, Any]:
+    """This process, told apart from a later one with the same number by when it began."""
+    return {"host": socket.gethostname(), "pid": os.getpid(), "began": _began(os.getpid())}
+
+
+def is_alive(owner: dict[str, Any] | None) -> bool:
+    """True when that process still runs on this machine; of another machine nothing can be known, and it is False."""
+    if not owner or owner.get("host") != socket.gethostname() or owner == myself():
+        return False
+    pid = owner.get("pid")
+    if not isinstance(pid, int) or pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it is there, and somebody else's
+    return _began(pid) == owner.get("began")
+
+
+def state_of(header: RunHeader) -> str:
+    """The run's state for a person: "unfinished" when it was running and its process on this machine is gone."""
+    owner = header.options.get("owner")
+    here = owner is not None and owner.get("host") == socket.gethostname() and owner != myself()
+    gone = header.state is RunState.RUNNING and here and not is_alive(owner)
+    return "unfinished" if gone else header.state.value
+
+
+def _began(pid: int) -> str | None:
+    """When the process began, in the kernel's own count; None where the system does not tell."""
+    try:
+        # The name in brackets may hold anything; the 20th field behind it is the start time. A zombie has ended.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] == "Z" else fields[19]
+
+
+# How late the event loop is: when it cannot keep up, this process is the bottleneck, not the system under test.
+
+_TICK = 0.02
+_SHORTEST = 0.1
+"""Seconds; a run that is over sooner says nothing."""
+
+
+class LoopLag:
+    """Wakes up fifty times a second while it watches, and adds up how late that was."""
+
+    def __init__(self) -> None:
+        self._late, self._ticks = 0.0, 0
+
+    @property
+    def mean(self) -> float | None:
+        """Seconds that the loop was late on average; None when it was watched too shortly."""
+        return self._late / self._ticks if self._late + self._ticks * _TICK >= _SHORTEST else None
+
+    @contextlib.asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """Watches the running loop meanwhile."""
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(_TICK)
+            self._late += max(0.0, time.perf_counter() - began - _TICK)
+            self._ticks += 1

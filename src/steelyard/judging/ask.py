@@ -1,0 +1,285 @@
+"""Ask a judge, and what it will cost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from steelyard.errors import SuiteError
+from steelyard.judging.parse import AnswerParser
+from steelyard.judging.prompt import again, messages, new_fence
+from steelyard.plugins import find_callable
+from steelyard.records import Attempt, Failure, JudgeCall
+from steelyard.redact import learn_secrets, secrets_in
+from steelyard.suite.case import Case
+from steelyard.suite.judge import JudgeModel, JudgeSpec
+from steelyard.targets.base import Reply, Surroundings
+from steelyard.targets.chat import ChatConnection, ChatWire
+
+# Asks the judges that are models: panels, judging repeats, asking again; and finds those that are code.
+
+_SEEDS_A_TURN = 1000
+"""How far apart the seeds of two turns are: farther than anybody repeats a judging."""
+_MOST_ECHOED = 8_000
+"""Characters of an unusable answer that are shown to the judge again; one that ran wild must not fill the context."""
+
+RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
+"""A judge that is code: from text, case and metrics to the fields of the response."""
+
+
+class Asks(Protocol):
+    """Makes a call as long as it is worth it; a failure is an attempt."""
+
+    async def attempt(self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None) -> Attempt: ...
+
+
+class Journal(Protocol):
+    """What has been paid for already for this text, by part; it outlives a kill."""
+
+    def get(self, part: str) -> Attempt | None: ...
+
+    async def put(self, part: str, attempt: Attempt) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is judged, and who carries the calls."""
+
+    text: str
+    case: Case
+    metrics: Mapping[str, Any]
+    caller_of: Callable[[str], Asks]
+    journal: Journal | None
+
+
+class Bench:
+    """The judges of a run that are models, with their connections open inside `async with`.
+
+    UserMistake when a variable of the environment that holds a key is not set.
+    """
+
+    def __init__(self, judge: JudgeModel, surroundings: Surroundings) -> None:
+        self._judge = judge
+        self._parser = AnswerParser(judge)
+        self._wires = {
+            member.name: ChatWire(_connection(member), surroundings, f"judge {member.name}")
+            for member in judge.members
+            if member.kind == "chat"
+        }
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as opening:
+            for wire in self._wires.values():
+                await opening.enter_async_context(wire)
+            self._open = opening.pop_all()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._open.aclose()
+
+    async def ask(
+        self,
+        text: str,
+        case: Case,
+        metrics: Mapping[str, Any],
+        caller_of: Callable[[str], Asks],
+        journal: Journal | None = None,
+    ) -> tuple[JudgeCall, ...]:
+        """All calls about one text: for each model of the panel and each judging repeat one talk, in that order.
+
+        A talk has a further turn while its answer cannot be used, or broke off at the limit of tokens, and `ask_again`
+        allows one; a failed call ends it.
+        `caller_of` gives who carries the calls of a member. What the journal holds is not asked for again.
+        """
+        question = _Question(text, case, metrics, caller_of, journal)
+        asked = [member for member in self._judge.members if member.name in self._wires]
+        talks = [self._talk(member, repeat, question) for member in asked for repeat in range(self._judge.repeats)]
+        # All talks go on to their end before an exception is raised: their calls are paid for, and are journalled.
+        ended = await asyncio.gather(*talks, return_exceptions=True)
+        calls: list[JudgeCall] = []
+        for talk in ended:
+            if isinstance(talk, BaseException):
+                raise talk
+            calls.extend(talk)
+        return tuple(calls)
+
+    def identity(self) -> list[dict[str, Any]]:
+        """Name, kind, model, address and settings of each model of the panel; free of secrets."""
+        return [
+            {"name": member.name} | _connection(member).identity()
+            for member in self._judge.members
+            if member.kind == "chat"
+        ]
+
+    def formats(self) -> dict[str, str]:
+        """By judge, the response format that its server accepts as far as is known: schema, json or text."""
+        return {name: wire.format for name, wire in self._wires.items()}
+
+    def secrets(self) -> list[str]:
+        """Values that must never reach store, log or report."""
+        return [secret for wire in self._wires.values() for secret in wire.secrets()]
+
+    async def _talk(self, member: JudgeSpec, repeat: int, question: _Question) -> list[JudgeCall]:
+        fence = new_fence(question.text)
+        judge = self._judge.for_case(question.case)
+        parser = self._parser if judge is self._judge else AnswerParser(judge)
+        try:
+            prompt = messages(judge, question.text, question.case, question.metrics, fence)
+        except SuiteError as error:  # as for a target: a template that this case cannot fill fails this case
+            failed = Attempt(started_at=time.time(), tries=0, failure=Failure("bad_template", str(error)))
+            return [JudgeCall(member.name, repeat, 0, failed)]
+        text = prompt.messages
+        calls: list[JudgeCall] = []
+        for turn in range(self._judge.ask_again + 1):
+            attempt = await self._turn(member, repeat, turn, text, question, judge.response)
+            calls.append(JudgeCall(member.name, repeat, turn, attempt, prompt.shortened))
+            if attempt.failure is not None:
+                break  # whoever carries the calls has tried as often as it is worth
+            answer = attempt.text or ""
+            parsed = parser.parse(answer, question.text, cut_off=attempt.cut_off)
+            if parsed.value is not None and not parsed.broken_off:
+                break
+            problems = [_be_shorter(member)] if parsed.broken_off else parsed.problems
+            text = _continued(text, answer, again(problems))
+        return calls
+
+    async def _turn(
+        self,
+        member: JudgeSpec,
+        repeat: int,
+        turn: int,
+        said: list[dict[str, str]],
+        question: _Question,
+        response: dict[str, Any],
+    ) -> Attempt:
+        part, journal = f"judge/{member.name}/{repeat}/{turn}", question.journal
+        if journal is not None and (retained := journal.get(part)) is not None:
+            return retained
+        connection, wire = _connection(member), self._wires[member.name]
+        body = {"messages": said} | _sampling(connection, repeat, turn)
+        caller = question.caller_of(member.name)
+        attempt = await caller.attempt(lambda: wire.complete(body, response), connection.timeout)
+        if journal is not None and attempt.failure is None:
+            await journal.put(part, attempt)
+        return attempt
+
+
+def rules_judges(judge: JudgeModel, folder: Path) -> dict[str, RulesJudge]:
+    """By name, the members of the panel that are code, looked up in the suite's folder first; UserMistake when one
+    cannot be found. Secrets that they can see are learned, so that nothing they say holds one."""
+    learn_secrets([*(os.environ.get(name, "").strip() for name in judge.secrets), *secrets_in(os.environ)])
+    return {
+        member.name: member.settings if callable(member.settings) else find_callable(member.settings, folder, "judge")
+        for member in judge.members
+        if member.kind == "python"
+    }
+
+
+def _connection(member: JudgeSpec) -> ChatConnection:
+    if not isinstance(member.settings, ChatConnection):
+        raise TypeError(f"judge {member.name}: the settings of a chat judge are a ChatConnection")
+    return member.settings
+
+
+def _be_shorter(member: JudgeSpec) -> str:
+    most = _connection(member).max_tokens
+    limit = "the limit of tokens" if most is None else f"the limit of {most} tokens"
+    return f"it broke off at {limit}, before its end: be much shorter, with few words in each text and short lists"
+
+
+def _sampling(connection: ChatConnection, repeat: int, turn: int) -> dict[str, Any]:
+    """The fields of the body beside the messages. No two calls of a judge about one text share a seed."""
+    seed = None if connection.seed is None else connection.seed + repeat + _SEEDS_A_TURN * turn
+    fields = {"temperature": connection.temperature, "seed": seed, "max_tokens": connection.max_tokens}
+    declared = {name: value for name, value in fields.items() if value is not None}
+    return {"model": connection.model} | declared | connection.extra
+
+
+def _continued(said: list[dict[str, str]], answer: str, told: dict[str, str]) -> list[dict[str, str]]:
+    """The talk with the judge's answer and the message that says what is wrong with it.
+
+    Many servers refuse an empty message and two from one side in a row, so after an empty answer the last message is
+    said again with the complaint behind it.
+    """
+    if not answer.strip():
+        *before, last = said
+        return [*before, last | {"content": f"{last['content']}\n\n{told['content']}"}]
+    shown = answer if len(answer) <= _MOST_ECHOED else answer[:_MOST_ECHOED] + " [...]"
+    return [*said, {"role": "assistant", "content": shown}, told]
+
+
+# What it would take to ask the judges, before anybody is asked.
+
+CHARACTERS_A_TOKEN = 4
+"""A rule of thumb for English; other writing takes more tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """What judging would take if no answer had to be asked for again."""
+
+    texts: int
+    calls: int
+    tokens_sent: int
+    """Estimated from the length of the prompts."""
+    most_received: int | None
+    """Tokens; None when a judge has no limit of its own."""
+    least_cost: float | None
+    """For what is sent alone; None when a judge has no price."""
+    most_cost: float | None
+    """When every answer is as long as it may be; None when a judge has no price or no limit."""
+
+    def __str__(self) -> str:
+        """One line for whoever has to say yes."""
+        sent = f"about {self.tokens_sent:,} tokens sent (a token taken for {CHARACTERS_A_TOKEN} characters)"
+        received = "no limit on those received"
+        if self.most_received is not None:
+            received = f"at most {self.most_received:,} received"
+        return f"{self.texts:,} texts, at least {self.calls:,} calls, {sent}, {received}; {self._price()}"
+
+    def _price(self) -> str:
+        if self.least_cost is None:
+            return "price unknown"
+        if self.most_cost is None:
+            return f"price at least about {self.least_cost:.4g}"
+        return f"price about {self.least_cost:.4g} to {self.most_cost:.4g}"
+
+
+def prompt_characters(judge: JudgeModel, text: str, case: Case, metrics: Mapping[str, Any]) -> int:
+    """How long the prompt about one text is; 0 when a template cannot be filled from the case, so nothing is sent."""
+    try:
+        prompt = messages(judge, text, case, metrics, new_fence(text))
+    except SuiteError:
+        return 0
+    return sum(len(message["content"]) for message in prompt.messages)
+
+
+def estimate_cost(judge: JudgeModel, prompt_lengths: Iterable[int]) -> CostEstimate:
+    """What asking every model of the panel takes; `prompt_lengths` gives `prompt_characters` of each text."""
+    lengths = [length for length in prompt_lengths if length]
+    connections = [member.settings for member in judge.members if member.kind == "chat"]
+    tokens_each = sum(lengths) * judge.repeats / CHARACTERS_A_TOKEN
+    calls_each = len(lengths) * judge.repeats
+    prices = [connection.price for connection in connections]
+    limits = [connection.max_tokens for connection in connections]
+    priced, limited = None not in prices, None not in limits
+    least = sum(tokens_each * price.input for price in prices) / 1_000_000 if priced else None
+    most = None
+    if least is not None and limited:
+        received = sum(calls_each * limit * price.output for limit, price in zip(limits, prices, strict=True))
+        most = least + received / 1_000_000
+    return CostEstimate(
+        texts=len(lengths),
+        calls=calls_each * len(connections),
+        tokens_sent=round(tokens_each * len(connections)),
+        most_received=calls_each * sum(limits) if limited else None,
+        least_cost=least,
+        most_cost=most,
+    )

@@ -1,0 +1,295 @@
+"""GitHub: annotations, and the comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from steelyard.analysis.compare.model import Comparison, Moved
+from steelyard.errors import Mistake, SteelyardError, SuiteError
+from steelyard.records import Verdict
+from steelyard.report import format as fmt
+from steelyard.report import gates, repeats, run, wording
+from steelyard.report.compare import blocks, sentences
+from steelyard.report.compare.sentences import LEDGER, WHY
+from steelyard.report.document import Column, Kind, Table
+from steelyard.report.format import as_text, clipped, one_line, shortened
+from steelyard.report.model import Report, SampleDetail
+from steelyard.report.render.github import annotation
+from steelyard.report.render.markdown import MOST_ROWS, ROOM, blocks_to_markdown, fold, safe, to_markdown
+from steelyard.report.verdicts import style_of
+
+# A run as annotations on its files: the verdict first, then the cases that did not pass, those newly broken first.
+
+MOST = 10
+"""Of each level a code host shows so many a step, and drops the rest without a word."""
+_MOST_REASONS = 5
+_MOST_FINDINGS = 3
+_LONGEST = 300
+_LONGEST_MESSAGE = 4_000
+
+
+class Level(StrEnum):
+    """How loudly an annotation speaks."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A remark beside a line of a file, or on the whole job where there is no file."""
+
+    level: Level
+    title: str
+    message: str
+    file: str = ""
+    """Relative to the root of the repository."""
+    line: int | None = None
+
+    @property
+    def command(self) -> str:
+        """The line of a log that makes a GitHub job show it."""
+        message = shortened(self.message, _LONGEST_MESSAGE)
+        return annotation(self.level, message, title=self.title, file=self.file, line=self.line)
+
+
+_OF_CASES = {Verdict.FAIL: Level.ERROR, Verdict.INVALID: Level.ERROR, Verdict.AMBIGUOUS: Level.WARNING}
+_BAD = ("inconclusive", "malformed", "failed", "set-aside")
+
+Place = tuple[str, int | None]
+"""A file of the repository, and the line where one is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A case that did not pass, with its worst sample."""
+
+    case_id: str
+    worst: SampleDetail
+    n_bad: int
+    n: int
+    """Samples of the case among those that the report details."""
+    since: str = ""
+    """The baseline in which it passed; "" when it did not, or when there is none."""
+
+
+def troubles(report: Report, comparison: Comparison | None = None, baseline: str = "") -> list[Trouble]:
+    """The cases that did not pass, newly broken ones first, then the worst."""
+    by_case: dict[str, list[SampleDetail]] = {}
+    for detail in report.details:
+        by_case.setdefault(detail.line.case_id, []).append(detail)
+    broken = set() if comparison is None else {line.case_id for line in comparison.pairs.broken.lines}
+    results = []
+    for case_id, details in by_case.items():
+        bad = [detail for detail in details if wording.status(detail) in _BAD]
+        if bad:
+            results.append(Trouble(case_id, bad[0], len(bad), len(details), baseline if case_id in broken else ""))
+    return sorted(results, key=lambda trouble: not trouble.since)
+
+
+def run_annotations(
+    report: Report, found: Sequence[Trouble], places: Mapping[str, Place], *, file: str, why: str, holds: bool
+) -> list[Annotation]:
+    """The verdict at the suite's file, and at their own lines as many cases as are shown beside it.
+
+    `places` are those of cases, by id; `why` says why the headline number moved; `holds` whether the command lets the
+    run through.
+    """
+    shown = found[: MOST - 1]
+    level = _OF_CASES.get(report.decision.verdict or Verdict.PASS, Level.NOTICE)
+    name = clipped(report.header.suite_name, 60)
+    verdict = Annotation(
+        _of_verdict(report, holds=holds),
+        f"{name}: {wording.verdict_title(report)}",
+        "\n".join([*_verdict_lines(report), *([why] if why else []), *_left_off(report, found, len(shown))]),
+        file,
+    )
+    return [verdict, *(_case(report, name, item, level, places.get(item.case_id)) for item in shown)]
+
+
+def _of_verdict(report: Report, *, holds: bool) -> Level:
+    if not holds:
+        return Level.ERROR
+    return Level.NOTICE if report.decision.verdict in (Verdict.PASS, None) else Level.WARNING
+
+
+def _verdict_lines(report: Report) -> list[str]:
+    reasons = [*wording.reasons(report), *(f"suspect: {item}" for item in report.header.suspect)]
+    messages = [one_line(reason, _LONGEST) for reason in reasons[:_MOST_REASONS]]
+    return [wording.verdict_meaning(report), f"pass rate {wording.pass_rate(report)}", *messages]
+
+
+def _left_off(report: Report, found: Sequence[Trouble], shown: int) -> list[str]:
+    left_off = len(found) - shown
+    if left_off <= 0:
+        return []
+    at_least = "at least " if report.n_samples > len(report.details) else ""
+    return [f"{at_least}{fmt.counted(len(found), 'case')} did not pass; {left_off:,} of them are not shown here"]
+
+
+def _case(report: Report, suite: str, trouble: Trouble, level: Level, place: Place | None) -> Annotation:
+    status = wording.status(trouble.worst)
+    what = f"passed in {trouble.since}, {status} now" if trouble.since else status
+    file, line = place or ("", None)
+    message = "\n".join(_case_lines(report, trouble))
+    return Annotation(level, f"{suite}: {clipped(trouble.case_id, 80)}: {what}", message, file, line)
+
+
+def _case_lines(report: Report, trouble: Trouble) -> list[str]:
+    detail = trouble.worst
+    several = [f"{trouble.n_bad:,} of {fmt.counted(trouble.n, 'sample')} of this case; the worst:"]
+    message = outcome_sentence(report, detail, with_why=not detail.findings)
+    return [*(several if trouble.n > 1 else []), message, *_findings(detail)]
+
+
+def outcome_sentence(report: Report, detail: SampleDetail, *, with_why: bool = True) -> str:
+    """What came of a sample that did not pass, on one line, and what was found in it."""
+    line = detail.line
+    if not wording.is_conclusive(line):
+        return one_line(f"{wording.outcome_word(line.outcome)}: {line.why}", _LONGEST)
+    if wording.is_aside(detail):
+        return one_line(wording.aside_words(detail), _LONGEST)
+    reached = f"score {fmt.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
+    return one_line(f"{reached}: {line.why}" if with_why and line.why else reached, _LONGEST)
+
+
+def _findings(detail: SampleDetail) -> list[str]:
+    lines = [
+        one_line(
+            f"{as_text(finding.get('code'))} {as_text(finding.get('place'))}: expected"
+            f" {clipped(as_text(finding.get('expected')), 120) or 'nothing'}, got"
+            f" {clipped(as_text(finding.get('got')), 120) or 'nothing'}",
+            _LONGEST,
+        )
+        for finding in detail.findings[:_MOST_FINDINGS]
+    ]
+    return [*lines, *filter(None, [wording.more_findings(detail, _MOST_FINDINGS)])]
+
+
+def mistake_annotations(error: SteelyardError, place: Callable[[Mistake], Place | None]) -> list[Annotation]:
+    """What was wrong before anything could be weighed, at its place where that is known."""
+    if not isinstance(error, SuiteError):
+        return [Annotation(Level.ERROR, "steelyard: nothing was weighed", str(error))]
+    shown = error.mistakes if len(error.mistakes) <= MOST else error.mistakes[: MOST - 1]
+    results = [
+        Annotation(Level.ERROR, "steelyard: a mistake in the suite", *_placed(mistake, place(mistake)))
+        for mistake in shown
+    ]
+    left_off = len(error.mistakes) - len(shown)
+    if left_off:
+        results.append(Annotation(Level.ERROR, "steelyard: nothing was weighed", f"{left_off:,} more mistakes"))
+    return results
+
+
+def _placed(mistake: Mistake, place: Place | None) -> tuple[str, str, int | None]:
+    return (str(mistake), "", None) if place is None else (mistake.message, *place)
+
+
+# One comment on a change: the verdict, how it compares with the baseline and why, the gates; all else folded.
+
+_MOST_CASES = 10
+_MOST_MISTAKES = 20
+_AROUND = 500
+"""Characters that a fold and the line on samples left off take."""
+
+
+def marker(suite: str) -> str:
+    """An invisible line by which a job finds its own comment again: the suite as it was asked for, without signs."""
+    return f"<!-- steelyard {re.sub(r'[^A-Za-z0-9_.]+', '-', suite).strip('-')} -->"
+
+
+def why_moved(comparison: Comparison | None) -> str:
+    """Why the headline number moved, in a sentence; "" when nothing was compared."""
+    return "" if comparison is None or comparison.attribution is None else comparison.attribution.sentence
+
+
+def to_comment(
+    suite: str,
+    report: Report,
+    comparison: Comparison | None,
+    baseline: str,
+    found: Sequence[Trouble],
+    places: Mapping[str, Place],
+) -> str:
+    """Markdown that fits into one comment. `suite` is what was asked for; `places` are those of cases, by id."""
+    head = "\n\n".join([marker(suite), *_head(report, comparison, baseline, found, places)])
+    parts = [head]
+    room = ROOM - len(head)
+    if comparison is not None:
+        part = fold(
+            f"Against {safe(baseline, 100)}: everything that changed", [to_markdown(blocks.document(comparison))]
+        )
+        parts.append(part if len(part) < room else "<sub>The comparison is too long for a comment.</sub>")
+        room -= len(parts[-1])
+    whole = fold("The whole report", [to_markdown(run.document(report), room=room - _AROUND)])
+    parts.append(whole if len(whole) < room else "<sub>The whole report is too long for a comment.</sub>")
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(
+    report: Report,
+    comparison: Comparison | None,
+    baseline: str,
+    found: Sequence[Trouble],
+    places: Mapping[str, Place],
+) -> Iterator[str]:
+    sign = style_of(wording.verdict_word(report)).emoji
+    word = f"{wording.verdict_word(report)}, {wording.verdict_meaning(report)}"
+    yield f"### {sign} {safe(report.header.suite_name, 100)}: {word}"
+    average = safe(fmt.with_base(report.summary.overall.average))
+    yield f"**Pass rate {safe(wording.pass_rate(report))}** &nbsp; average {average}"
+    if held := repeats.headline(report):
+        yield f"**{safe(held)}**"
+    yield "\n".join(f"- {line}" for line in [*_compared(comparison, baseline), *_said(report)])
+    yield from blocks_to_markdown([gates.gates(report), gates.criteria(report), _cases(report, found, places)])
+
+
+def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
+    if comparison is None:
+        return
+    word = sentences.verdict_word(comparison)
+    text = safe(sentences.answer(comparison))
+    yield f"**Against {safe(baseline, 100)} (A; this run is B): {word}** {text}"
+    if why := why_moved(comparison):
+        yield f"**{WHY}** {safe(why)}"
+        result = comparison.attribution
+        yield from (f"**{LEDGER}** {safe(message)}" for message in (result.ledger if result is not None else ()))
+        yield from (f"not split: {safe(message)}" for message in (result.joined if result is not None else ()))
+    yield safe(sentences.counts(comparison))
+    moved = sentences.what_moved(comparison)
+    yield from (safe(message) for message in moved if message.startswith(Moved.WORSE.value))
+
+
+def _said(report: Report) -> Iterator[str]:
+    yield from (safe(reason) for reason in wording.reasons(report)[:MOST_ROWS])
+    yield from (f"**SUSPECT** {safe(reason)}" for reason in report.header.suspect[:MOST_ROWS])
+    yield from (safe(note) for note in wording.notes(report))
+
+
+def _cases(report: Report, found: Sequence[Trouble], places: Mapping[str, Place]) -> Table:
+    rows = []
+    for trouble in found[:_MOST_CASES]:
+        file, line = places.get(trouble.case_id, ("", None))
+        status = wording.status(trouble.worst)
+        what = f"{status}, passed in {trouble.since}" if trouble.since else status
+        where = f"{file}:{line}" if file and line else file
+        rows.append((clipped(trouble.case_id, 80), what, outcome_sentence(report, trouble.worst), where))
+    columns = tuple(Column(title, Kind.TEXT) for title in ("Case", "What", "Why", "Where"))
+    left_off = len(found) - len(rows)
+    at_least = "at least " if report.n_samples > len(report.details) else ""
+    note = f"{at_least}{left_off:,} more are not shown" if left_off else ""
+    return Table("Cases that did not pass", columns, rows, note)
+
+
+def mistake_comment(suite: str, error: SteelyardError) -> str:
+    """What to say where nothing could be weighed."""
+    lines = str(error).splitlines()
+    shown = [f"- {safe(line)}" for line in lines[:_MOST_MISTAKES] if line.strip()]
+    left_off = len(lines) - _MOST_MISTAKES
+    shown += [f"- and {left_off:,} more"] if left_off > 0 else []
+    title = f"### ⚠️ {safe(suite, 100)}: nothing was weighed"
+    return "\n\n".join([marker(suite), title, "\n".join(shown)]) + "\n"

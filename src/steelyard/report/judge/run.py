@@ -1,0 +1,341 @@
+"""What a judge said and did in a run: who it is, in which mode it read, its scores, flags and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.analysis.compare.judge_drift import kept_anchors
+from steelyard.analysis.judge.health import hardly_tells_apart
+from steelyard.analysis.judge.model import is_inflated
+from steelyard.analysis.judge.votes import FAILED, FEWEST_LABELS
+from steelyard.analysis.model import JudgeFigures
+from steelyard.records import BROKE_OFF, Mode, RunHeader
+from steelyard.report import format as fmt
+from steelyard.report.document import Column, Facts, Kind, Section, Table, section, table_section
+from steelyard.report.format import OF_A_RUN, clipped
+from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report
+from steelyard.stats.intervals import Estimate
+from steelyard.store.base import Spending
+from steelyard.suite.judge import MemberDescription
+
+_MEND_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
+_MEND_ASIDE = (
+    "let it be asked again with ask_again, or take one that keeps to the response's schema,"
+    " then steelyard rescore --judge-again"
+)
+
+_LONGEST_PROBLEM = 300
+_FEWEST = 10
+"""Fewer texts than this show no habit."""
+_MUCH_BROKEN, _MUCH_MADE_UP, _MUCH_DISAGREEMENT = 0.10, 0.05, 0.20
+_RATE = "rate"
+_SHOWN_ALWAYS = ("RULE_BROKEN", "MADE_UP_QUOTE", "CONTRADICTION", "CUT_OFF")
+
+
+def sections(report: Report) -> list[Section]:
+    """Who judged and how its answers were read, every dimension in points, and the flags."""
+    return [
+        *section("Judge", Facts(judge(report))),
+        *table_section(dimensions(report), main=True),
+        *table_section(flags(report), main=True),
+    ]
+
+
+def mode_sentence(report: Report) -> str:
+    """The mode of the figures and what is set aside: `38 judged by model, 2 by basic set aside`; "" without a judge."""
+    judge = report.header.description.judge
+    main = judge and judge.mode
+    if main is None:
+        return ""
+    modes = report.summary.modes
+    n_main = modes[main].n if main in modes else 0
+    others = [f"{item.n:,} {name} set aside, in no figure" for name, item in modes.items() if name != main]
+    return ", ".join([f"{fmt.counted(n_main, 'sample')} judged by {main}", *others])
+
+
+def aside_sentence(report: Report) -> str:
+    """Why samples are set aside, or all are basic, by the first of them, and what to do; "" when none is."""
+    judged = [detail.judgement for detail in report.details if detail.judgement]
+    if (judge := report.header.description.judge) and judge.mode is Mode.BASIC:
+        problem = next((vote.told for item in judged for vote in item.ballots if vote.told), "")
+        detail = f": {clipped(problem, _LONGEST_PROBLEM)}" if problem else ""
+        return f"basic: of the judge's answers no more than the scores could be read{detail}"
+    why = [item.aside_why for item in judged if item.aside]
+    if not why:
+        return ""
+    if Mode.BASIC not in report.summary.modes:
+        return f"set aside: {why[0]}; judge all of them alike"
+    cut_off = next((item for item in why if BROKE_OFF in item), None)
+    return f"set aside: {cut_off or why[0]}; {_MEND_CUT_OFF if cut_off else _MEND_ASIDE}"
+
+
+def judge_warnings(report: Report) -> list[str]:
+    """What a reader must know of the judge before trusting a figure; no verdict stands on it."""
+    judge = report.summary.judge
+    if judge is None:
+        return []
+    top = judge_scale(report.header)[1]
+    results = [
+        _warning(judge.broken_rules, _MUCH_BROKEN, "ballots broke a rule of the suite"),
+        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "ballots quote what the text does not say"),
+        _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have readings that lie far apart"),
+    ]
+    enough = {name: item for name, item in judge.dimensions.items() if item.top_share.n >= _FEWEST}
+    same = [name for name, item in enough.items() if item.constant]
+    inflated = [
+        f"{name} {fmt.band_count(item.top_share)}"
+        for name, item in enough.items()
+        if name not in same and is_inflated(item.top_share, item.top_beyond, judge.mode)
+    ]
+    if inflated:
+        due = "than are due by the labels, or without labels than 1 in 10,"
+        results.append(f"{top:g} of {top:g} for more texts {due} is inflation: {', '.join(inflated)}")
+    scale = judge_scale(report.header)
+    nearly = {name: item.usual for name, item in enough.items() if hardly_tells_apart(item.usual, scale)}
+    if nearly:
+        given = [f"{name} {item.score:g} in {item.n:,} of {item.n_texts:,}" for name, item in nearly.items() if item]
+        results.append(f"the same score for nearly every text tells few from another: {', '.join(given)}")
+    if same:
+        results.append(f"the same score for every text tells none from another: {', '.join(same)}")
+    results.append(_unchecked(report))
+    return [f"{item}; see steelyard judge check" for item in results if item]
+
+
+def _unchecked(report: Report) -> str:
+    """What must be said of a judge that too few labels are held against; "" for one that is checked."""
+    check = report.summary.judge_check
+    if check is not None and check.enough:
+        return labelled_otherwise(check.n_labelled_otherwise)
+    n = check.n_labelled if check else 0
+    few = f"labels of {n} texts are too few, at least {FEWEST_LABELS} tell" if n else "no labels tell"
+    others = labelled_otherwise(check.n_labelled_otherwise) if check else ""
+    why = f" ({others})" if others else ""
+    return f"the judge is unchecked: {few} how often it errs{why}, and no interval allows for that"
+
+
+def labelled_otherwise(n: int) -> str:
+    """Why the labels of so many texts do not count; "" for none."""
+    texts = "1 text has labels" if n == 1 else f"{n:,} texts have labels"
+    return f"{texts} of another text, or of one that judge.labelled does not name" if n else ""
+
+
+def corrected_rate(report: Report) -> str:
+    """The pass rate that the labels tell, with its method: `55.1 % [45.0, 65.0] n 500 (prediction-powered)`; or ""."""
+    result = report.summary.judge_check.corrected if report.summary.judge_check else None
+    if result is None or result.told or result.rate.value is None:
+        return ""
+    return f"{fmt.with_base(result.rate)} ({result.method})"
+
+
+def _warning(share: Estimate, limit: float, words: str) -> str:
+    return f"{fmt.band_count(share)} {words}" if (share.value or 0.0) > limit else ""
+
+
+def judged_by(header: RunHeader) -> str:
+    """Who judged: `m-1 at http://localhost/v1`, or `rules (code: my.module:judge)`, with repeats and how they count."""
+    judge = header.description.judge
+    if judge is None or not judge.members:
+        return "an unknown judge"
+    text = ", ".join(map(_member, judge.members))
+    if judge.repeats > 1:
+        text += f"; each text {judge.repeats} times"
+    if len(judge.members) > 1 or judge.repeats > 1:
+        text += f", combined by {judge.combine}"
+    return text
+
+
+def _member(member: MemberDescription) -> str:
+    if member.kind == "python":
+        return f"{member.name} (code: {member.function})"
+    model = member.model or ""
+    text = model if member.name in ("", model) else f"{member.name} (model {model})"
+    return f"{text} at {member.address}" if member.address else text
+
+
+def judge_scale(header: RunHeader) -> tuple[float, float]:
+    """Lowest and highest score of the rubric."""
+    judge = header.description.judge
+    return judge.rubric.scale if judge else (1, 5)
+
+
+def flag_names(header: RunHeader) -> list[str]:
+    """The flags of the rubric."""
+    judge = header.description.judge
+    return [flag.name for flag in judge.rubric.flags] if judge else []
+
+
+def failing_flags(header: RunHeader) -> list[str]:
+    """The flags that fail a text which carries them."""
+    judge = header.description.judge
+    return [flag.name for flag in judge.rubric.flags if flag.fails] if judge else []
+
+
+def judge_name(header: RunHeader) -> str:
+    """Who judged in one or two words: `rules`, `model qwen2.5`; "" without a judge."""
+    judge = header.description.judge
+    if judge is None:
+        return ""
+    names = [member.name or member.model or "" for member in judge.members]
+    return " ".join(dict.fromkeys([str(judge.mode), ", ".join(names)])).strip()
+
+
+def judged_names(header: RunHeader) -> set[str]:
+    """Dimensions, flags and further figures: what a judge says, beside what scorers compute."""
+    suite = header.description
+    further = {component.name for component in suite.components if component.kind == "said"}
+    return further | set(suite.judge.rubric.names if suite.judge else ())
+
+
+def mark_words(mark: Marked) -> str:
+    """`tone: 5 -> 4 (when not structure.complete then tone <= 4)`, `tone: 4`, `harm: no -> yes (...)`."""
+    raw, bound = said(mark.raw), said(mark.bound)
+    label = f"; label {mark.label}" if mark.label else ""
+    if raw == bound:
+        return f"{mark.name}: {bound}{label}"
+    why = f" ({mark.bound_by})" if mark.bound_by else ""
+    return f"{mark.name}: {raw} -> {bound}{why}{label}"
+
+
+def said(value: float | bool | None) -> str:
+    """A score or a flag as it is said: `4`, `yes`."""
+    if value is None:
+        return fmt.NOT_AVAILABLE
+    return ("yes" if value else "no") if isinstance(value, bool) else f"{value:g}"
+
+
+def judged_lines(judged: JudgementDetail) -> Iterator[str]:
+    """What all ballots come to, line by line."""
+    yield f"mode: {judged.mode or 'no reading'}" + (f" (set aside: {judged.aside_why})" if judged.aside else "")
+    if judged.shortened:
+        yield "a judge saw only the head and the tail of this text"
+    if judged.told:
+        yield judged.told
+    yield from (mark_words(mark) for mark in judged.marks)
+    yield from judged.remarks
+
+
+def ballot_name(ballot_detail: BallotDetail) -> str:
+    """The member, with the number of its reading when that is not the first: `m-1 #2`."""
+    return f"{ballot_detail.member} #{ballot_detail.repeat + 1}" if ballot_detail.repeat else ballot_detail.member
+
+
+def ballot_lines(ballot_detail: BallotDetail) -> Iterator[str]:
+    """One ballot, line by line: how it was read, its marks, what else it said, and what is wrong with it."""
+    yield f"read: {ballot_detail.rung.replace('_', ' ')}; mode: {ballot_detail.mode or 'no reading'}"
+    if ballot_detail.told:
+        yield ballot_detail.told
+    yield from (mark_words(mark) for mark in ballot_detail.marks)
+    for name, text in ballot_detail.said:
+        yield f"{name}: {text}" if "\n" not in text else f"{name}:\n{text}"
+    yield from ballot_detail.remarks
+
+
+def dimensions(report: Report) -> Table:
+    """Every dimension in points: the mean that counts, the mean as the judge said, and how often they differ."""
+    judge = report.summary.judge
+    if judge is None:
+        return Table("", (), [])
+    low, high = judge_scale(report.header)
+    rows = [
+        (
+            name,
+            weight_of(report.header, name),
+            fmt.plain(item.bound_mean.value),
+            fmt.interval(item.bound_mean, "points"),
+            fmt.plain(item.raw_mean.value),
+            fmt.percent(item.bound.value),
+            fmt.bare_base(item.bound_mean),
+        )
+        for name, item in judge.dimensions.items()
+    ]
+    titles = ("Weight", "Mean", "95 % interval", "As judged", "Bound", "n")
+    note = "mean: after rules and checks, in points; as judged: before; bound: share of the texts that differ"
+    columns = (Column("Dimension", Kind.TEXT), *map(Column, titles))
+    return Table(f"Dimensions (scores {low:g} to {high:g})", columns, rows, note if rows else "", signature=OF_A_RUN)
+
+
+def flags(report: Report) -> Table:
+    """How many texts carry each flag after the rules."""
+    rows = []
+    for name in flag_names(report.header):
+        ratio = report.summary.overall.measures.get(name, {}).get(_RATE)
+        if ratio is not None:
+            rate = ratio.estimate
+            shown = (fmt.percent(rate.value), fmt.interval(rate), fmt.bare_base(rate))
+            rows.append((name, f"{ratio.numerator:,} of {ratio.denominator:,}", *shown))
+    columns = (Column("Flag", Kind.TEXT), *map(Column, ("Flagged", "Share", "95 % interval", "n")))
+    return Table("Flags", columns, rows, signature=OF_A_RUN)
+
+
+def judge(report: Report) -> list[tuple[str, str]]:
+    """Who judged, in which mode, how the answers were read, what was wrong with them, and what it took."""
+    result = report.summary.judge
+    if result is None:
+        return []
+    rows = [
+        ("Judged by", judged_by(report.header)),
+        ("Mode", mode_sentence(report)),
+        ("Read", _rungs(result)),
+        ("Broken rules", _share(result.broken_rules)),
+        ("Made-up quotes", _share(result.made_up_quotes)),
+        ("Not usable", _share(result.failed)),
+    ]
+    if (check := report.summary.judge_check) is not None:
+        corrected = corrected_rate(report)
+        why = f"{corrected}: {check.corrected.why}" if corrected else f"n/a: {check.corrected.told}"
+        rows.insert(2, ("By labels", why))
+    if result.contradictions.n:
+        rows.insert(-1, ("Contradicted by the answer", _share(result.contradictions)))
+    if result.cut_off.value:
+        rows.append(("Cut off at the limit", _share(result.cut_off)))
+    if result.unanswered.value:
+        rows.append(("Unanswered", _share(result.unanswered)))
+    others = [f"{code} {count:,}" for code, count in result.remarks.items() if code not in _SHOWN_ALWAYS]
+    if others:
+        of = fmt.counted(result.broken_rules.n, "ballot")
+        rows.append(("Also remarked", f"{', '.join(others)} of {of} in mode {result.mode}"))
+    if report.spending is not None and report.spending.calls:
+        rows.append(("Judging took", spending_words(report.spending)))
+    rows += [
+        ("Drift measured on", str(kept_anchor.get("told"))) for kept_anchor in kept_anchors(report.header).values()
+    ]
+    return rows
+
+
+def spending_words(spent: Spending) -> str:
+    """What calling a judge took; each sum with how many calls it stands on."""
+    calls = fmt.counted(spent.calls, "call")
+    calls += f", {fmt.counted(spent.tries, 'try', 'tries')}" if spent.tries > spent.calls else ""
+    more = [f"{spent.failed:,} failed"] if spent.failed else []
+    more += [f"{spent.cached:,} from the cache"] if spent.cached else []
+    parts = [f"{calls} ({', '.join(more)})" if more else calls]
+    if spent.n_tokens:
+        message = f"n {spent.n_tokens:,}"
+        parts.append(f"{spent.tokens_in:,} tokens in, {spent.tokens_out:,} out ({message})")
+    parts.append(f"cost {fmt.money(spent.cost)} (n {spent.n_cost:,})" if spent.n_cost else "price unknown")
+    answered = spent.calls - spent.failed
+    if answered:
+        parts.append(f"{fmt.seconds(spent.latency / answered)} a call (n {answered:,})")
+    return "; ".join(parts)
+
+
+def _rungs(found: JudgeFigures) -> str:
+    silent = round((found.unanswered.value or 0.0) * found.unanswered.n)
+    named = [(count, step.replace("_", " ")) for step, count in found.rungs.items() if step != FAILED]
+    named += [(found.rungs.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
+    message = ", ".join(f"{count:,} {words}" for count, words in named if count > 0)
+    return f"{message} (n {fmt.counted(found.n_ballots, 'ballot')})" if message else "no ballots"
+
+
+def _share(estimate: Estimate) -> str:
+    """A share of ballots: `5.0 % [1.4, 16.5] n 40 ballots, 2 missing`."""
+    interval = "" if estimate.low is None else f" {fmt.interval(estimate)}"
+    missing = f", {estimate.n_missing:,} missing" if estimate.n_missing else ""
+    return f"{fmt.percent(estimate.value)}{interval} n {fmt.counted(estimate.n, 'ballot')}{missing}"
+
+
+def weight_of(header: RunHeader, component: str) -> str:
+    """The component's share of the whole weight as a percentage; empty when the suite does not say."""
+    weights = {component.name: component.weight for component in header.description.components}
+    total = sum(weights.values())
+    return fmt.threshold(weights[component] / total) if component in weights and total > 0 else ""

@@ -1,0 +1,247 @@
+"""Weighs the two arms of an A/B on the same cases, interleaved, and keeps each as a run of its own.
+
+`weighing` does one run; this does two in one loop. Their headers say in `options["ab"]` what they belong to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from steelyard.decide.experiment import AVERAGE, PASS_RATE, AbPlan
+from steelyard.engine.engine import Ending, after_the_run, pace_of
+from steelyard.engine.health import Health
+from steelyard.engine.interleave import Arm, Interleaved, Pairs, Together
+from steelyard.engine.limits import Purse
+from steelyard.engine.plan import DrawnPlan, RunOptions, as_begun, asks_until, insist_on_same_instrument
+from steelyard.engine.process import in_own_loop, is_alive
+from steelyard.engine.sample import ScoringThread
+from steelyard.engine.writer import Progress, Silent
+from steelyard.errors import UserMistake
+from steelyard.records import RunHeader, RunState
+from steelyard.runner.run import Begun, Prepared, finish, left_open, prepare, taken_up
+from steelyard.scoring.evaluate import Weigher
+from steelyard.stats.sequential import Watch
+from steelyard.store.base import Store
+from steelyard.store.sql import new_run_id
+from steelyard.suite.models import Limits, SuiteModel
+
+Suites = tuple[SuiteModel, SuiteModel]
+Headers = tuple[RunHeader, RunHeader]
+_NAMES = ("a", "b")
+
+
+@dataclass(frozen=True, slots=True)
+class AbRuns:
+    """Both runs as they are in the store, and how far they got."""
+
+    headers: Headers
+    stopped: str | None = None
+    """Why they did not get to their end; None when they did."""
+    interrupted: bool = False
+
+    @property
+    def id(self) -> str:
+        """What both runs belong to."""
+        return str(self.headers[0].options["ab"]["id"])
+
+    @property
+    def plan(self) -> AbPlan:
+        """The plan as it was stored before the first call."""
+        return AbPlan.stored(self.headers[0].options["ab"])
+
+    @property
+    def ended(self) -> bool:
+        """True when nothing is left to be asked."""
+        return all(header.state is RunState.ENDED for header in self.headers)
+
+
+def metric_of(suite: SuiteModel, asked: str | None) -> str:
+    """What decides: as asked for, else the pass rate where the suite says when a sample passes."""
+    if asked == PASS_RATE and suite.passing is None:
+        raise UserMistake(f"suite {suite.name} has no pass rule: there is no pass rate to decide by")
+    return asked or (AVERAGE if suite.passing is None else PASS_RATE)
+
+
+def find_ab(store: Store, suite_name: str, name: str) -> AbRuns:
+    """An A/B by its name, or by nothing the suite's newest that has not ended; UserMistake when there is none."""
+    run_headers: dict[str, dict[str, RunHeader]] = {}
+    for header in store.runs(suite_name):
+        message = header.options.get("ab")
+        if isinstance(message, dict) and header.rescored_from is None:
+            run_headers.setdefault(str(message.get("id")), {}).setdefault(str(message.get("arm")), header)
+    available = {
+        number: AbRuns((arms["a"], arms["b"])) for number, arms in run_headers.items() if set(arms) == set(_NAMES)
+    }
+    if name:
+        fitting = [number for number in available if number == name] or [
+            item for item in available if item.startswith(name)
+        ]
+        if len(fitting) != 1:
+            message = (
+                f"{len(fitting)} begin so" if fitting else f"of suite {suite_name} there are: {_listed(available)}"
+            )
+            raise UserMistake(f"there is no A/B {name}: {message}")
+        return available[fitting[0]]
+    for runs in available.values():
+        if not runs.ended and not any(is_alive(header.options.get("owner")) for header in runs.headers):
+            return runs
+    raise UserMistake(f"no unfinished A/B of suite {suite_name}: start one without --resume")
+
+
+def _listed(ab_runs: Mapping[str, AbRuns]) -> str:
+    return ", ".join(list(ab_runs)[:5]) or "none yet"
+
+
+def run_ab(
+    suites: Suites,
+    store: Store,
+    options: RunOptions,
+    plan: AbPlan,
+    progress: Progress | None = None,
+    *,
+    resumed: AbRuns | None = None,
+    env: Mapping[str, str] | None = None,
+) -> AbRuns:
+    """Ask both arms, interleaved, and give the runs that came of it; `resumed` goes on under its own plan."""
+    progress = progress or Silent()
+    if resumed is not None:
+        plan, options = resumed.plan, as_begun(options, resumed.headers[0])
+        _insist_that_nobody_runs(resumed.headers)
+    made = (prepare(suites[0], store, options, env), prepare(suites[1], store, options, env))
+    drawn = DrawnPlan((made[0].plan, made[1].plan), plan.seed, plan.max_cases)
+    headers = _headers(made, drawn, plan, resumed)
+    if resumed is not None and any(header.state is RunState.ENDED for header in resumed.headers):
+        # Both were asked to the end, and the process died between closing the one and the other.
+        a, b = (_closed(store, item, now.suite) for item, now in zip(resumed.headers, made, strict=True))
+        return AbRuns((a, b))
+    endings: tuple[Ending, Ending] = in_own_loop(_drive(made, headers, drawn, plan, store, progress, resumed))
+    stopped = next((ending.stopped for ending in endings if ending.stopped is not None), None)
+    a, b = (_finished(store, *item, stopped=stopped) for item in zip(headers, endings, strict=True))
+    return AbRuns((a, b), stopped, any(ending.interrupted for ending in endings))
+
+
+def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, resumed: AbRuns | None) -> Headers:
+    if resumed is not None:
+        for begun, now in zip(resumed.headers, made, strict=True):
+            insist_on_same_instrument(begun, now.header)
+        a, b = (taken_up(begun, now.limits, now.suite) for begun, now in zip(resumed.headers, made, strict=True))
+        return a, b
+    number = new_run_id(f"{made[0].suite.name} ab", time.time())
+    message = asdict(plan) | {"id": number, "cases": drawn.n_cases}
+    a, b = (
+        replace(_planned(item.header, n), options=item.header.options | {"ab": message | {"arm": name}})
+        for item, n, name in zip(made, drawn.n, _NAMES, strict=True)
+    )
+    return a, b
+
+
+def _planned(header: RunHeader, n: int) -> RunHeader:
+    return replace(header, n_planned=n, suite=header.suite | {"n_planned": n})
+
+
+def _insist_that_nobody_runs(headers: Headers) -> None:
+    for header in headers:
+        if is_alive(header.options.get("owner")):
+            pid = header.options["owner"]["pid"]
+            raise UserMistake(
+                f"{header.options['ab']['id']} is still going on in process {pid}: wait for it, or stop it"
+            )
+
+
+async def _drive(
+    made: tuple[Prepared, Prepared],
+    headers: Headers,
+    drawn: DrawnPlan,
+    plan: AbPlan,
+    store: Store,
+    progress: Progress,
+    resumed: AbRuns | None,
+) -> tuple[Ending, Ending]:
+    watch = Watch(plan.same_within)
+    judge = headers[0].description.judge
+    pairs = Pairs(
+        watch.add if plan.stop_early else lambda _: False,
+        by_pass=plan.metric == PASS_RATE,
+        mode=None if judge is None else judge.mode,
+    )
+    limits, together = _shared_limits(made), Together(progress)
+    a, b = _arms(made, headers, store, limits)
+    async with contextlib.AsyncExitStack() as opened:
+        for item in made:
+            await opened.enter_async_context(item.target)
+            if item.judges is not None:
+                await opened.enter_async_context(item.judges)
+        with _kept(store, headers, resumed=resumed is not None):
+            for number, arm in enumerate((a, b)):
+                if resumed is not None:
+                    for sample in arm.kept():
+                        pairs.earlier(number, sample)
+                half = together.of(number)
+                arm.begin(half, drawn.n[number], _seen_by(pairs, number), resumed=resumed is not None)
+            done = [None, None] if resumed is None else [a.done, b.done]
+            asks = asks_until(drawn.turns(done), pairs.begin)
+            width = min(limits.concurrency, sum(drawn.n))
+            return await Interleaved((a, b), asks, width, limits.rate).run()
+
+
+def _seen_by(pairs: Pairs, arm: int) -> Any:
+    return lambda sample: pairs.seen(arm, sample)
+
+
+def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limits: Limits) -> tuple[Arm, Arm]:
+    pace, budget, scoring = pace_of(limits), Purse(limits.max_cost), ScoringThread()
+    a, b = (
+        Arm(
+            plan=item.plan,
+            target=item.target,
+            weigher=Weigher(item.suite),
+            judges=item.judges,
+            limits=item.limits,
+            store=store,
+            run_id=header.id,
+            cache=False,
+            redact=item.suite.redactor,
+            pace=pace,
+            purse=budget,
+            scoring=scoring,
+        )
+        for item, header in zip(made, headers, strict=True)
+    )
+    return a, b
+
+
+def _shared_limits(made: tuple[Prepared, Prepared]) -> Limits:
+    """The limits of an arm that asks somebody: recorded answers know none."""
+    asking = [item for item in made if not getattr(item.target, "asks_nobody", False)]
+    return (asking or list(made))[0].limits
+
+
+@contextlib.contextmanager
+def _kept(store: Store, headers: Headers, *, resumed: bool) -> Iterator[None]:
+    with contextlib.ExitStack() as both:
+        for header in headers:
+            both.enter_context(Begun(store, header, resumed).kept())
+        yield
+
+
+def _finished(store: Store, header: RunHeader, ending: Ending, *, stopped: str | None) -> RunHeader:
+    header = replace(header, options=header.options | after_the_run(header.options["load"], ending))
+    if stopped is None and ending.broken is None:
+        # Cases that were not begun because enough was seen are not missing.
+        header = _planned(header, ending.counts.done)
+    with left_open(store, header):
+        return finish(store, header, ending.health, finished=stopped is None).header
+
+
+def _closed(store: Store, header: RunHeader, suite: SuiteModel) -> RunHeader:
+    if header.state is RunState.ENDED:
+        return header
+    health, n = Health(), 0
+    for sample, _ in store.samples(header.id):
+        health.watch(sample)
+        n += 1
+    return finish(store, _planned(replace(header, suite_path=suite.path), n), health, finished=True).header

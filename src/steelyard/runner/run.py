@@ -1,0 +1,508 @@
+"""Run or rescore a suite from beginning to end: open the target, run, summarise, decide, store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from steelyard import __version__
+from steelyard.analysis.compare.judge_drift import ANCHORS
+from steelyard.analysis.judge.health import constant_judge
+from steelyard.analysis.model import Summary
+from steelyard.analysis.summary import summarise_stored, summary_data
+from steelyard.decide.baselines import KEPT, Reference, held_against, kept, runs_held_against
+from steelyard.decide.gates import Decision
+from steelyard.decide.verdict import decide
+from steelyard.engine.engine import Ending, Engine, after_the_run, worth_noting
+from steelyard.engine.health import Health
+from steelyard.engine.plan import (
+    Plan,
+    RunOptions,
+    as_begun,
+    find_unfinished,
+    insist_on_same_instrument,
+    load_after_resume,
+    load_of,
+    refuse_unfinished_rescore,
+    selection_of,
+    without_owner,
+)
+from steelyard.engine.process import in_own_loop, myself
+from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_over, taken_from
+from steelyard.engine.rescore import rescore as rescore_answers
+from steelyard.engine.writer import Progress, Silent
+from steelyard.errors import UNFINISHED, SteelyardError, UserMistake
+from steelyard.records import Mode, RunHeader, RunState
+from steelyard.scoring.evaluate import Weigher
+from steelyard.store.base import Store
+from steelyard.store.sql import new_run_id
+from steelyard.suite.case import Case, digest
+from steelyard.suite.chosen_judge import as_recorded, refuse_self_judged
+from steelyard.suite.load import strict as with_strict_rules
+from steelyard.suite.models import Limits, SuiteDescription, SuiteModel
+from steelyard.suite.signature import describe, signature
+from steelyard.suite.truth import kept_with_a_run, without_truth
+from steelyard.targets.base import Surroundings, Target, open_target
+
+if TYPE_CHECKING:
+    from steelyard.analysis.compare.pairing import ComparedRun
+    from steelyard.engine.sample import Judges
+    from steelyard.judging.ask import CostEstimate
+    from steelyard.report.model import Report
+
+
+# What is looked at of a run's judge when the run ends: whether it tells texts apart, and whether it has drifted.
+
+
+def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[str]:
+    """That the judge does not tell texts apart, if so; `differ` says whether the texts do."""
+    judge = header.description.judge
+    if summary.judge is None or judge is None or not differ:
+        return []
+    why = constant_judge(summary.judge, judge.rubric.scale)
+    return [why] if why else []
+
+
+def with_anchors(
+    header: RunHeader,
+    suite: SuiteModel,
+    limits: Limits,
+    store: Store,
+    reference: Reference | None,
+    progress: Progress,
+    env: Mapping[str, str] | None,
+) -> RunHeader:
+    """The header with what the run's judge, if it is a model, reads of the anchors of the runs that this one is held
+    against, within `limits`. What goes wrong is told, and ends nothing."""
+    asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
+    # The arms of an experiment are judged side by side.
+    if not asked or not limits.anchors or "experiment" in header.options:
+        return header
+    from steelyard.analysis.compare.pairing import read_run
+    from steelyard.runner.attribute import Purchase, read_anchors
+
+    results: dict[str, Any] = {}
+    for label, (home, run_id) in runs_held_against(store, header, reference).items():
+
+        def tell(estimate: CostEstimate, label: str = label) -> None:
+            if estimate.texts:
+                progress.note(f"the judge reads answers of {label} again, to measure a drift of it: {estimate}")
+
+        try:
+            before, now = read_run(home, run_id), read_run(store, header.id)
+            if run_id in results or before.mode not in (Mode.MODEL, Mode.BASIC):
+                continue
+            left = (
+                None
+                if limits.max_cost is None
+                else limits.max_cost - sum(item["cost"] or 0 for item in results.values())
+            )
+            read = read_anchors(
+                before, now, suite, Purchase(limits.anchors, store, tell, left), limits, env or os.environ
+            )
+        except SteelyardError as error:
+            progress.note(f"drift of the judge is not measured against {label}: {str(error).partition(chr(10))[0]}")
+            continue
+        if read:
+            results[run_id] = read
+    return replace(header, options=header.options | ({ANCHORS: results} if results else {}))
+
+
+# The whole way through the house: open the target, run or rescore, sum up, decide, keep.
+
+
+def run_decided(
+    suite: SuiteModel,
+    store: Store,
+    options: RunOptions | None = None,
+    progress: Progress | None = None,
+    env: Mapping[str, str] | None = None,
+    *,
+    reference: Reference | None = None,
+    anyway: bool = False,
+) -> tuple[Result, Ending]:
+    """Weigh the suite's target. The result says what it came to; the ending says whether it got to the end.
+
+    `reference` is a run that this one may not be worse than; `anyway` holds it against another instrument's, too.
+    """
+    options = options or RunOptions()
+    progress = progress or Silent()
+    resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
+    earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
+    if resumed is not None and earlier is not None:
+        raise UserMistake("--resume goes on with a run, and --retry-failed begins one: give one of them")
+    if (begun := resumed or earlier) is not None:
+        options = as_begun(options, begun)
+    made = prepare(suite, store, options, env)
+    suite, limits, target, judges, header = made.suite, made.limits, made.target, made.judges, made.header
+    if resumed is not None:
+        insist_on_same_instrument(resumed, header)
+        header = taken_up(resumed, limits, suite)
+    elif earlier is not None:
+        insist_on_same_instrument(earlier, header, "retried")
+        header.options["retried"] = retried(store, earlier, made.plan)
+    engine = Engine(
+        plan=made.plan,
+        target=target,
+        weigher=Weigher(suite),
+        judges=judges,
+        limits=limits,
+        store=store,
+        run_id=header.id,
+        cache=options.cache,
+        redact=suite.redactor,
+        since=header.created_at if "retried" in header.options else 0.0,
+    )
+    ending = in_own_loop(_drive(engine, target, judges, progress, Begun(store, header, resumed is not None)))
+    header = replace(header, options=header.options | after_the_run(header.options["load"], ending))
+    if "retried" in header.options:
+        header.options["retried"] |= {"spent": ending.spent}
+    for message in worth_noting(ending, suite, limits):
+        progress.note(message)
+    finished = ending.stopped is None
+    with left_open(store, header):
+        if finished and ending.broken is None:
+            left = None if limits.max_cost is None else limits.max_cost - ending.spent
+            paid = limits.model_copy(update={"max_cost": left})
+            header = with_anchors(header, suite, paid, store, reference, progress, env)
+        return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
+
+
+def run(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
+    """As `run_decided`, for callers that want no report: the header alone."""
+    result, ending = run_decided(*args, **more)
+    return result.header, ending
+
+
+def rescore(*args: Any, **more: Any) -> RunHeader:
+    """As `rescore_decided`, for callers that want no report: the header alone."""
+    return rescore_decided(*args, **more).header
+
+
+def judge_again(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
+    """As `judge_again_decided`, for callers that want no report: the header alone."""
+    result, ending = judge_again_decided(*args, **more)
+    return result.header, ending
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run came to: the header as it is stored, and the figures and the decision that reports show."""
+
+    header: RunHeader
+    summary: Summary
+    decision: Decision
+
+    def report(self, store: Store) -> Report:
+        """The report of the run, with nothing computed a second time."""
+        from steelyard.report.build import build_report
+
+        return build_report(store, self.header, figures=(self.summary, self.decision))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that is ready to begin: nobody was asked yet, and nothing is kept of it."""
+
+    suite: SuiteModel
+    limits: Limits
+    plan: Plan
+    target: Target
+    judges: Judges | None
+    header: RunHeader
+
+
+def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[str, str] | None = None) -> Prepared:
+    """Everything that a run of the suite takes; UserMistake when it cannot be done as asked."""
+    suite = with_strict_rules(suite) if options.strict else suite
+    limits = options.limits(suite.limits)
+    plan = Plan(suite, options.selection, options.repeats or suite.repeats)
+    refuse_self_judged(suite, None if options.answers_of is None else store.run(options.answers_of).target)
+    context = _surroundings(suite, limits, os.environ if env is None else env)
+    target = _target(suite, context, store, options)
+    if getattr(target, "asks_nobody", False):
+        limits = limits.model_copy(update={"rate": None, "requests_per_second": None, "warm_up": 0})
+    judges = _judges(suite, limits, context, target.secrets())
+    header = _header(suite, target, plan, limits, options)
+    if options.answers_of is not None:
+        header.options |= _told_of_answers(store.run(options.answers_of))
+    return Prepared(suite, limits, plan, target, judges, header)
+
+
+def taken_up(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader:
+    """The header of a run that goes on now, in this process."""
+    now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
+    return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=resumed.options | now)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that begins once its target is open: before that there is nothing to keep."""
+
+    store: Store
+    header: RunHeader
+    resumed: bool
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """The run is in the store; whatever ends it before its end leaves it open for `--resume`."""
+        if self.resumed:
+            self.store.update_run(self.header)
+        else:
+            self.store.create_run(self.header)
+        with left_open(self.store, self.header):
+            if (source := taken_from(self.header)) is not None:
+                take_over(self.store, source, self.header.id)
+            yield
+
+
+@contextlib.contextmanager
+def left_open(store: Store, header: RunHeader) -> Iterator[None]:
+    """Whatever is raised leaves the run open for `--resume`, and is noted to have ended it."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"{UNFINISHED}{header.id}")
+        with contextlib.suppress(Exception):  # a store in trouble must not hide what went wrong
+            store.update_run(without_owner(replace(header, state=RunState.INTERRUPTED)))
+        raise
+
+
+async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, begun: Begun) -> Ending:
+    async with target, judges or contextlib.nullcontext():
+        with begun.kept():
+            return await engine.run(progress, resumed=begun.resumed or taken_from(begun.header) is not None)
+
+
+def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
+    """What is true of the answers of an earlier run, whoever judges them."""
+    return {name: earlier.options[name] for name in ("load", "broken", "cases") if name in earlier.options}
+
+
+def rescore_decided(
+    suite: SuiteModel,
+    store: Store,
+    earlier: RunHeader,
+    *,
+    strict: bool = False,
+    max_inconclusive: float | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """A new run: the answers of an earlier one, weighed by the suite as it is now."""
+    progress = progress or Silent()
+    suite = with_strict_rules(suite) if strict else suite
+    refuse_unfinished_rescore(earlier)
+    _refuse_other_redaction(suite, earlier)
+    judged = earlier.description.judge
+    if suite.judge is not None and judged is not None:
+        suite = replace(suite, judge=as_recorded(suite.judge, judged))
+    now = time.time()
+    allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
+    signed = _rescored_signature(suite, earlier)
+    then = earlier.description
+    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).model_copy(
+        update={
+            "max_inconclusive": allowed,
+            "variants": then.variants,
+            "repeats": then.repeats,
+            "n_planned": earlier.n_planned,
+        }
+    )
+    header = replace(
+        earlier,
+        id=new_run_id(suite.name, now),
+        suite_name=suite.name,
+        suite_path=suite.path,
+        created_at=now,
+        signature=signed,
+        suite=described.data(),
+        # What the judge said of anchors was scored as the suite was then.
+        options=earlier.options | {"strict": strict, "owner": myself(), ANCHORS: None},
+        state=RunState.RUNNING,
+        rescored_from=earlier.id,
+        version=__version__,
+    )
+    store.create_run(header)
+    judges = None
+    if suite.judge is not None:
+        from steelyard.engine.sample import Judges
+
+        judges = Judges(suite.judge, suite.folder)
+    rescored = rescore_answers(
+        store,
+        from_run=earlier.id,
+        run_id=header.id,
+        cases=iter(suite.cases),
+        weigher=Weigher(suite),
+        judges=judges,
+        progress=progress,
+        planned=earlier.n_planned,
+    )
+    for count, why in (
+        (rescored.changed_questions, "the question has changed since it was answered"),
+        (rescored.gone_cases, "the case is not in the suite any more, or was never answered"),
+    ):
+        if count:
+            progress.note(f"{count} of {earlier.n_planned} samples not weighed: {why}")
+    return finish(store, header, rescored.health, finished=True)
+
+
+def judge_again_decided(
+    suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
+) -> tuple[Result, Ending]:
+    """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
+    refuse_unfinished_rescore(earlier)
+    return run_decided(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
+
+
+def finish(
+    store: Store,
+    header: RunHeader,
+    health: Health,
+    *,
+    finished: bool,
+    reference: Reference | None = None,
+    anyway: bool = False,
+) -> Result:
+    """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
+    summary = summarise_stored(store, header.id, header.description, header=header)
+    judge = header.description.judge
+    if finished and set(summary.modes) == {Mode.BASIC} and judge is not None and judge.mode is Mode.MODEL:
+        # No answer of the judge gave more than its scores: those are then what the figures stand on, and called so.
+        basic = judge.model_copy(update={"mode": Mode.BASIC})
+        header = replace(header, suite=header.description.model_copy(update={"judge": basic}).data())
+        summary = summarise_stored(store, header.id, header.description, header=header)
+    typical = summary.overall.latency.get("p50")
+    hints = () if summary.latency is None else summary.latency.hints
+    doubts = judge_doubts(header, summary, differ=health.answers_differ)
+    usual = _usual_latency(store, header)
+    complaints = health.complaints(
+        typical.value if typical else None, usual, header.suite, lambda: store.cases(header.id)
+    )
+    suspect = (*complaints, *doubts, *hints)
+    state = RunState.ENDED if finished else RunState.INTERRUPTED
+    ended = replace(header, state=state)
+    relative = held_against(store, ended, rescore=_rescored, reference=reference, anyway=anyway) if finished else []
+    gone = header.options.get("broken")
+    decision = decide(summary, header.description, state=state, suspect=suspect, gone=gone, relative=relative)
+    options = {name: value for name, value in header.options.items() if name != KEPT} | kept(relative, reference)
+    header = replace(
+        without_owner(replace(header, options=options)),
+        state=state,
+        ended_at=time.time(),
+        suspect=suspect,
+        verdict=decision.verdict,
+        summary=summary_data(summary),
+    )
+    if finished:
+        store.forget_journal(header.id)
+    store.update_run(header)
+    return Result(header, summary, decision)
+
+
+def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
+    """A as the suite of B shows it, which this process has just run: where that is, nobody's data says."""
+    from steelyard.runner.same_signature import (
+        rescored,  # read by runs that are held against a baseline, and by no others
+    )
+
+    try:
+        return rescored(a, b, b.header.suite_path)
+    except SteelyardError:
+        return a
+
+
+def _usual_latency(store: Store, header: RunHeader) -> list[float]:
+    """The medians of earlier runs that this one can be held against.
+
+    A function in this process has no line that may be dead: its first calls pay for its imports, so that a run of a few
+    cases is slow and every longer one after it would look far too fast.
+    """
+    if header.target.get("kind") == "python":
+        return []
+    return store.usual_latency(header.suite_name, header.target, before=header.created_at)
+
+
+def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
+    """Answers that were kept before they were redacted must not get into another run."""
+    if suite.redactor is None or earlier.signature.get("redact") == digest(suite.redactor.identity()):
+        return
+    raise UserMistake(
+        f"run {earlier.id} was made before the suite redacted as it does now, and its answers are kept as they came:"
+        " run the suite again"
+    )
+
+
+def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options: RunOptions) -> Target:
+    if options.answers_of is not None:
+        return ReplayTarget(store, store.run(options.answers_of))
+    return open_target(suite.target, surroundings)
+
+
+def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings, secrets: list[str]) -> Judges | None:
+    if suite.judge is None:
+        return None
+    from steelyard.engine.sample import Judges  # with it comes the HTTP client, which runs without a judge may not need
+
+    if limits.rate is not None:
+        # So many calls as an open load may have under way are for the system under test, not for its judges.
+        most = min(limits.concurrency, Limits().concurrency)
+        limits = limits.model_copy(update={"concurrency": most})
+    return Judges(
+        suite.judge, suite.folder, limits=limits, surroundings=surroundings, redact=suite.redactor, secrets=secrets
+    )
+
+
+def _surroundings(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> Surroundings:
+    schema, most = suite.answer.schema_data, limits.concurrency
+    return Surroundings(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most)
+
+
+def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:
+    now = time.time()
+    identity = target.identity()
+    signed = signature(suite, identity)
+    described = _description(suite, signed, plan.cases()).model_copy(
+        update={
+            "max_inconclusive": limits.max_inconclusive,
+            "variants": tuple(variant.name for variant in plan.variants),
+            "repeats": plan.repeats,
+            "n_planned": plan.n,
+        }
+    )
+    return RunHeader(
+        id=new_run_id(suite.name, now),
+        suite_name=suite.name,
+        suite_path=suite.path,
+        created_at=now,
+        signature=signed,
+        target=identity,
+        suite=described.data(),
+        options=options.as_data()
+        | {"owner": myself(), "load": load_of(limits)}
+        | ({"cases": suite.other_cases} if suite.other_cases else {}),
+        n_planned=plan.n,
+        version=__version__,
+    )
+
+
+def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case]) -> SuiteDescription:
+    """The suite as a run stores it, with what only its cases and its signature say."""
+    available = {
+        "usual_repeats": suite.repeats,
+        "n_cases": suite.survey.n,
+        "without_truth": tuple(without_truth(suite, cases)),
+        "ledger": kept_with_a_run(suite, signed),
+    }
+    return describe(suite).model_copy(update=available)
+
+
+def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]:
+    """Truth, scorers and rules of today; what was asked of whom is as it was then."""
+    asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
+    judge = earlier.signature.get("judge") if asked else None
+    return signature(suite, earlier.target, prompts=earlier.signature["prompts"], judge=judge)

@@ -1,0 +1,276 @@
+"""Whether two runs were scored alike although code or truth changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from steelyard.analysis.compare.attribution_steps import other_scorers
+from steelyard.analysis.compare.pairing import OTHER_TRUTH, ComparedRun, Rescored, common_cases
+from steelyard.analysis.compare.signatures import overlaid, signed
+from steelyard.engine.rescore import OtherBalance
+from steelyard.errors import SteelyardError
+from steelyard.records import Mode, RunHeader, Sample
+from steelyard.suite.case import Case, digest
+from steelyard.suite.chosen_judge import judged_as_then
+from steelyard.suite.load import as_imported, strict, suite_of_run
+from steelyard.suite.models import SuiteModel
+from steelyard.suite.signature import judge_asked, signature
+from steelyard.suite.truth import WEIGHED_BY, LedgerLine
+
+# Whether the suite that a run was weighed with is still there, as it was.
+
+
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """The suite of a run, or why it is not at hand; its cases and truth may be others, since runs keep their own."""
+
+    suite: SuiteModel | None
+    why: str = ""
+    why_no_judge: str = ""
+    """Why the judge of the run cannot be asked; "" when it can, or there is none."""
+    ledger: tuple[LedgerLine, ...] = ()
+    """As it is now, of a suite that has changed since, too: a reason holds for the state it led to."""
+
+    @property
+    def is_judge(self) -> bool:
+        """True when the judge is that of the run, or neither has one."""
+        return not self.why_no_judge
+
+
+def at_hand(header: RunHeader, place: str | None = None) -> AtHand:
+    """The suite that a run was weighed with, at `place` or found by its name; a `place` that cannot be read is the
+    user's mistake."""
+    try:
+        suite = suite_of_run(header, place)
+        suite = strict(suite) if header.options.get("strict") else suite
+        no_judge, suite = _judge_of(suite, header)
+        now = signature(suite, header.target)
+    except SteelyardError as error:
+        if place is not None:
+            raise
+        return AtHand(
+            None, f"run {header.id}'s suite cannot be read ({_first_line(error)}): `compare --suite PLACE` names it"
+        )
+    changed = [part for part in WEIGHED_BY if now[part] != (header.signature.get(part) or "")]
+    if changed:
+        return AtHand(
+            None,
+            f"the suite at {suite.path} is not the one that run {header.id} was weighed with:"
+            f" {' and '.join(changed)} changed since; `compare --suite PLACE` names that one",
+            ledger=suite.ledger,
+        )
+    return AtHand(as_imported(suite) if header.options.get("imported") else suite, "", no_judge, suite.ledger)
+
+
+def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:
+    """The suite judged as the run was, after what hinders that."""
+    if suite.judge is None:
+        return "", suite
+    try:
+        suite = judged_as_then(suite, header.description.judge, to_ask=False)
+        asked = "" if suite.judge is None else digest(judge_asked(suite.judge, suite.folder))
+    except SteelyardError as error:
+        return _first_line(error), suite
+    if asked != header.signature.get("judge"):
+        return f"the judge of run {header.id} (its model, prompt or rubric) is not in the suite any more", suite
+    return "", suite
+
+
+def _first_line(error: SteelyardError) -> str:
+    return str(error).partition("\n")[0]
+
+
+# Whether two runs were scored alike although code or truth changed: recorded answers are scored again to find out.
+
+_CHECKED = 20
+"""Samples of a run that its suite must score as it did before it is believed to be that suite."""
+_PAGE = 500
+_DIGITS = 9
+_CODE = ("source", "version", "about")
+"""What a described component says of its code, and of its measures in words; everything else makes figures."""
+
+
+def rescored(a: ComparedRun, b: ComparedRun, suite: str | None = None) -> ComparedRun:
+    """Run A with what rescoring shows to be the same in B; `suite` is where B's suite is, if not where the run says.
+
+    UserMistake when that was named and cannot be read.
+    """
+    code, edited = _changed_code(a, b), _edited(a, b)
+    if not code and (not edited or _another_scale(a, b)):
+        return a
+    for side, answers, by, place in (("A", a, b, suite), ("B", b, a, None)):
+        hand = at_hand(by.header, place)
+        if hand.suite is None or scored_otherwise(by, hand.suite):
+            continue
+        parts, n = _same_parts(answers, hand, code)
+        available = replace(a, rescored=Rescored({part: signed(b, part) or "" for part in parts}, n, side))
+        return available if _another_scale(available, b) else _by_one_truth(available, b, hand.suite, edited)
+    return a
+
+
+def _another_scale(a: ComparedRun, b: ComparedRun) -> bool:
+    return other_scorers(a, b) or signed(a, "judge") != signed(b, "judge")
+
+
+def _changed_code(a: ComparedRun, b: ComparedRun) -> list[str]:
+    """The parts of the signature that differ in code alone; none where what a scorer or a rule is told differs too."""
+    parts = [part for part in ("scorers", "rules", "judge") if signed(a, part) != signed(b, part)]
+    declared = [
+        part for part in parts if None in (signed(a, part), signed(b, part)) or _declared(a, part) != _declared(b, part)
+    ]
+    return [] if set(declared) - {"judge"} else [part for part in parts if part not in declared]
+
+
+def _declared(run: ComparedRun, part: str) -> Any:
+    """What the suite declares of a part, its code left out."""
+    if part != "scorers":
+        return run.header.description.judge
+    suite = run.header.description
+    components = [_without_code(component.data()) for component in suite.components if component.scorer != "judge"]
+    return components, suite.passing, suite.bands, suite.stability
+
+
+def _without_code(component: Mapping[str, Any]) -> dict[str, Any]:
+    """What is declared of a component, and which counts its measures are made of: a run keeps its counts, not those."""
+    measured = {
+        kind: {name: _settings(item) for name, item in component[kind].items()} for kind in ("measures", "means")
+    }
+    return _settings(component) | measured
+
+
+def _settings(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if name not in _CODE}
+
+
+def _edited(a: ComparedRun, b: ComparedRun) -> list[str]:
+    """The cases with another truth, or one that a file does not hold."""
+    if signed(a, "truth") == signed(b, "truth"):
+        return []
+    cases = common_cases(a, b)
+    return [
+        a.columns.case_ids[code] for code in (*cases.of_state(OTHER_TRUTH).tolist(), *cases.unknown_truths.tolist())
+    ]
+
+
+def scored_otherwise(run: ComparedRun, suite: SuiteModel) -> str:
+    """The first case whose answer the suite does not score as the run has it, whatever its signature says; ""
+    when there is none, or nobody can tell."""
+    balance = OtherBalance(suite, run.header.description.judge, same_judge=True)
+    first = () if balance.why_no_words else islice(_answers(run), _CHECKED)
+    return next((case.id for sample, case in first if not _alike(sample, balance.weigh(sample, case))), "")
+
+
+def _same_parts(run: ComparedRun, hand: AtHand, code: list[str]) -> tuple[list[str], int]:
+    """Which of the parts whose code changed give every answer of the run the scores it had, and how many they are."""
+    if hand.suite is None:
+        return [], 0
+    balance = OtherBalance(hand.suite, run.header.description.judge, same_judge="judge" not in code)
+    if not (balance.asks_no_model and hand.is_judge and run.mode == Mode.RULES):
+        code = [part for part in code if part != "judge"]
+    if not code or balance.why_no_words:
+        return [], 0
+    n = _all_alike(_answers(run), balance.judge if "judge" in code else balance.weigh)
+    return (code, n) if n else ([], 0)
+
+
+def _by_one_truth(a: ComparedRun, b: ComparedRun, suite: SuiteModel, ids: list[str]) -> ComparedRun:
+    """Run A with its answers to these cases scored by B's truth, and B's by A's; as it is where a model judged, since
+    it may have read the truth."""
+    balance = OtherBalance(suite, a.header.description.judge, same_judge=True)
+    if balance.why_no_words or not balance.asks_no_model or a.mode not in (None, Mode.RULES):
+        return a
+    scored, moved, truths = list[dict[int, Sample]](), set[str](), set(ids)
+    for run, other in ((a, b), (b, a)):
+        again, another, unread = _scored_by(balance, run, other, ids)
+        scored.append(again)
+        moved |= another
+        truths -= unread
+    retained = [{at: sample for at, sample in result.items() if sample.case_id in truths} for result in scored]
+    a = replace(a, rescored=replace(a.rescored, truths=frozenset(truths), moved=len(moved & truths)))
+    by_b = replace(overlaid(a, retained[0]), samples=partial(_samples_by, balance, a, b, truths))
+    return replace(a, by_truth_of_b=by_b, b_by_truth_of_a=overlaid(b, retained[1]) if moved & truths else None)
+
+
+def _scored_by(
+    balance: OtherBalance, run: ComparedRun, other: ComparedRun, ids: list[str]
+) -> tuple[dict[int, Sample], set[str], set[str]]:
+    """The answers of a run by the truth of another, by position; the cases that moved, and those without a result."""
+    places, result, moved, unread = _places(run, ids), dict[int, Sample](), set[str](), set[str]()
+    for sample, case, truth in _beside(run, other, ids):
+        again = None if sample.attempt.text is None else balance.weigh(sample, truth)
+        if again is None or not again.outcome.conclusive:
+            unread.add(case.id)
+            continue
+        # Texts stay in the store: only figures and findings of what was scored again are held.
+        result[places[sample.key]] = replace(again, attempt=replace(again.attempt, text=None))
+        if not _alike(sample, again):
+            moved.add(case.id)
+    return result, moved, unread
+
+
+def _samples_by(
+    balance: OtherBalance, a: ComparedRun, b: ComparedRun, truths: set[str], case_ids: list[str] | None = None
+) -> Iterator[tuple[Sample, Case]]:
+    """The samples of A, those of the cases with another truth scored by B's."""
+    cases = {} if b.contents is None else b.contents.cases(sorted(truths))
+    for sample, case in () if a.samples is None else a.samples(case_ids=case_ids):
+        truth = cases.get(case.id)
+        yield (
+            (sample, case) if truth is None or not sample.outcome.conclusive else (balance.weigh(sample, truth), truth)
+        )
+
+
+def _beside(a: ComparedRun, b: ComparedRun, ids: list[str]) -> Iterator[tuple[Sample, Case, Case]]:
+    """The answers of a run to some cases, each with its case there and in another run."""
+    for start in range(0, len(ids), _PAGE):
+        page = ids[start : start + _PAGE]
+        truths = {} if b.contents is None else b.contents.cases(page)
+        yield from ((sample, case, truths.get(case.id, case)) for sample, case in _answers(a, page))
+
+
+def _places(run: ComparedRun, ids: list[str]) -> dict[tuple[str, str, int], int]:
+    """The positions of the samples of some cases."""
+    columns, wanted = run.columns, set(ids)
+    codes = [code for code, name in enumerate(columns.case_ids) if name in wanted]
+    rows = np.flatnonzero(np.isin(columns.case, codes)).tolist()
+    variant = [columns.variants[code] for code in columns.variant[rows].tolist()]
+    named = (columns.case_ids[code] for code in columns.case[rows].tolist())
+    return dict(zip(zip(named, variant, columns.repeat[rows].tolist(), strict=True), rows, strict=True))
+
+
+def _answers(run: ComparedRun, ids: list[str] | None = None) -> Iterator[tuple[Sample, Case]]:
+    """Every sample that has a reading, with its case."""
+    samples = () if run.samples is None else run.samples() if ids is None else run.samples(case_ids=ids)
+    return ((sample, case) for sample, case in samples if sample.outcome.conclusive)
+
+
+def _all_alike(answers: Iterable[tuple[Sample, Case]], score: Callable[[Sample, Case], Sample]) -> int:
+    """How many answers there are; 0 when `score` gives one of them another result, or one was not kept."""
+    n = 0
+    for sample, case in answers:
+        if sample.attempt.text is None or not _alike(sample, score(sample, case)):
+            return 0
+        n += 1
+    return n
+
+
+def _alike(before: Sample, after: Sample) -> bool:
+    return _worth(before) == _worth(after)
+
+
+def _worth(sample: Sample) -> tuple[Any, ...]:
+    """The outcome, score, counts, checks and codes of a sample; what is said in words may differ."""
+    numbers = [(score.name, score.value, dict(score.counts)) for score in sample.scores]
+    return (
+        (sample.outcome, sample.passed, sample.band, sample.score and round(sample.score, _DIGITS)),
+        [(name, value and round(value, _DIGITS), counts) for name, value, counts in numbers],
+        Counter(finding.code for finding in sample.findings),
+        [(check.name, check.state) for check in sample.checks],
+    )

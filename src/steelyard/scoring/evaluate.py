@@ -1,0 +1,594 @@
+"""Score one answer of a case: components, checks, judge, caps and outcome."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar
+
+from steelyard.errors import Mistake, SuiteError
+from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
+from steelyard.records import BROKE_OFF, Box, Certainty, Check, Finding, Item, Judgement, Mark, Mode, Outcome, Score
+from steelyard.redact import learn_secrets, secrets_in
+from steelyard.scoring.base import Fault, Reading
+from steelyard.scoring.checks import Answered
+from steelyard.scoring.expectations import Expectations
+from steelyard.scoring.extract import SchemaValidator, climb
+from steelyard.scoring.text import unknown
+from steelyard.suite.build.judge import LISTED
+from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, compile_place
+from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
+from steelyard.suite.models import Component, StabilityRules, SuiteModel
+
+# What a judgement adds to a sample: a score for each dimension and flag, a finding for each low or set one.
+
+JUDGE: Final = "JUDGE"
+"""The code of a sample whose judge gave no reading."""
+
+
+def read_judgement(
+    rubric: Rubric, judgement: Judgement, severity: Mapping[str, str]
+) -> tuple[tuple[Score, ...], tuple[Finding, ...]]:
+    """Scores in the order of the rubric, in points as they are bound, and the findings."""
+    scores = [_score(dimension, judgement) for dimension in rubric.dimensions]
+    scores += [_flag(flag, judgement) for flag in rubric.flags]
+    findings = [_flagged(flag, judgement, severity) for flag in rubric.flags if judgement.bound[flag.name]]
+    low = [
+        dimension
+        for dimension in rubric.dimensions
+        if judgement.bound.get(dimension.name, rubric.neutral) < rubric.neutral
+    ]
+    return tuple(scores), (*findings, *(_finding(item, rubric, judgement, severity) for item in low))
+
+
+def _score(dimension: Dimension, judgement: Judgement) -> Score:
+    name = dimension.name
+    if name not in judgement.bound:
+        return Score(name, None, dimension.weight, note=f"not judged: the case has no {dimension.needs}")
+    return Score(
+        name,
+        float(judgement.bound[name]),
+        dimension.weight,
+        raw=_number(judgement.raw.get(name)),
+        bound_by=judgement.bound_by.get(name),
+    )
+
+
+def _number(value: float | None) -> float | None:
+    """The value as stored; None where a panel agreed only on what the rules left of its scores."""
+    return None if value is None else float(value)
+
+
+def _flag(flag: Flag, judgement: Judgement) -> Score:
+    """A flag is a share of texts, never a part of the score: counts make its rate over a run."""
+    name = flag.name
+    flagged = int(judgement.bound[name])
+    return Score(
+        name,
+        float(flagged),
+        0.0,
+        raw=float(judgement.raw[name]),
+        bound_by=judgement.bound_by.get(name),
+        counts={"flagged": flagged, "judged": 1},
+    )
+
+
+def _flagged(flag: Flag, judgement: Judgement, severity: Mapping[str, str]) -> Finding:
+    code = flag.name.upper()
+    rule = judgement.bound_by.get(flag.name)
+    return Finding(
+        code,
+        place=flag.name,
+        expected=False,
+        got=True,
+        evidence="the judge set it" if rule is None else f"the judge did not set it, a rule did: {rule}",
+        severity=severity.get(code, "critical"),
+        component=flag.name,
+    )
+
+
+def _finding(dimension: Dimension, rubric: Rubric, judgement: Judgement, severity: Mapping[str, str]) -> Finding:
+    name = dimension.name
+    bound = float(judgement.bound[name])
+    code = name.upper()
+    return Finding(
+        code,
+        place=name,
+        expected=f"{rubric.neutral} or more of {rubric.high}",
+        got=bound,
+        evidence=_why(name, judgement),
+        severity=severity.get(code, "error"),
+        component=name,
+        gain=(rubric.high - bound) / (rubric.high - rubric.low),
+    )
+
+
+def _why(name: str, judgement: Judgement) -> str:
+    raw, bound = judgement.raw.get(name), judgement.bound[name]
+    rule = judgement.bound_by.get(name)
+    text = "the judges differ" if raw is None else f"the judge gave {raw:g}"
+    return text if rule is None else f"{text}, bound to {bound:g}: {rule}"
+
+
+# What was weighed of late: a repeat that says the same once more is worth the same, and is not weighed again.
+
+_MOST = 64
+"""Repeats of a case follow one another: the one before is among the last few dozen."""
+_LONGEST = 50_000
+"""Characters of an answer that is worth keeping; so many of the longest answers take 3 MB."""
+
+T = TypeVar("T")
+Said = tuple[str, int | None, bool]
+"""The answer's text, its status, and whether it was cut off: with the case all that a scorer, being pure, looks at."""
+
+
+class Recent(Generic[T]):
+    """The last few dozen results by what they were made of. Another case object may have another truth."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, Said], tuple[Case, T]] = {}
+
+    def get(self, case: Case, said: Said) -> T | None:
+        """What this came to before; None when it was not weighed of late."""
+        retained = self._kept.get((id(case), said))
+        return None if retained is None else retained[1]
+
+    def keep(self, case: Case, said: Said, result: T) -> T:
+        """The result, which is kept until as many others have followed."""
+        if len(said[0]) <= _LONGEST:
+            if len(self._kept) >= _MOST:
+                del self._kept[next(iter(self._kept))]
+            # With the case, so that no other can come to have its id.
+            self._kept[id(case), said] = (case, result)
+        return result
+
+
+# What a judge says beyond its scores, as scores that weigh nothing: means by key, and counts of words.
+
+
+def said_scores(judge: JudgeModel, judgement: Judgement) -> tuple[Score, ...]:
+    """A score for each figure that the answer has a reading of; a basic reading, believed only in its scores, has none.
+
+    Of a panel it is what the ballot says that stands for the others.
+    """
+    vote = judgement.stands
+    if vote is None or vote.mode is Mode.BASIC:
+        return ()
+    return (*_means(judge.means, vote.reply), *_counts(judge.counts, vote.reply))
+
+
+def _means(figures: tuple[SaidMean, ...], reply: Mapping[str, Any]) -> Iterator[Score]:
+    for figure in figures:
+        value = compile_path(figure.path)(reply)
+        if isinstance(value, int | float) and not isinstance(value, bool) and _is_on(value, figure.scale):
+            yield Score(figure.name, float(value), 0.0)
+
+
+def _is_on(value: float, scale: tuple[float, float]) -> bool:
+    low, high = scale
+    return math.isfinite(value) and low <= value <= high
+
+
+def _counts(figures: tuple[SaidCount, ...], reply: Mapping[str, Any]) -> Iterator[Score]:
+    """What every list counts; one that is not there counts nothing, which is not zero."""
+    for figure in figures:
+        elements = compile_path(figure.list_path)(reply)
+        if not isinstance(elements, list | tuple):
+            continue
+        word_of = compile_path(figure.word_path)
+        texts = Counter(word for element in elements if isinstance(word := word_of(element), str))
+        counts = {word: texts[word] for word in figure.words}
+        yield Score(figure.name, None, 0.0, counts=counts | {LISTED: len(elements)})
+
+
+# What repeats of the same question are compared by: the items of an answer with their keys and declared fields.
+
+
+def items_of(rules: StabilityRules, answer: Any) -> tuple[Item, ...]:
+    """The items of one answer in their order; none when the answer has no list there.
+
+    An item without the key has the key "": it is kept, and held against others without one.
+    """
+    return _stability_reader(rules.items, rules.key, tuple(rules.fields))(answer)
+
+
+@lru_cache(maxsize=64)
+def _stability_reader(items: str, key: str, fields: tuple[str, ...]) -> Callable[[Any], tuple[Item, ...]]:
+    place, key_of = compile_place(items), compile_path(key)
+    getters = [compile_path(field) for field in fields]
+
+    def read(answer: Any) -> tuple[Item, ...]:
+        result = place.values(answer) or []
+        if place.single and len(result) == 1:
+            # The list itself may be named, with or without [] behind it.
+            result = result[0] if isinstance(result[0], list) else []
+        return tuple([Item(key_text(key_of(item)), tuple([_plain(get(item)) for get in getters])) for item in result])
+
+    return read
+
+
+def key_text(value: Any) -> str:
+    """A key as text, the same for the same plain data: 3 and 3.0 are "3", true is "true"; "" when there is none."""
+    if value is None or value is MISSING:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _whole(value: Any) -> Any:
+    """The data with every number that is whole written as such."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return [_whole(inner) for inner in value]
+    if isinstance(value, dict):
+        return {str(name): _whole(inner) for name, inner in value.items()}
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return None if value is MISSING else value
+
+
+# One answer on the balance: from raw text to score, band, findings and the reading of each component.
+
+FORMAT: Final = "FORMAT"
+"""The code of an answer that cannot be read or does not fit the schema."""
+
+_PRECISION: Final = 12
+"""Decimals that count: 0.7 + 0.05 reaches 0.75 however the sum was rounded on the way."""
+_ROUNDING: Final = 10.0**-_PRECISION
+_FRACTIONS: Final = (0.0, 1.0)
+_LONGEST_QUOTE: Final = 300
+_ERRORS: Final = 400
+"""Statuses from here on are errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What one answer came to. `score` is a fraction 0..1."""
+
+    outcome: Outcome
+    score: float
+    passed: bool | None
+    band: str | None
+    scores: tuple[Score, ...]
+    findings: tuple[Finding, ...]
+    rung: str | None
+    marks: tuple[Mark, ...] = ()
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By component, what it measured for the rules that bind a judge."""
+    to_judge: str | None = None
+    """The text that the suite's judge is to read; None when there is none to read, and `score` is final."""
+    earned: float = 0.0
+    weight: float = 0.0
+    """The sum of the weights of the components, and of what they earned."""
+    certainties: tuple[Certainty, ...] = ()
+    checks: tuple[Check, ...] = ()
+    """Every expectation that applies to the case."""
+    items: tuple[Item, ...] | None = None
+    """What repeats are compared by; None when the suite compares nothing, or the case expects an error."""
+
+
+class Weigher:
+    """A suite's balance, set up once and used for every answer."""
+
+    def __init__(self, suite: SuiteModel) -> None:
+        # Scorers in code see them.
+        learn_secrets(secrets_in(os.environ))
+        self._is_json = suite.answer.format == "json"
+        self._repair = suite.answer.repair
+        schema = suite.answer.schema_data
+        self._validator = SchemaValidator(schema) if self._is_json and schema is not None else None
+        json_shape = "JSON that fits the suite's schema" if self._validator else "a JSON object or array"
+        self._shape = json_shape if self._is_json else "a text"
+        self.components = tuple((component, placed(component, suite)) for component in suite.components)
+        self._readers = [_reader(component, scorer) for component, scorer in self.components]
+        self._pass_at = None if suite.passing is None else round(suite.passing.at_least, _PRECISION)
+        self._bands = [(band.name, round(band.at_least, _PRECISION)) for band in suite.bands]
+        self._severity = {kind.code: kind.severity for kind in suite.taxonomy}
+        self._order = {kind.code: place for place, kind in enumerate(suite.taxonomy)}
+        self._judge = suite.judge
+        self._judged_place = compile_path(suite.judge.of) if suite.judge is not None and suite.judge.of else None
+        scorers = [scorer for _, scorer in self.components]
+        self._expect = next((scorer for scorer in scorers if isinstance(scorer, Expectations)), None)
+        self._stability = suite.stability
+        self._recent: Recent[Weighed] = Recent()
+        self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
+
+    def weigh(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Weighed:
+        """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.
+
+        `status` is the HTTP status it came with. A case that expects an error is not held against the schema. JSON that
+        was `cut_off` at the limit of tokens is not mended: whatever is missing was never said.
+        """
+        if self._judge is not None:
+            # A judge that is code is given what was measured, and may write into it: each sample has its own.
+            return self._weighed(text, case, status, cut_off)
+        texts = (text, status, cut_off)
+        available = self._recent.get(case, texts)
+        return (
+            self._recent.keep(case, texts, self._weighed(text, case, status, cut_off))
+            if available is None
+            else available
+        )
+
+    def _weighed(self, text: str, case: Case, status: int | None, cut_off: bool) -> Weighed:
+        if self._judge is not None and not text.strip():
+            return self._malformed(text, case, ["the answer is empty: there is nothing to judge"])
+        expects_error = self.expects_error(case)
+        if self._expect is not None and self._expect.needs_status and not expects_error and (status or 0) >= _ERRORS:
+            return self._malformed(text, case, [f"it came with status {status}, and no error is expected"])
+        if not self._is_json:
+            return self._weigh(text, Answered(text, text, status), case, None)
+        climbed = climb(text, None if expects_error else self._validator, repair=self._repair and not cut_off)
+        if climbed.rung is None and not expects_error:
+            return self._malformed(text, case, (BROKE_OFF, *climbed.problems) if cut_off else climbed.problems)
+        try:
+            return self._weigh(text, Answered(text, climbed.value, status), case, climbed.rung)
+        except Unsearchable as error:
+            # The items that repeats are compared by cannot be looked for.
+            return self._malformed(text, case, [str(error)], fits=True)
+
+    def expects_error(self, case: Case) -> bool:
+        """True when the right answer to the case is an error."""
+        return self._expect is not None and self._expect.expects_error(case)
+
+    def _items(self, answer: Any, case: Case) -> tuple[Item, ...] | None:
+        return None if self._stability is None or self.expects_error(case) else items_of(self._stability, answer)
+
+    def unrun(self, case: Case, why: str) -> tuple[Check, ...]:
+        """The checks of a case for which no answer could be weighed: none of them ran."""
+        return () if self._expect is None else self._expect.unrun(case, why)
+
+    def _weigh(self, text: str, answered: Answered, case: Case, rung: str | None) -> Weighed:
+        answer = answered.answer
+        checks: tuple[Check, ...] = ()
+        scores: list[Score] = []
+        findings: list[Finding] = []
+        marks: tuple[Mark, ...] = ()
+        metrics: dict[str, Mapping[str, Any]] = {}
+        claims: tuple[Certainty, ...] = ()
+        earned = weight = 0.0
+        for (component, scorer), read in zip(self.components, self._readers, strict=True):
+            reading = read(answered, case)
+            if reading.misshapen:
+                return self._malformed(text, case, [reading.misshapen], fits=True)
+            checks += reading.checks
+            if reading.metrics:
+                metrics[component.name] = reading.metrics
+            if reading.value is None:
+                reading = unknown(component, scorer, answer, case)
+            value = reading.value
+            scores.append(Score(component.name, value, component.weight, note=reading.note, counts=reading.counts))
+            if value is None:
+                continue
+            try:
+                share = self._share_and_findings(component, scorer, reading, findings)
+            except ValueError as error:
+                who = f"the scorer of {component.name}"
+                raise UserCodeError(f"{who} {error}{place_in_words(scorer.read)}") from error
+            earned += component.weight * share
+            weight += component.weight
+            claims += reading.certainties
+            marks += reading.marks
+        if weight <= 0 and self._judge is None:
+            raise SuiteError(_nothing_to_weigh(case))
+        score = round(earned / weight, _PRECISION) if weight > 0 else 0.0
+        scored = Weighed(
+            Outcome.SCORED,
+            score,
+            self._passed(score),
+            self._band(score),
+            tuple(scores),
+            tuple(findings),
+            rung,
+            marks,
+            metrics,
+            None,
+            earned,
+            weight,
+            claims,
+            checks,
+            self._items(answer, case),
+        )
+        return scored if self._judge is None else self._for_judge(scored, text, answer, case)
+
+    def _share_and_findings(
+        self, component: Component, scorer: Any, reading: Reading, findings: list[Finding]
+    ) -> float:
+        """The value as a share of its scale, and its findings added; ValueError for what the suite does not know."""
+        value = reading.value or 0.0
+        within = component.scale == _FRACTIONS and 0.0 <= value <= 1.0
+        share = value if within else _share(value, component.scale)
+        for mark in reading.marks:
+            _checked(mark.box)
+        if reading.faults:
+            findings.extend([self._named(fault, component) for fault in reading.faults])
+        elif share < component.wrong_below - _ROUNDING:
+            findings.append(self._finding(component, scorer.answer, reading, 1.0 - share))
+        return share
+
+    def _for_judge(self, scored: Weighed, text: str, answer: Any, case: Case) -> Weighed:
+        to_judge = self._text_to_judge(text, answer)
+        if not to_judge.strip():
+            missing = "the part of the answer that is to be judged is missing or empty"
+            return self._malformed(text, case, [missing], fits=True)
+        return replace(scored, to_judge=to_judge)
+
+    def _text_to_judge(self, text: str, answer: Any) -> str:
+        """The part of the answer that the suite has judged; "" when it is not there."""
+        if self._judged_place is None:
+            return text
+        part = self._judged_place(answer)
+        if part is MISSING or part is None:
+            return ""
+        return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=2)
+
+    def judged(self, scored: Weighed, judgement: Judgement) -> Weighed:
+        """The answer with what its judge said of it: a score for each dimension and flag, and a finding for each
+        dimension below the neutral one. A judgement that comes to nothing makes it inconclusive."""
+        if judgement.mode is None:
+            finding = Finding(JUDGE, evidence=judgement.told)
+            return replace(scored, outcome=Outcome.JUDGE_FAILED, findings=(finding,), to_judge=None)
+        if self._judge is None:
+            raise ValueError("a suite without a judge has no judgements")
+        rubric = self._judge.rubric
+        earned, weight = scored.earned, scored.weight
+        for dimension in rubric.dimensions:
+            if dimension.name not in judgement.bound:
+                continue  # the case does not hold what it needs
+            earned += dimension.weight * _share(float(judgement.bound[dimension.name]), (rubric.low, rubric.high))
+            weight += dimension.weight
+        score = round(earned / weight, _PRECISION)
+        flagged = any(flag.fails and judgement.bound[flag.name] for flag in rubric.flags)
+        scores, findings = read_judgement(rubric, judgement, self._severity)
+        return replace(
+            scored,
+            score=score,
+            passed=self._passed(score) if not flagged or self._pass_at is None else False,
+            band=self._band(score),
+            scores=scored.scores + scores + said_scores(self._judge, judgement),
+            findings=scored.findings + findings + tuple([self._complaint(finding) for finding in judgement.findings]),
+            # A truth knows better than a judge what is right.
+            certainties=scored.certainties or judgement.certainties,
+            to_judge=None,
+        )
+
+    def by_judge_alone(self, judgement: Judgement, score: float | None = None) -> Weighed:
+        """What an answer that was not kept came to by its judge; `score` where that gave no scores by dimension."""
+        if score is None:
+            return self.judged(Weighed(Outcome.SCORED, 0.0, None, None, (), (), None), judgement)
+        return Weighed(Outcome.SCORED, score, self._passed(score), self._band(score), (), (), None)
+
+    def _complaint(self, finding: Finding) -> Finding:
+        """What the judge names, as severe as the suite says unless the judge says otherwise."""
+        if finding.code not in self._order:
+            raise UserCodeError(
+                f"the check of the judge gave the finding code {finding.code!r}, which the suite's findings do not list"
+            )
+        severity = self._severity[finding.code]
+        return replace(finding, severity=severity) if finding.severity == "error" else finding
+
+    def _malformed(self, text: str, case: Case, problems: Sequence[str], *, fits: bool = False) -> Weighed:
+        """Worth nothing; `fits` says that the schema is not to blame."""
+        finding = Finding(
+            FORMAT,
+            expected=self._shape,
+            got=_quoted(text),
+            evidence="; ".join(problems),
+            severity=self._severity.get(FORMAT, "error"),
+            gain=1.0,
+        )
+        scores = self._counted_as_nothing(case) if self._counting else ()
+        checks = () if self._expect is None else self._expect.unread(case, finding.evidence, fits=fits)
+        passed, band = self._passed(0.0), self._band(0.0)
+        return Weighed(Outcome.MALFORMED, 0.0, passed, band, scores, (finding,), None, checks=checks)
+
+    def _counted_as_nothing(self, case: Case) -> tuple[Score, ...]:
+        """Scores that hold only the counts of what should have been answered."""
+        results = []
+        for component, scorer in self.components:
+            if getattr(scorer, "measures", None):
+                who = f"the scorer of {component.name}"
+                if counts := checked_call(who, scorer.nothing, case, returns=Mapping[str, int]):
+                    results.append(Score(component.name, component.scale[0], component.weight, counts=counts))
+        return tuple(results)
+
+    def _named(self, fault: Fault, component: Component) -> Finding:
+        """The fault under the first of its codes in the order of the suite's taxonomy."""
+        codes = fault.codes
+        last = len(self._order)
+        code = next(iter(codes)) if len(codes) == 1 else min(codes, key=lambda one: self._order.get(one, last))
+        if code not in self._order:
+            raise ValueError(f"gave the finding code {code!r}, which the suite's findings do not list")
+        return Finding(
+            code,
+            fault.place,
+            fault.expected,
+            fault.got,
+            fault.evidence,
+            self._severity.get(code, "error"),
+            component.name,
+            codes[code],
+            None if fault.box is None else _checked(fault.box),
+            fault.span,
+            fault.section,
+        )
+
+    def _finding(self, component: Component, place: str | None, reading: Reading, gain: float) -> Finding:
+        code = component.code or component.name.upper()
+        return Finding(
+            code,
+            place=place or component.name,
+            expected=reading.expected,
+            got=_quoted(reading.got) if isinstance(reading.got, str) else reading.got,
+            evidence=reading.note,
+            severity=self._severity.get(code, "error"),
+            component=component.name,
+            gain=gain,
+        )
+
+    def _passed(self, score: float) -> bool | None:
+        return None if self._pass_at is None else score >= self._pass_at
+
+    def _band(self, score: float) -> str | None:
+        for name, at_least in self._bands:
+            if score >= at_least:
+                return name
+        return None
+
+
+def _reader(component: Component, scorer: Any) -> Callable[[Answered, Case], Reading]:
+    """What the scorer says of an answer; UserCodeError when it breaks."""
+    who = f"the scorer of {component.name}"
+    if isinstance(scorer, Expectations):
+        return lambda answered, case: checked_call(who, scorer.weigh, answered, case, returns=object)
+    # Steelyard's own scorers keep to their types, which saves the time to look.
+    returns = Reading if is_own(type(scorer)) else object
+    return lambda answered, case: checked_call(who, scorer.read, answered.answer, case, returns=returns)
+
+
+def placed(component: Component, suite: SuiteModel) -> Any:
+    """The component's scorer looking at its place: its own name in a JSON answer, the whole of a text."""
+    scorer = component.scorer
+    if scorer.answer is not None:
+        return scorer
+    return scorer.at(_as_path(component.name) if suite.answer.format == "json" else "")
+
+
+def _share(value: float, scale: tuple[float, float]) -> float:
+    """The value as a fraction of its scale; ValueError for what is not on it."""
+    low, high = scale
+    share = (value - low) / (high - low)
+    if not -_ROUNDING <= share <= 1.0 + _ROUNDING:
+        raise ValueError(f"gave {value}, which is not on its scale from {low:g} to {high:g}")
+    return min(1.0, max(0.0, share))
+
+
+def _checked(box: Box) -> Box:
+    """The box; ValueError when one of its sides is no number."""
+    if not all(map(math.isfinite, box)):
+        raise ValueError(f"gave {box!r}, which is no box: left, top, right and bottom as fractions")
+    return box
+
+
+def _nothing_to_weigh(case: Case) -> list[Mistake]:
+    return [Mistake(f"case {case.id}: nothing to weigh: every component's truth is missing and skipped", case.source)]
+
+
+def _as_path(name: str) -> str:
+    if any(sign in name for sign in '.[]"\\'):
+        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return name
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"

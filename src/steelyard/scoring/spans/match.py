@@ -1,0 +1,599 @@
+"""The scorer of spans."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import CoreSchema
+
+from steelyard.records import Certainty
+from steelyard.scoring.base import UNKNOWN, Fault, MeanMeasure, Measure, Reading, Scorer
+from steelyard.scoring.items.match import Code
+from steelyard.scoring.spans.compare import KINDS, SCHEMES, Figures, Scheme, SpanComparison, SpanError, compare_spans
+from steelyard.scoring.spans.read import (
+    MAIN,
+    LostSpan,
+    OffsetUnit,
+    Spans,
+    SpansLayout,
+    TextOffsets,
+    TextSpan,
+    complaint_about,
+    read_spans,
+    sections_of,
+)
+from steelyard.suite.case import Case
+from steelyard.suite.values import share
+
+# What is counted in one comparison of spans, and the ratios that the counts add up to over many.
+
+_WHOLE: tuple[Scheme, ...] = ("strict", "exact", "type")
+"""The schemes that count no halves."""
+_WORDS = {
+    "strict": "with the same boundaries and role",
+    "exact": "with the same boundaries",
+    "partial": "with the same boundaries, and those that overlap by half; counted in halves",
+    "type": "that overlap and have the same role",
+}
+
+
+def span_measures(categories: Sequence[str], sections: Sequence[str]) -> dict[str, Measure]:
+    """The measures of a suite with these categories and sections; F1 is twice what is right over all spans."""
+    measures: dict[str, Measure] = {}
+    for scheme, message in _WORDS.items():
+        halves = "_halves" if scheme == "partial" else ""
+        twice = "partial_halves" if halves else f"{scheme}_twice"
+        measures[f"{scheme}_precision"] = Measure(f"{scheme}{halves}", f"answered{halves}", f"answered spans {message}")
+        measures[f"{scheme}_recall"] = Measure(f"{scheme}{halves}", f"gold{halves}", f"gold spans found {message}")
+        measures[f"{scheme}_f1"] = Measure(twice, "spans", f"F1 of spans {message}")
+    measures["misplaced"] = Measure("misplaced", "answered", "answered spans whose offsets do not give their text")
+    if categories:
+        measures["outside"] = Measure("outside", "answered", "answered spans whose role is in no category")
+    for name in categories:
+        right, twice = f"{name}_right", f"{name}_twice"
+        measures[f"{name}_precision"] = Measure(right, f"{name}_answered", f"answered spans of {name}, strictly right")
+        measures[f"{name}_recall"] = Measure(right, f"{name}_gold", f"gold spans of {name}, strictly found")
+        measures[f"{name}_f1"] = Measure(twice, f"{name}_spans", f"strict F1 of {name}")
+    for name in sections:
+        measures[f"{name}_wrong"] = Measure(
+            f"in_{name}_wrong", f"in_{name}_answered", f"wrong spans, of those in {name}"
+        )
+        measures[f"{name}_missed"] = Measure(
+            f"in_{name}_missed", f"in_{name}_gold", f"missed spans, of those in {name}"
+        )
+    return {name: replace(measure, better=_better(name)) for name, measure in measures.items()}
+
+
+def macro_measures(categories: Sequence[str]) -> dict[str, MeanMeasure]:
+    """Precision, recall and F1 averaged over the categories that have them; none without categories."""
+    messages = {
+        "precision": "strict precision, the mean over categories with an answered span",
+        "recall": "strict recall, the mean over categories with a gold span",
+        "f1": "strict F1, the mean over categories with a span on either side",
+    }
+    if not categories:
+        return {}
+    return {
+        f"macro_{name}": MeanMeasure(tuple(f"{category}_{name}" for category in categories), about, "higher")
+        for name, about in messages.items()
+    }
+
+
+def _better(name: str) -> str:
+    return "higher" if name.endswith(("_precision", "_recall", "_f1")) else "lower"
+
+
+def span_counts(
+    found: SpanComparison, category_of: Callable[[str], str], categories: Sequence[str], *, in_sections: bool
+) -> dict[str, int]:
+    """The counts of one comparison; of categories and sections only those that have a span, so that n is theirs."""
+    n_gold, n_answered = len(found.gold.placed), len(found.answer)
+    figures = found.all_figures()
+    right = {scheme: round(figures[scheme].right) for scheme in _WHOLE}
+    counts = {
+        "gold": n_gold,
+        "answered": n_answered,
+        "spans": n_gold + n_answered,
+        "gold_halves": 2 * n_gold,
+        "answered_halves": 2 * n_answered,
+        **right,
+        **{f"{scheme}_twice": 2 * count for scheme, count in right.items()},
+        "partial_halves": round(2 * figures["partial"].right),
+        "misplaced": sum(bool(span.misplaced) for span in found.answer.all),
+        "lost": len(found.answer.lost),
+    }
+    kinds = Counter(error.kind for error in found.errors)
+    counts |= {kind: kinds[kind] for kind in KINDS}
+    if categories:
+        counts |= _by_category(found, category_of, categories)
+    return counts | _by_section(found) if in_sections else counts
+
+
+def _by_category(found: SpanComparison, category_of: Callable[[str], str], categories: Sequence[str]) -> dict[str, int]:
+    counts = {"outside": 0}
+    for name, figures in found.by_category("strict", category_of).items():
+        if name not in categories:
+            counts["outside"] += figures.answered
+            continue
+        right = round(figures.right)
+        counts |= {
+            f"{name}_gold": figures.gold,
+            f"{name}_answered": figures.answered,
+            f"{name}_spans": figures.gold + figures.answered,
+            f"{name}_right": right,
+            f"{name}_twice": 2 * right,
+        }
+    return counts
+
+
+def _by_section(found: SpanComparison) -> dict[str, int]:
+    gold = Counter(span.section for span in found.gold.placed)
+    answered = Counter(span.section for span in found.answer.placed)
+    wrong = Counter(error.answer.section for error in found.errors if error.answer is not None)
+    missed = Counter(error.gold[0].section for error in found.errors if error.kind == "missed")
+    parts: Mapping[str, Counter[str]] = {"gold": gold, "answered": answered, "wrong": wrong, "missed": missed}
+    return dict(_named(parts, gold.keys() | answered.keys()))
+
+
+def _named(parts: Mapping[str, Counter[str]], sections: Iterable[str]) -> Iterator[tuple[str, int]]:
+    for section in sorted(sections):
+        for part, counter in parts.items():
+            yield f"in_{section}_{part}", counter[section]
+
+
+# What a suite says about its spans besides where they are: the codes of errors and the categories of roles.
+
+
+class SpanCodes(BaseModel):
+    """The code of each kind of error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    missed: Code = Field(default="MISSED", description="A gold span that the answer does not have.")
+    extra: Code = Field(default="EXTRA", description="A span that is not in the truth.")
+    wrong_role: Code = Field(default="WRONG_ROLE", description="A span that was found and has the wrong role.")
+    too_fine: Code = Field(default="TOO_FINE", description="A span that is only a piece of a gold span.")
+    too_coarse: Code = Field(default="TOO_COARSE", description="A span that is more than a gold span, or several.")
+    duplicate: Code = Field(
+        default="DUPLICATE", description="A second span for a gold span that has one, or the same span again."
+    )
+    misplaced: Code | None = Field(
+        default=None,
+        description="A span whose offsets do not give its text; left out, one that can be put where its text is counts "
+        "there without an error, and one that cannot is an extra.",
+    )
+
+
+class Categories(BaseModel):
+    """What kinds of roles there are: the category of a role is its first part."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    names: tuple[str, ...] = Field(default=(), description="The categories, each measured on its own.")
+    up_to: str = Field(default=".", min_length=1, description="What the first part of a role ends at.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_alone(cls, given: Any) -> Any:
+        return {"names": given} if isinstance(given, (list, tuple)) else given
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "array", "items": {"type": "string"}}, handler(core)]}
+
+    @field_validator("names")
+    @classmethod
+    def _names_are_free(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name in SCHEMES or not name.strip():
+                raise ValueError(f"a category cannot be called {name!r}")
+        if len(set(names)) < len(names):
+            raise ValueError("a category is named twice")
+        return names
+
+    @cached_property
+    def of(self) -> Callable[[str], str]:
+        """A function from a role to its category."""
+        up_to = self.up_to
+        return lru_cache(maxsize=4096)(lambda role: role.partition(up_to)[0])
+
+
+# The errors of spans as faults: each with its place, what was expected, and what mending it would gain.
+
+_LONGEST_QUOTE = 300
+_FEW_FAULTS = 5
+_WHOLE_SPAN = {"strict": 1.0, "exact": 1.0, "partial": 0.5, "type": 0.0}
+"""What a pair with the right role gains when its boundaries are mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The suite's codes by kind of error, and how it names the place of a span on each side."""
+
+    codes: Mapping[str, str]
+    """Without `misplaced` when a span that was moved is no error."""
+    answer_place: Callable[[int], str]
+    gold_place: Callable[[int], str]
+
+
+def span_faults(found: SpanComparison, scheme: Scheme, naming: Naming) -> Iterator[Fault]:
+    """A fault for every error, for every span without a place, and for every one that had to be moved."""
+    figures = found.figures(scheme)
+    for error in found.errors:
+        yield _fault(error, gain_of(error, figures, scheme), naming)
+    for lost in found.answer.lost:
+        yield _lost(lost, _gain(figures, 0.0, -1), naming)
+    misplaced = naming.codes.get("misplaced")
+    for span in found.answer.placed if misplaced else ():
+        if span.misplaced and misplaced:
+            yield _at(
+                span, Fault({misplaced: 0.0}, naming.answer_place(span.index), None, _cut(span.text), span.misplaced)
+            )
+
+
+def gain_of(error: SpanError, figures: Figures, scheme: Scheme) -> float:
+    """What F1 would rise by if this error alone were mended: a missed span added, an extra or a duplicate taken out,
+    a role or the boundaries put right; one too fine or too coarse replaced by the gold span it stands for, or taken out
+    when it stands for none."""
+    if error.kind == "missed":
+        return _gain(figures, 1.0, 1)
+    if error.kind in ("extra", "duplicate"):
+        return _gain(figures, 0.0, -1)
+    if not error.paired:
+        return _gain(figures, 0.0, -1) if error.stands_for is None else _gain(figures, 1.0, 0)
+    if error.kind == "wrong_role":
+        return _gain(figures, _role_mended(error, scheme), 0)
+    return _gain(figures, _WHOLE_SPAN[scheme], 0)
+
+
+def _role_mended(error: SpanError, scheme: Scheme) -> float:
+    if scheme == "type":
+        return 1.0
+    return 1.0 if scheme == "strict" and _same_boundaries(error) else 0.0
+
+
+def _gain(figures: Figures, right: float, answered: int) -> float:
+    before = figures.f1 or 0.0
+    after = Figures(figures.right + right, figures.answered + answered, figures.gold).f1 or 0.0
+    return after - before
+
+
+def certainties(found: SpanComparison, category_of: Callable[[str], str]) -> tuple[Certainty, ...]:
+    """Every span of the answer that has a confidence; right when boundaries and role are those of its gold span."""
+    wrong = {error.answer.index for error in found.errors if error.answer is not None}
+    wrong |= {span.index for span in found.answer.lost}
+    return tuple(
+        Certainty(span.confidence, span.index not in wrong, category_of(span.role))
+        for span in sorted(found.answer.all, key=lambda span: span.index)
+        if span.confidence is not None
+    )
+
+
+def _fault(error: SpanError, gain: float, naming: Naming) -> Fault:
+    text, kind = error.answer, error.kind
+    codes = {naming.codes[kind]: gain}
+    if text is None:
+        true = error.gold[0]
+        message = _with_role(true, "not in the answer")
+        return _at(true, Fault(codes, naming.gold_place(true.index), _cut(true.text), None, message))
+    place = naming.answer_place(text.index)
+    if kind == "wrong_role":
+        true = error.gold[0]
+        message = repr(_cut(text.text)) + ("" if _same_boundaries(error) else f", for {_cut(true.text)!r}")
+        return _at(text, Fault(codes, place, true.role, text.role, message))
+    expected = (
+        None if kind in ("extra", "duplicate") else " | ".join(_cut(true.text) for true in error.gold[:_FEW_FAULTS])
+    )
+    return _at(text, Fault(codes, place, expected, _cut(text.text), _with_role(text, _about(error, naming))))
+
+
+def _about(error: SpanError, naming: Naming) -> str:
+    golds = ", ".join(naming.gold_place(true.index) for true in error.gold[:_FEW_FAULTS])
+    golds += f" and {len(error.gold) - _FEW_FAULTS} more" if len(error.gold) > _FEW_FAULTS else ""
+    if error.kind == "extra":
+        return "not in the truth"
+    if error.kind == "duplicate":
+        return f"{golds} has a span already" if golds else "the same span is there already"
+    return f"only a piece of {golds}" if error.kind == "too_fine" else f"more than {golds}"
+
+
+def _lost(span: LostSpan, gain: float, naming: Naming) -> Fault:
+    code = naming.codes.get("misplaced") if span.misplaced else None
+    message = _with_role(span, span.why)
+    place = naming.answer_place(span.index)
+    return Fault({code or naming.codes["extra"]: gain}, place, None, _cut(span.text) or None, message)
+
+
+def _at(span: TextSpan, fault: Fault) -> Fault:
+    fault.span, fault.section = (span.start, span.end), span.section
+    return fault
+
+
+def _same_boundaries(error: SpanError) -> bool:
+    text, true = error.answer, error.gold[0]
+    return text is not None and (text.start, text.end) == (true.start, true.end)
+
+
+def _with_role(span: TextSpan | LostSpan, told: str) -> str:
+    return f"{span.role}: {told}" if span.role else told
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+
+
+# The scorer for spans of a text: matched one-to-one to the gold spans, and every error named.
+
+
+def _overlap(given: Any) -> float:
+    """The least overlap that makes a pair: of `> 50 %` it is the next number above."""
+    if isinstance(given, str) and given.lstrip().startswith(">"):
+        return math.nextafter(share(given.lstrip()[1:]), math.inf)
+    return share(given)
+
+
+def _written(iou: float) -> float | str:
+    """The overlap as a suite would write it."""
+    below = round(iou, 12)
+    return f"> {below:g}" if math.nextafter(below, math.inf) == iou else iou
+
+
+Overlap = Annotated[
+    float,
+    BeforeValidator(_overlap),
+    PlainSerializer(_written),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]}),
+]
+_MOST_PREPARED = 256
+_MOST_KEYS = 10
+_WORD = re.compile(r"\w+")
+_FEW = 3
+
+
+@dataclass(slots=True)
+class _Gold:
+    """The gold spans of one case with its text, read once."""
+
+    source: Any
+    asked: Any
+    text: str
+    spans: Spans
+
+
+class MatchSpans(Scorer):
+    """F1 of the answer's spans against the gold ones: by default, those with the same boundaries and role are right.
+
+    Spans are matched one-to-one whatever their order. Every span that is missed, extra, in the wrong role, too fine,
+    too coarse or a duplicate is an error of its own. Inside, all offsets are in code points.
+    """
+
+    version: ClassVar[int] = 2
+    has_strict: ClassVar[bool] = True
+    needs_json: ClassVar[bool] = True
+    case_paths: ClassVar[tuple[str, ...]] = ("text",)
+
+    answer: str | None = Field(default="", description="Where in the answer the shape begins; left out, at its top.")
+    text: str = Field(description="Path to the text that the offsets refer to; it begins at the case.")
+    expected: SpansLayout = Field(description="How the case holds the gold spans; the path of the list begins there.")
+    shape: SpansLayout = Field(default=SpansLayout(), description="How an answer holds its spans.")
+    offsets: OffsetUnit = Field(
+        default="code_points", description="What offsets count: code points, UTF-8 bytes or UTF-16 units."
+    )
+    iou: Overlap = Field(
+        default=0.5,
+        description="How much two spans must overlap to be a pair, as intersection over union: at least 0.5, or more "
+        "than that when written '> 0.5'; 0: any overlap.",
+    )
+    value: Scheme = Field(default="strict", description="The scheme whose F1 is the value.")
+    categories: Categories = Field(
+        default=Categories(), description="The categories of roles: a list of names, or names and what ends them."
+    )
+    sections: dict[str, str | tuple[str, ...]] = Field(
+        default={},
+        description="By name of a section, the regular expression that begins it; what is before them all is `main`.",
+    )
+    codes: SpanCodes = Field(default=SpanCodes(), description="The code of each kind of error.")
+    most: int = Field(default=1000, ge=1, le=100_000, description="An answer with more spans than this is malformed.")
+    strict: bool = Field(default=False, description="Take the strict scheme, whatever `value` says.")
+
+    @model_validator(mode="after")
+    def _names_are_told_apart(self) -> Self:
+        if wrong := complaint_about(self.sections):
+            raise ValueError(wrong)
+        return self
+
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:  # type: ignore[override]  # its categories and sections are its own
+        """Ratios of its counts: the usual ones, and those of its categories and sections."""
+        return span_measures(self.categories.names, [MAIN, *self.sections] if self.sections else [])
+
+    @cached_property
+    def means(self) -> Mapping[str, MeanMeasure]:  # type: ignore[override]  # as above
+        """The mean over its categories."""
+        return macro_measures(self.categories.names)
+
+    @cached_property
+    def _prepared(self) -> dict[str, _Gold]:
+        return {}
+
+    @cached_property
+    def _naming(self) -> Naming:
+        codes = {kind: code for kind, code in self.codes.model_dump().items() if code is not None}
+        before = f"{self.answer}." if self.answer else ""
+        return Naming(codes, lambda index: before + self.shape.place_of(index), self.expected.place_of)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme that the value is of."""
+        return "strict" if self.strict else self.value
+
+    def fault_codes(self) -> Mapping[str, str]:
+        results: dict[str, str] = {}
+        for kind in SpanCodes.model_fields:
+            if code := getattr(self.codes, kind):
+                results.setdefault(code, SpanCodes.model_fields[kind].description or "")
+        return results
+
+    def truth_paths(self) -> Mapping[str, str]:
+        return {"expected": self.expected.list_path} if self.expected.list_path else {}
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        gold = self._gold(case)
+        if gold is None:
+            return UNKNOWN
+        seen = self.seen(answer)
+        items = self.shape.found(seen)
+        if items is None:
+            return self._misshapen(gold, self._no_list(seen))
+        if len(items) > self.most:
+            return self._misshapen(gold, f"it holds {len(items):,} spans, more than the {self.most:,} that are read")
+        spans = self.placed(items, self.shape, gold.text)
+        return self._reading(compare_spans(gold.spans, spans, iou=self.iou))
+
+    def placed(self, items: Sequence[Any], layout: SpansLayout, text: str) -> Spans:
+        """The spans of a list in their places in the text, each tagged with its section."""
+        sections = sections_of(text, self.sections) if self.sections else None
+        return read_spans(items, text, layout=layout, offsets=self.offsets, sections=sections)
+
+    def _reading(self, found: SpanComparison) -> Reading:
+        f1 = found.figures(self.scheme).f1
+        return Reading(
+            1.0 if f1 is None else f1,  # no spans where none are due
+            note=self._note(found),
+            faults=tuple(span_faults(found, self.scheme, self._naming)),
+            counts=self._counts(found),
+            certainties=certainties(found, self.categories.of),
+        )
+
+    def _counts(self, found: SpanComparison) -> Mapping[str, int]:
+        return span_counts(found, self.categories.of, self.categories.names, in_sections=bool(self.sections))
+
+    def _note(self, found: SpanComparison) -> str:
+        right = round(found.figures("strict").right)
+        messages = [f"{right} of {len(found.gold)} right, {len(found.answer)} answered"]
+        if moved := sum(bool(span.misplaced) for span in found.answer.placed):
+            messages.append(f"{moved} with wrong offsets put where their text is")
+        if found.answer.lost:
+            messages.append(f"{len(found.answer.lost)} without a place in the text")
+        if self.categories.names:
+            roles = {span.role for span in found.answer.placed if self._outside(span.role)}
+            if roles:
+                few = ", ".join(repr(role) for role in sorted(roles)[:_FEW])
+                messages.append(f"roles of no category: {few}" + (", …" if len(roles) > _FEW else ""))
+        return "; ".join(messages)
+
+    def _outside(self, role: str) -> bool:
+        return bool(self.categories.names) and self.categories.of(role) not in self.categories.names
+
+    def _misshapen(self, gold: _Gold, why: str) -> Reading:
+        return Reading(0.0, counts=self._nothing(gold), misshapen=why)
+
+    def _no_list(self, seen: Any) -> str:
+        keys = ", ".join(map(str, list(seen)[:_MOST_KEYS])) if isinstance(seen, dict) else ""
+        there = f"the answer has the keys: {keys}" if keys else "the answer is no object with keys"
+        return f"it has no list of spans at {self.shape.spans}; {there}"
+
+    def nothing(self, case: Case) -> Mapping[str, int]:
+        gold = self._gold(case)
+        return {} if gold is None else self._nothing(gold)
+
+    def _nothing(self, gold: _Gold) -> Mapping[str, int]:
+        return self._counts(compare_spans(gold.spans, Spans(), iou=self.iou))
+
+    def truth(self, case: Case) -> Any:
+        gold = self._gold(case)
+        return None if gold is None else self.shape.build(gold.spans.placed, gold.text, self.offsets)
+
+    def everything(self, cases: Sequence[Case]) -> Any:
+        elements: dict[tuple[str, str], Any] = {}
+        for case in cases:
+            if (gold := self._gold(case)) is not None:
+                ruler = TextOffsets(gold.text, self.shape.offsets or self.offsets)
+                for span in gold.spans.placed:
+                    elements.setdefault((span.text, span.role), self.shape.element(span, ruler))
+        return self.shape.document(list(elements.values()))
+
+    def blankets(self, case: Case) -> Mapping[str, Any]:
+        gold = self._gold(case)
+        if gold is None:
+            return {}
+        roles = list(dict.fromkeys(span.role for span in gold.spans.placed)) or [""]
+        words = [word.span() for word in _WORD.finditer(gold.text)]
+        places = {"whole text": [(0, len(gold.text))], "every word": words}
+        return {
+            name: self.shape.build(
+                [TextSpan(gold.text[start:end], start, end, role) for start, end in result for role in roles],
+                gold.text,
+                self.offsets,
+            )
+            for name, result in places.items()
+        }
+
+    def asks_nothing(self, case: Case) -> bool:
+        gold = self._gold(case)
+        return gold is not None and not gold.spans.placed
+
+    def check(self, case: Case) -> str | None:
+        items = self.expected.found(case)
+        if not items:
+            return None
+        text = self.known(case, "text")
+        if not isinstance(text, str):
+            return f"{self.text} holds no text that the spans could be in"
+        spans = self.placed(items, self.expected, text)
+        wrong = {span.index: span.why for span in spans.lost}
+        wrong |= {span.index: span.misplaced or self._wrong_role(span.role) for span in spans.placed}
+        problems = [f"{self.expected.place_of(index)}: {why}" for index, why in sorted(wrong.items()) if why]
+        return "; ".join(problems) or self._told_twice(spans)
+
+    def _wrong_role(self, role: str) -> str:
+        if self.expected.role is not None and not role:
+            return "it has no role"
+        if self._outside(role):
+            return f"its role {role!r} is in none of the categories {', '.join(self.categories.names)}"
+        return ""
+
+    def _told_twice(self, spans: Spans) -> str | None:
+        by_role = sorted(spans.placed, key=lambda span: (span.role, span.start, span.end))
+        for item, other in pairwise(by_role):
+            if item.role == other.role and other.start < item.end:
+                where = self.expected.place_of
+                return (
+                    f"{where(item.index)} and {where(other.index)} overlap and have one role, {item.role!r}: keep one"
+                )
+        return None
+
+    def _gold(self, case: Case) -> _Gold | None:
+        available = self._prepared.get(case.id)
+        # The same objects are the same truth: repeats and variants of a case need not read it again.
+        if available is not None and available.source is case.expected and available.asked is case.input:
+            return available
+        items, text = self.expected.found(case), self.known(case, "text")
+        if items is None or not isinstance(text, str):
+            return None
+        spans = self.placed(items, self.expected, text)
+        if items and not spans.placed:
+            return None
+        if len(self._prepared) >= _MOST_PREPARED:
+            self._prepared.clear()
+        gold = _Gold(case.expected, case.input, text, spans)
+        self._prepared[case.id] = gold
+        return gold

@@ -1,0 +1,441 @@
+"""Spans of a text: offsets, sections, and where a quoted span stands."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+from typing import Any, Final, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from steelyard.records import Span
+from steelyard.scoring.base import build_answer
+from steelyard.suite.case import EACH, MISSING, Getter, compile_path, split_path
+
+# Offsets into a text, converted exactly between code points, UTF-8 bytes and UTF-16 units.
+
+OffsetUnit = Literal["code_points", "bytes", "utf16"]
+"""What an offset counts: code points (Python), UTF-8 bytes (Go, Rust) or UTF-16 units (JavaScript, Java, C#)."""
+
+_IN_WORDS: Final = {"code_points": "code points", "bytes": "bytes", "utf16": "UTF-16 units"}
+_LAST_OF_ONE_UNIT: Final = "\uffff"
+
+
+class OffsetError(ValueError):
+    """An offset that is no boundary between two characters of the text."""
+
+
+class TextOffsets:
+    """The boundaries of one text in one unit; made once, it converts any number of offsets."""
+
+    def __init__(self, text: str, unit: OffsetUnit) -> None:
+        self._text, self._unit = text, unit
+        self._starts = None if _counts_alike(text, unit) else _starts(text, unit)
+        self._end = len(text) if self._starts is None else self._starts[-1]
+
+    def to_code_points(self, offset: int) -> int:
+        """The offset in code points; OffsetError when it is outside of the text or inside a character."""
+        if not 0 <= offset <= self._end:
+            raise OffsetError(f"offset {_short(offset)} is outside of the text, which has {self._end} {self._units}")
+        if self._starts is None:
+            return offset
+        at = bisect_left(self._starts, offset)
+        if self._starts[at] != offset:
+            inside = self._text[at - 1]
+            raise OffsetError(
+                f"offset {offset} is inside the character {inside!r}, which takes {self._units} "
+                f"{self._starts[at - 1]} to {self._starts[at]}"
+            )
+        return at
+
+    def from_code_points(self, at: int) -> int:
+        """The offset in this unit of a boundary given in code points; OffsetError when it is outside of the text."""
+        if not 0 <= at <= len(self._text):
+            raise OffsetError(f"offset {_short(at)} is outside of the text, which has {len(self._text)} code points")
+        return at if self._starts is None else self._starts[at]
+
+    @property
+    def _units(self) -> str:
+        return _IN_WORDS[self._unit]
+
+
+def convert_offset(text: str, offset: int, *, of: OffsetUnit, to: OffsetUnit) -> int:
+    """The same place in the text, counted in another unit; OffsetError when there is no such place."""
+    return TextOffsets(text, to).from_code_points(TextOffsets(text, of).to_code_points(offset))
+
+
+def _counts_alike(text: str, unit: OffsetUnit) -> bool:
+    """True when every character takes one unit."""
+    if unit == "code_points" or text.isascii():
+        return True
+    return unit == "utf16" and max(text) <= _LAST_OF_ONE_UNIT
+
+
+def _starts(text: str, unit: OffsetUnit) -> list[int]:
+    """Where each character begins, and where the last one ends."""
+    width: Callable[[str], int] = _bytes_of if unit == "bytes" else _units_of
+    return list(accumulate(map(width, text), initial=0))
+
+
+def _bytes_of(character: str) -> int:
+    code = ord(character)
+    return 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
+
+
+def _units_of(character: str) -> int:
+    return 1 if character <= _LAST_OF_ONE_UNIT else 2
+
+
+def _short(offset: int) -> str:
+    # A number of thousands of digits has no place in a sentence, and Python refuses to write it.
+    return str(offset) if abs(offset) < 10**15 else "of more than 15 digits"
+
+
+# Sections: named regions of a text, each begun by what a pattern finds.
+
+MAIN = "main"
+"""The section before all others."""
+
+Patterns = Mapping[str, str | Sequence[str]]
+"""By the name of a section, the pattern that begins it, or several of which the first that is found counts."""
+
+
+def sections_of(text: str, patterns: Patterns, *, first: str = MAIN) -> dict[str, Span | None]:
+    """Where each section begins and ends, in code points; None for one that the text does not have.
+
+    A section begins where its pattern is first found and ends where the next one begins. What stands before them all
+    is `first`, which is always there, if only from 0 to 0. A place begins one section: it goes to the one declared
+    first, and another with a pattern that is found there, too, is looked for further on.
+    """
+    begins: dict[int, str] = {}
+    for name, given in patterns.items():
+        at = next((at for at in _places(text, given) if at not in begins), None)
+        if at is not None:
+            begins[at] = name
+    ends = [*sorted(begins), len(text)]
+    spans: dict[str, Span | None] = {first: (0, ends[0]), **dict.fromkeys(patterns)}
+    for start, end in pairwise(ends):
+        spans[begins[start]] = (start, end)
+    return spans
+
+
+def section_at(sections: Mapping[str, Span | None], offset: int) -> str:
+    """The section that an offset is in, the boundary belonging to the one that begins there; "" outside of them all."""
+    last = ""
+    for name, place in sections.items():
+        if place is None or place[0] == place[1]:
+            continue
+        if place[0] <= offset < place[1]:
+            return name
+        if offset == place[1]:
+            last = name
+    return last
+
+
+def complaint_about(patterns: Patterns, *, first: str = MAIN) -> str | None:
+    """What is wrong with the patterns, in words; None when nothing is."""
+    for name, given in patterns.items():
+        if not name.strip() or name == first:
+            return f"a section cannot be called {name!r}: that is what stands before the first of them"
+        item = [given] if isinstance(given, str) else given
+        if not item:
+            return f"section {name}: give it a pattern"
+        for pattern in item:
+            try:
+                empty = _compiled(pattern).search("") is not None
+            except re.error as error:
+                return f"section {name}: {pattern!r} is not a regular expression: {error}"
+            if empty:
+                return f"section {name}: {pattern!r} is found in an empty text, and so everywhere"
+    return None
+
+
+def _places(text: str, given: str | Sequence[str]) -> Iterator[int]:
+    for pattern in [given] if isinstance(given, str) else given:
+        for match in _compiled(pattern).finditer(text):
+            yield match.start()
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+# Spans read from a document and put in their place in a text: where the offsets say, or where the words are.
+
+_LONGEST_QUOTE = 60
+_PARTS = ("text", "start", "end", "role", "confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpan:
+    """A piece of a text with its role. Offsets are in code points; `index` is its position in the list it came from."""
+
+    text: str
+    start: int
+    end: int
+    role: str = ""
+    confidence: float | None = None
+    section: str = ""
+    index: int = 0
+    misplaced: str = ""
+    """Why the offsets it came with are not its own, in words; it was then put where its text is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostSpan:
+    """What stood in a list of spans and has no place in the text."""
+
+    index: int
+    why: str
+    text: str = ""
+    role: str = ""
+    confidence: float | None = None
+    misplaced: str = ""
+    """What is wrong with the offsets it came with, in words; "" when it came without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """All spans of one list: those that have a place in the text, and those that have none."""
+
+    placed: tuple[TextSpan, ...] = ()
+    lost: tuple[LostSpan, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.placed) + len(self.lost)
+
+    @property
+    def all(self) -> tuple[TextSpan | LostSpan, ...]:
+        """Those with a place, then those without."""
+        return (*self.placed, *self.lost)
+
+
+class _Written(NamedTuple):
+    text: str | None
+    start: int | None
+    end: int | None
+    role: str
+    confidence: float | None
+    unreadable: str
+
+
+class SpansLayout(BaseModel):
+    """How a document holds its spans: the path to their list, and where in a span its parts are."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    spans: str = Field(default="spans[]", description="Path to the list of spans, with [] at its end.")
+    text: str | None = Field(default="text", description="Where in a span its text is; null when it has none.")
+    start: str | None = Field(default="start", description="Where its first offset is; null when it has none.")
+    end: str | None = Field(default="end", description="Where the offset after its last character is.")
+    role: str | None = Field(default="role", description="Where its role is; null when spans have no roles.")
+    confidence: str | None = Field(default="confidence", description="Where its confidence is, a number from 0 to 1.")
+    offsets: OffsetUnit | None = Field(
+        default=None, description="What these offsets count, if not the same as the scorer's `offsets`."
+    )
+
+    @field_validator("spans")
+    @classmethod
+    def _spans_are_one_list(cls, path: str) -> str:
+        steps = split_path(path)
+        if steps[-1:] != (EACH,) or steps.count(EACH) != 1:
+            raise ValueError(f"{path!r} is not the path of one list: write it with a single [] at its end, as spans[]")
+        return path
+
+    @model_validator(mode="after")
+    def _spans_can_be_placed(self) -> Self:
+        if (self.start is None) != (self.end is None):
+            raise ValueError("start and end go together: give both or neither")
+        if self.text is None and self.start is None:
+            raise ValueError("a span without text and offsets has no place: say where one of them is")
+        for path in self._parts.values():
+            if EACH in split_path(path):
+                raise ValueError(f"{path!r} leads to a list, but a span has one of it: leave out the []")
+        return self
+
+    @cached_property
+    def list_path(self) -> str:
+        """The path to the list itself."""
+        return self.spans.removesuffix(EACH)
+
+    @cached_property
+    def _parts(self) -> dict[str, str]:
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return {name: path for name, path in parts.items() if path is not None}
+
+    @cached_property
+    def _keys(self) -> tuple[str, ...] | None:
+        """The keys of a plain object that hold the parts, the shortest way to read them; None when it takes paths."""
+        steps = [split_path(self._parts.get(name, "")) for name in _PARTS]
+        return tuple(path[0] for path in steps) if all(len(path) == 1 for path in steps) else None
+
+    @cached_property
+    def _getters(self) -> list[Getter | None]:
+        return [compile_path(self._parts[name]) if name in self._parts else None for name in _PARTS]
+
+    def _looked_up(self, item: Any) -> Iterator[Any]:
+        for get in self._getters:
+            value = MISSING if get is None else get(item)
+            yield None if value is MISSING else value
+
+    def found(self, data: Any) -> Sequence[Any] | None:
+        """The list of spans as the data (or case) holds it; None when there is no list."""
+        value = compile_path(self.list_path)(data)
+        return value if isinstance(value, (list, tuple)) else None
+
+    def place_of(self, index: int) -> str:
+        """How a finding names the span at that position: `spans[3]`."""
+        return f"{self.list_path}[{index}]"
+
+    def written(self, item: Any) -> _Written:
+        """The parts of one span as far as they can be read."""
+        text, given_start, given_end, role, confidence = (
+            map(item.get, self._keys) if self._keys and type(item) is dict else self._looked_up(item)
+        )
+        start, end = _whole(given_start), _whole(given_end)
+        unreadable = ""
+        if (start is None or end is None) and (given_start is not None or given_end is not None):
+            unreadable = f"its offsets are {_quoted(given_start)} and {_quoted(given_end)}, not two whole numbers"
+            start = end = None
+        return _Written(
+            text if isinstance(text, str) and text else None,
+            start,
+            end,
+            role.strip() if isinstance(role, str) else "",
+            _certainty(confidence),
+            unreadable,
+        )
+
+    def build(self, spans: Sequence[TextSpan], text: str, unit: OffsetUnit) -> Any:
+        """A document in this layout that reads back to the spans; of spans that have none, the confidence is 1."""
+        ruler = TextOffsets(text, self.offsets or unit)
+        return self.document([self.element(span, ruler) for span in spans])
+
+    def element(self, span: TextSpan, ruler: TextOffsets) -> Any:
+        """One span as this layout writes it."""
+        values = {
+            "text": span.text,
+            "start": ruler.from_code_points(span.start),
+            "end": ruler.from_code_points(span.end),
+            "role": span.role,
+            "confidence": 1.0 if span.confidence is None else span.confidence,
+        }
+        return build_answer({path: values[name] for name, path in self._parts.items()})
+
+    def document(self, elements: Sequence[Any]) -> Any:
+        """A document that holds these elements as its list."""
+        return build_answer({self.list_path: list(elements)})
+
+
+USUAL = SpansLayout()
+"""`spans[]`, each with text, start, end, role and confidence."""
+
+
+def read_spans(
+    items: Sequence[Any],
+    text: str,
+    *,
+    layout: SpansLayout = USUAL,
+    offsets: OffsetUnit = "code_points",
+    sections: Mapping[str, Span | None] | None = None,
+) -> Spans:
+    """The spans of a list with their places in the text.
+
+    A span whose offsets do not give its text, or that has none, is put where its text occurs: when that is only one
+    place, or when one place is nearer to its offsets than all others and overlaps them. If neither, it is lost.
+    """
+    ruler = TextOffsets(text, layout.offsets or offsets)
+    placed: list[TextSpan] = []
+    lost: list[LostSpan] = []
+    for index, item in enumerate(items):
+        written = layout.written(item)
+        place, stated, why = _place(written, text, ruler)
+        if place is None:
+            lost.append(LostSpan(index, why, written.text or "", written.role, written.confidence, stated))
+            continue
+        start, end = place
+        section = "" if sections is None else section_at(sections, start)
+        placed.append(
+            TextSpan(text[start:end], start, end, written.role, written.confidence, section, index, misplaced=stated)
+        )
+    return Spans(tuple(placed), tuple(lost))
+
+
+def _place(written: _Written, text: str, ruler: TextOffsets) -> tuple[Span | None, str, str]:
+    """Where the span is, what is wrong with its offsets, and why it has no place when it has none."""
+    given, stated = _by_offsets(written, ruler)
+    if given is not None and (written.text is None or text[given[0] : given[1]] == written.text):
+        return given, "", ""
+    if written.text is None:
+        return None, stated, stated or "it has neither a text nor offsets"
+    if given is not None:
+        stated = (
+            f"offsets {written.start} to {written.end} give {_quoted(text[given[0] : given[1]])}, "
+            f"not {_quoted(written.text)}"
+        )
+    place, why = _by_text(written.text, text, given)
+    return place, stated, f"{stated}; {why}" if stated and why else why
+
+
+def _by_offsets(written: _Written, ruler: TextOffsets) -> tuple[Span | None, str]:
+    if written.start is None or written.end is None:
+        return None, written.unreadable
+    try:
+        start, end = ruler.to_code_points(written.start), ruler.to_code_points(written.end)
+    except OffsetError as error:
+        return None, str(error)
+    if start >= end:
+        return None, f"offsets {written.start} to {written.end} hold nothing"
+    return (start, end), ""
+
+
+def _by_text(wanted: str, text: str, near: Span | None) -> tuple[Span | None, str]:
+    size = len(wanted)
+    starts = _occurrences(wanted, text)
+    if not starts:
+        return None, f"{_quoted(wanted)} is not in the text"
+    if len(starts) > 1 and near is not None:
+        # The first two by distance: with an equal distance nobody can tell which is meant.
+        nearest, next_one = sorted(starts, key=lambda start: abs(start - near[0]))[:2]
+        overlaps = nearest < near[1] and near[0] < nearest + size
+        if overlaps and abs(nearest - near[0]) < abs(next_one - near[0]):
+            starts = [nearest]
+    if len(starts) > 1:
+        return None, f"{_quoted(wanted)} is in the text {len(starts)} times"
+    return (starts[0], starts[0] + size), ""
+
+
+def _occurrences(wanted: str, text: str) -> list[int]:
+    results: list[int] = []
+    at = text.find(wanted)
+    while at >= 0:
+        results.append(at)
+        at = text.find(wanted, at + 1)
+    return results
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if isinstance(value, int):
+        return value
+    return int(value) if value.is_integer() else None
+
+
+def _certainty(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 <= value <= 1 and math.isfinite(value) else None
+
+
+def _quoted(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**15:
+        return "a number of more than 15 digits"
+    shown = repr(value)
+    return shown if len(shown) <= _LONGEST_QUOTE else shown[: _LONGEST_QUOTE - 1] + "…"

@@ -1,0 +1,124 @@
+"""A suite while it is being read: its folder, its text, its own code, and every mistake found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from steelyard import plugins
+from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.plugins import PLACE, find_callable
+from steelyard.suite.files import text_inside
+from steelyard.suite.yaml import Located, Place, dotted, explain, found, listed
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+@dataclass
+class Draft:
+    """Where builders report to; nothing is raised before everything has been looked at."""
+
+    located: Located
+    folder: Path
+    mistakes: list[Mistake] = field(default_factory=list)
+    more: list[Mistake] = field(default_factory=list)
+    """What is told after all others: how many there were besides."""
+    free_paths: bool = False
+    """True for a suite written in Python, which may name case files anywhere."""
+
+    def tell(self, message: str, place: Place = ()) -> None:
+        """Note a mistake at a place of the suite file."""
+        self.mistakes.append(self.located.mistake(message, place))
+
+    @contextmanager
+    def noting(self, place: Place = (), prefix: str = "") -> Iterator[None]:
+        """Note what is refused inside with a sentence as a mistake at the place, and go on after the block."""
+        try:
+            yield
+        except (ValueError, UserMistake) as error:
+            self.tell(f"{prefix}{error}", place)
+
+    def registered(self, kind: str, name: str, place: Place, prefix: str = "") -> Any:
+        """What is registered under the name, or None with the reason noted why it cannot be loaded."""
+        with self.noting(place, prefix):
+            return plugins.find(kind, name)
+        return None
+
+    def one_kind(self, raw: Any, what: str, kinds: Sequence[str], place: Place, prefix: str = "") -> Any:
+        """Kind and settings in `{kind: settings}` of a target or judge, or None with a note; a function is `python`."""
+        if callable(raw):
+            return "python", raw
+        if isinstance(raw, dict) and len(raw) == 1:
+            return next(iter(raw.items()))
+        text = f"{len(raw)} kinds" if isinstance(raw, dict) else found(raw).removeprefix("found ")
+        self.tell(f"{prefix}a {what} is one kind with its settings ({listed(kinds)}); found {text}", place)
+        return None
+
+    def note_template(self, error: SuiteError, file: str | None, place: Place) -> None:
+        """Note what is wrong with a template: at its own line in a file of its own, else at its place in the suite."""
+        for mistake in error.mistakes:
+            self.mistakes.append(mistake if file is not None else self.located.mistake(mistake.message, place))
+
+    def check(self, model: type[Checked], data: Any, place: Place = ()) -> Checked | None:
+        """The data as the model, or None with every problem noted."""
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            for problem in explain(error, data, model, place):
+                self.tell(problem.message, problem.place)
+        return None
+
+    def check_part(self, model: type[Checked], data: Any, place: Place) -> Checked | None:
+        """As `check`, for the models of scorers and targets, whose own checks may raise anything."""
+        try:
+            return self.check(model, data, place)
+        except Exception as error:  # noqa: BLE001 - a plug-in's mistake must not hide the user's others
+            self.tell(f"{dotted(place)} cannot be checked: {type(error).__name__}: {error}", place)
+            return None
+
+    def text(self, name: Any, place: Place) -> str | None:
+        """The text of a file of the suite, or None with the reason noted."""
+        if not isinstance(name, str):
+            self.tell("the name of a file is text", place)
+            return None
+        with self.noting(place):
+            return text_inside(self.folder, name)
+        return None
+
+    def finish(self) -> None:
+        """Raise all mistakes, in the order of the files, if there are any."""
+        if self.mistakes:
+            own = self.located.file
+            ordered = sorted(dict.fromkeys(self.mistakes), key=lambda m: (m.file != own, m.file, m.line or 0))
+            raise SuiteError([*ordered, *self.more])
+
+
+def own_code(raw: Any, place: Place, draft: Draft, *, methods: tuple[str, ...] = ()) -> Any:
+    """A function (or what has these methods), or its place, as given; None, and a note, when there is no such thing."""
+    name = dotted(place)
+    if raw is None:
+        return None
+    code = raw
+    if isinstance(raw, str) and PLACE.match(raw):
+        code = None
+        with draft.noting(place):
+            code = find_callable(raw, draft.folder, name)
+        if code is None:
+            return None
+    elif isinstance(raw, str) or not (callable(raw) or methods):
+        draft.tell(
+            f"{name} is code of your own, written module:{'Name' if methods else 'function'}; {found(raw)}", place
+        )
+        return None
+    lacks = [method for method in methods if not callable(getattr(code, method, None))]
+    if lacks:
+        draft.tell(
+            f"{name}: {raw if isinstance(raw, str) else type(raw).__name__} has no {' and no '.join(lacks)}", place
+        )
+        return None
+    return raw

@@ -1,0 +1,591 @@
+"""From a judge as written to a JudgeModel: rubric, prompts, response, rules, figures, and who judges."""
+
+from __future__ import annotations
+
+import ipaddress
+import posixpath
+import socket
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import jsonschema_rs
+from pydantic import ValidationError
+
+from steelyard.errors import SuiteError
+from steelyard.metrics.expression_checks import check_judge_threshold, judge_lacks
+from steelyard.metrics.expressions import parse_judge_threshold
+from steelyard.plugins import PLACE, find_callable
+from steelyard.suite.build.draft import Checked, Draft, own_code
+from steelyard.suite.case import EACH, compile_path, split_path
+from steelyard.suite.judge import (
+    BindingRule,
+    Evidence,
+    FigureFile,
+    JudgeFile,
+    JudgeModel,
+    JudgeSettings,
+    JudgeSpec,
+    Reasons,
+    Rubric,
+    SaidCount,
+    SaidMean,
+)
+from steelyard.suite.labels import check_path
+from steelyard.suite.mapping import JUDGE_NAMES, SHOWN_NAMES, compile_template
+from steelyard.suite.models import AnswerShape, Component, TargetSpec, Variant
+from steelyard.suite.readers import read_schema
+from steelyard.suite.rules import RESERVED, parse_rule
+from steelyard.suite.yaml import Place, dotted, found, listed, meant, meant_or_listed, read_yaml
+
+_AT: Place = ("judge",)
+_RUBRIC: Place = ("judge", "rubric")
+_TAKEN_CODES = {"FORMAT": "an answer that cannot be read", "JUDGE": "a judge that gave no reading"}
+"""Codes of findings that a dimension's own would be taken for."""
+REASONS = "reasons"
+"""The field of reasons in a schema that is made from the rubric, unless the suite names another."""
+_RESPONSE: Place = ("judge", "response")
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+ANY_KEY = "*"
+LISTED = "listed"
+"""The count of all elements of a list, whatever their word: no word may be called so."""
+_FIGURES: Place = ("judge", "figures")
+KINDS = ("chat", "python")
+_JUDGES: Place = ("judge", "judges")
+
+
+def build_judge(
+    raw: Any, draft: Draft, components: Sequence[Component], answer: AnswerShape, named: Sequence[str] = ()
+) -> JudgeModel | None:
+    """The judge; None when there is none or its rubric cannot be read. Everything wrong is noted.
+
+    `named` are the names of all components, of those too that could not be built.
+    """
+    if raw is None:
+        return None
+    if not isinstance(raw, dict):
+        draft.tell(f"judge is a group of keys (rubric, judges, ...); {found(raw)}", _AT)
+        return None
+    part = draft.check(JudgeFile, raw, _AT)
+    names = list(dict.fromkeys([*named, *(component.name for component in components)]))
+    rubric = build_rubric(raw.get("rubric"), draft, names)
+    specs = build_specs(raw.get("judges"), draft)
+    declared = list(raw["judges"]) if isinstance(raw.get("judges"), dict) else []
+    members = choose(raw.get("by"), specs, declared, draft)
+    system, user = (_template(raw.get(key), (*_AT, key), draft) for key in ("system", "user"))
+    shown = _template(raw.get("shown"), (*_AT, "shown"), draft, SHOWN_NAMES)
+    _check_paths(raw, answer, draft)
+    if rubric is None:
+        return None
+    reasons = _valid(Reasons, raw.get("reasons"))
+    if reasons is None and raw.get("response") is None:
+        reasons = Reasons.from_data({"in": REASONS})  # a schema made from the rubric always has them
+    evidence = _evidence(_valid(Evidence, raw.get("evidence")), raw.get("evidence"), rubric, draft)
+    scores_in = raw["scores_in"] if isinstance(raw.get("scores_in"), str) else ""
+    response = build_response(raw.get("response"), rubric, Owed(scores_in, reasons, evidence), draft)
+    rules = _rules(raw.get("bind"), rubric, _metrics(components, names), draft)
+    means, counts = build_figures(part, rubric, response, names, draft)
+    settings = {} if part is None else {name: getattr(part, name) for name in JudgeSettings.model_fields}
+    judge = JudgeModel(
+        rubric=rubric,
+        members=members,
+        system=system,
+        user=user,
+        shown=shown,
+        response=response,
+        rules=rules,
+        check=own_code(raw.get("check"), (*_AT, "check"), draft),
+        means=means,
+        counts=counts,
+        judges=specs,
+        **settings | {"reasons": reasons, "evidence": evidence},
+    )
+    _check_health(judge, draft)
+    return judge
+
+
+def _template(raw: Any, place: Place, draft: Draft, names: tuple[str, ...] = JUDGE_NAMES) -> str:
+    """The text of a template, with a note when it does not compile."""
+    file = raw.get("file") if isinstance(raw, dict) else None
+    text = draft.text(file, place) if isinstance(file, str) else raw
+    if not isinstance(text, str):
+        return ""
+    try:
+        compile_template(text, where=file or draft.located.file or "the template", names=names)
+    except SuiteError as error:
+        draft.note_template(error, file, place)
+    return text
+
+
+def _check_paths(raw: dict[str, Any], answer: AnswerShape, draft: Draft) -> None:
+    of = raw.get("of")
+    if isinstance(of, str) and of:
+        with draft.noting((*_AT, "of"), "judge.of: "):
+            compile_path(of)
+        if answer.format != "json":
+            draft.tell("judge.of is a path into a JSON answer: write answer: {format: json}", (*_AT, "of"))
+    for key in ("labels", "labelled"):
+        path = raw.get(key)
+        if isinstance(path, str) and path and (wrong := check_path(path)):
+            draft.tell(f"judge.{key}: {wrong}", (*_AT, key))
+
+
+def _valid(part: type[Checked], raw: Any) -> Checked | None:
+    """The part, or None when there is none or it is told to be wrong by the check of the whole judge."""
+    try:
+        return None if raw is None else part.model_validate(raw)
+    except ValidationError:
+        return None
+
+
+def _evidence(evidence: Evidence | None, raw: Any, rubric: Rubric, draft: Draft) -> Evidence | None:
+    """The evidence with all dimensions that must be proven; those that the rubric does not have are noted."""
+    if evidence is None:
+        return None
+    names = [dimension.name for dimension in rubric.dimensions]
+    for at, name in enumerate(evidence.dimensions):
+        if name not in names:
+            problem = f"there is no dimension {name!r}{meant_or_listed(name, names)}"
+            draft.tell(f"judge.evidence.dimensions: {problem}", (*_AT, "evidence", "dimensions", at))
+    if raw.get("dimensions") in ([], ()):
+        draft.tell("judge.evidence.dimensions is empty: leave it out for all", (*_AT, "evidence", "dimensions"))
+    proven = tuple(name for name in names if not evidence.dimensions or name in evidence.dimensions)
+    return evidence.model_copy(update={"dimensions": proven})
+
+
+def _metrics(components: Sequence[Component], names: Sequence[str]) -> dict[str, Sequence[str] | None]:
+    """By component, what it measures; None for one that could not be built, which is told already."""
+    built = {component.name: list(getattr(component.scorer, "metrics", ())) for component in components}
+    return {name: built.get(name) for name in names}
+
+
+def _rules(
+    raw: Any, rubric: Rubric, metrics: Mapping[str, Sequence[str] | None], draft: Draft
+) -> tuple[BindingRule, ...]:
+    dimensions = [dimension.name for dimension in rubric.dimensions]
+    flags = [flag.name for flag in rubric.flags]
+    rules: list[BindingRule] = []
+    for at, text in enumerate(raw if isinstance(raw, list) else ()):
+        with draft.noting((*_AT, "bind", at), "judge.bind: "):
+            if isinstance(text, str):
+                rules.append(parse_rule(text, dimensions, flags, metrics, rubric.scale))
+    return tuple(rules)
+
+
+def _check_health(judge: JudgeModel, draft: Draft) -> None:
+    for at, text in enumerate(judge.health):
+        with draft.noting((*_AT, "health", at), "judge."):
+            threshold = parse_judge_threshold(text)
+            if problem := check_judge_threshold(threshold, judge.rubric) or judge_lacks(threshold, judge):
+                raise ValueError(problem)
+
+
+def build_rubric(raw: Any, draft: Draft, components: Collection[str] = ()) -> Rubric | None:
+    """The rubric, or None with everything wrong noted; `components` are names that are taken."""
+    if isinstance(raw, dict):
+        return _rubric(raw, _RUBRIC, draft, components)
+    if not isinstance(raw, str):
+        return None  # already told by the check of the whole judge
+    text = draft.text(raw, _RUBRIC)
+    if text is None:
+        return None
+    try:
+        located = read_yaml(text, raw)
+    except SuiteError as error:
+        draft.mistakes.extend(error.mistakes)
+        return None
+    own = Draft(located, draft.folder)
+    own.mistakes.extend(located.mistakes)
+    if isinstance(located.data, dict):
+        rubric = _rubric(located.data, (), own, components)
+    else:
+        own.tell(f"a rubric is a group of keys (scale, dimensions, ...); {found(located.data)}")
+        rubric = None
+    draft.mistakes.extend(own.mistakes)
+    return rubric
+
+
+def _rubric(raw: dict[str, Any], place: Place, draft: Draft, components: Collection[str]) -> Rubric | None:
+    rubric = draft.check(Rubric, raw, place)
+    if rubric is not None:
+        _check_rubric_names(rubric, place, draft, components)
+    return rubric
+
+
+def _check_rubric_names(rubric: Rubric, place: Place, draft: Draft, components: Collection[str]) -> None:
+    taken = {name.casefold(): f"the component {name}" for name in components}
+    for group, parts in (("dimensions", rubric.dimensions), ("flags", rubric.flags)):
+        for name in (part.name for part in parts):
+            at = (*place, group, name)
+            word = group.removesuffix("s")
+            if not name.isidentifier() or name.casefold() in RESERVED:
+                draft.tell(f"{dotted(at)}: a {word}'s name is one word of letters, digits and _; found {name!r}", at)
+            elif group == "dimensions" and name.upper() in _TAKEN_CODES:
+                message = f"{name.upper()} is the code of {_TAKEN_CODES[name.upper()]}"
+                draft.tell(f"{dotted(at)}: a dimension cannot be called so: {message}", at)
+            if name.casefold() in taken:
+                draft.tell(f"{dotted(at)}: the name is taken by {taken[name.casefold()]}", at)
+            taken[name.casefold()] = f"the {word} {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Where in its answer a judge puts what it owes; "" and None for what is not asked for."""
+
+    scores_in: str = ""
+    """The field that holds scores and flags; "" is the top."""
+    reasons: Reasons | None = None
+    evidence: Evidence | None = None
+
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """The key of the suite file and the path, for each of the two that may be a path."""
+        owed = (("reasons", self.reasons), ("evidence", self.evidence))
+        return tuple((key, part.place if part else "") for key, part in owed)
+
+
+def response_schema(rubric: Rubric, owed: Owed) -> dict[str, Any]:
+    """The schema of an answer: reasons first, then evidence by dimension, then each score and flag; all are asked for.
+
+    A model writes the fields in this order, so that it has said why before it says how good.
+    """
+    properties: dict[str, Any] = {}
+    evidence = owed.evidence
+    if owed.reasons is not None:
+        properties[owed.reasons.place] = {**_TEXTS, "description": "Weaknesses found, before any score is given."}
+    if evidence is not None:
+        # Many a model gives one quote as a text, whatever it is told.
+        quotes = {name: {"anyOf": [_TEXTS, {"type": "string"}]} for name in evidence.dimensions}
+        about = "Quotes from the text, by the dimension they prove."
+        properties[evidence.place] = {**_closed(quotes), "description": about}
+    scores: dict[str, Any] = {}
+    for dimension in rubric.dimensions:
+        score = {"type": "integer", "minimum": rubric.low, "maximum": rubric.high}
+        scores[dimension.name] = score | ({"description": dimension.about} if dimension.about else {})
+    for flag in rubric.flags:
+        scores[flag.name] = {"type": "boolean"} | ({"description": flag.about} if flag.about else {})
+    return _closed(properties | ({owed.scores_in: _closed(scores)} if owed.scores_in else scores))
+
+
+def build_response(given: Any, rubric: Rubric, owed: Owed, draft: Draft) -> dict[str, Any]:
+    """The schema that the suite gives, or one made from the rubric; everything wrong with it is noted."""
+    if given is None:
+        _check_own_names(rubric, owed, draft)
+        return response_schema(rubric, owed)
+    schema = read_schema(given, _RESPONSE, draft)
+    if schema is None:
+        return {}
+    properties = _properties(schema)
+    holder = _properties(properties.get(owed.scores_in)) if owed.scores_in else properties
+    where = f" in {owed.scores_in}" if owed.scores_in else ""
+    for name in rubric.names:
+        if name not in holder:
+            hint = meant(name, list(holder))
+            draft.tell(f"judge.response has no field {name!r}{where}, which the rubric asks for{hint}", _RESPONSE)
+    names = list(properties)
+    for key, place in owed.places():
+        if place and (first := split_path(place)[0]) not in names:
+            problem = f"the response has no field {first!r}{meant_or_listed(first, names)}"
+            draft.tell(f"judge.{key}.in: {problem}", ("judge", key, "in"))
+    _check_order(
+        names, (owed.scores_in,) if owed.scores_in else rubric.names, owed.reasons.place if owed.reasons else "", draft
+    )
+    _check_scale(schema, holder, rubric, draft)
+    return schema
+
+
+def _properties(schema: Any) -> dict[str, Any]:
+    """The fields of an object by name; none when the schema lists none."""
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    return fields if isinstance(fields, dict) else {}
+
+
+def _check_own_names(rubric: Rubric, owed: Owed, draft: Draft) -> None:
+    """Tell of fields of a made schema that would stand for two things."""
+    taken = [owed.scores_in] if owed.scores_in else list(rubric.names)
+    for key, name in owed.places():
+        if name and len(split_path(name)) > 1:
+            draft.tell(f"judge.{key}.in: without a response of your own, {name!r} must be one name", ("judge", key))
+        if name in taken:
+            message = f"judge: {name!r} cannot hold {key}: it is the name of something else in the answer"
+            draft.tell(f"{message}; write {key}: {{in: ANOTHER}}", ("judge", key))
+        taken.append(name)
+
+
+def _check_order(names: list[str], of_scores: Sequence[str], reasons: str, draft: Draft) -> None:
+    scores = [name for name in names if name in of_scores]
+    first = split_path(reasons)[0] if reasons else ""
+    if first in names and scores and names.index(first) > names.index(scores[0]):
+        draft.tell(f"judge.response: reasons come before scores: put {first} before {scores[0]}", _RESPONSE)
+
+
+def _check_scale(schema: dict[str, Any], properties: dict[str, Any], rubric: Rubric, draft: Draft) -> None:
+    """Tell of a dimension whose field refuses a score of the rubric's scale: no judge could ever give it."""
+    shared: dict[str, Any] = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    for dimension in rubric.dimensions:
+        field = properties.get(dimension.name)
+        if not isinstance(field, dict):
+            continue
+        try:
+            validator = jsonschema_rs.validator_for(shared | field)
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
+            continue  # told already, or it refers to what only the whole schema has
+        refused = [score for score in (rubric.low, rubric.high) if not validator.is_valid(score)]
+        if refused:
+            message = f"judge.response: {dimension.name} refuses {refused[0]}, which is on the rubric's scale"
+            draft.tell(message, _RESPONSE)
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def build_figures(
+    part: JudgeFile | None, rubric: Rubric, response: dict[str, Any], names: Sequence[str], draft: Draft
+) -> tuple[tuple[SaidMean, ...], tuple[SaidCount, ...]]:
+    """The means and the counts; everything wrong is noted. `names` are those of all components."""
+    means: list[SaidMean] = []
+    counts: list[SaidCount] = []
+    for name, figure in (part.figures if part is not None else {}).items():
+        place = (*_FIGURES, name)
+        path, shape = _figure_path(name, figure, place, draft)
+        if not path:
+            continue
+        schema, keys = _looked_up(path, response, place, draft)
+        if schema is None:
+            continue
+        keys = list(figure.keys) or (_enumerated(schema) if figure.count else keys)
+        if not keys and (figure.count or ANY_KEY in path):
+            draft.tell(f"{shape}: the response lists no keys there: write keys: [...]", place)
+        elif figure.count:
+            at = path.index(EACH)
+            paths = {"list_path": _joined(path[:at]), "word_path": _joined(path[at + 1 :])}
+            counts.append(SaidCount(name=name, words=tuple(keys), about=figure.about, **paths))
+        else:
+            means += _means(name, path, keys, figure.scale or (float(rubric.low), float(rubric.high)), figure.about)
+    taken = {name.casefold(): f"the component {name}" for name in names}
+    taken |= {name.casefold(): f"the rubric's {name}" for name in rubric.names}
+    _check_figure_names(means, counts, taken, draft)
+    return tuple(means), tuple(counts)
+
+
+def _figure_path(name: str, figure: FigureFile, place: Place, draft: Draft) -> tuple[tuple[str, ...], str]:
+    """The steps of the one path it has, and what it is called; no steps when that is told to be wrong."""
+    kind = "count" if figure.count else "mean"
+    shape, text = f"judge.figures.{name}.{kind}", figure.count or figure.mean
+    if bool(figure.mean) == bool(figure.count):
+        draft.tell(f"judge.figures.{name} needs one of mean and count: a path into the judge's answer", place)
+        return (), shape
+    with draft.noting((*place, kind), f"{shape}: "):
+        steps = split_path(text)
+        if figure.count and (steps.count(EACH) != 1 or ANY_KEY in steps):
+            raise ValueError("a path to the words of one list is written with one []: faults[].reason")
+        if figure.mean and (EACH in steps or steps.count(ANY_KEY) > 1):
+            raise ValueError("a path to numbers has no [] and at most one *: categories.*.coverage")
+        return steps, shape
+    return (), shape
+
+
+def _looked_up(
+    steps: Sequence[str], response: dict[str, Any], place: Place, draft: Draft
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """What the response says of the place, as far as it says anything, and the keys that * stands for there.
+
+    None when it has no such place, which is told.
+    """
+    schema, keys = response, list[str]()
+    for at, step in enumerate(steps):
+        inner = schema.get("items" if step == EACH else "properties")
+        if not isinstance(inner, dict) or not inner:
+            return {}, keys
+        if step == ANY_KEY:
+            keys = list(inner)
+        elif step != EACH and step not in inner:
+            problem = f"the response has no {_joined(steps[: at + 1])}{meant_or_listed(step, inner)}"
+            draft.tell(f"judge.figures.{place[-1]}: {problem}", place)
+            return None, keys
+        below = inner if step == EACH else next(iter(inner.values())) if step == ANY_KEY else inner[step]
+        schema = below if isinstance(below, dict) else {}
+    return schema, keys
+
+
+def _enumerated(schema: dict[str, Any]) -> list[str]:
+    words = schema.get("enum")
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+
+
+def _means(
+    name: str, path: Sequence[str], keys: Sequence[str], scale: tuple[float, float], about: str
+) -> Iterator[SaidMean]:
+    for key in keys if ANY_KEY in path else ("",):
+        place = _joined([key if step == ANY_KEY else step for step in path])
+        yield SaidMean(figure=name, key=key, path=place, scale=scale, about=about)
+
+
+def _joined(steps: Sequence[str]) -> str:
+    """The path of these steps, each of them quoted where it must be."""
+    written = ""
+    for step in steps:
+        if step == EACH:
+            written += EACH
+            continue
+        plain = step.strip() == step and not set(step) & set('.[]"')
+        quoted = step if plain else '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        written += f".{quoted}" if written else quoted
+    return written
+
+
+def _check_figure_names(
+    means: Sequence[SaidMean], counts: Sequence[SaidCount], taken: dict[str, str], draft: Draft
+) -> None:
+    named = [(mean.figure, mean.name) for mean in means] + [(count.name, count.name) for count in counts]
+    for figure, name in named:
+        if "." in name or not name.strip():
+            draft.tell(f"judge.figures.{figure}: {name!r} must not be empty or hold dots", (*_FIGURES, figure))
+        elif name.casefold() in taken:
+            draft.tell(
+                f"judge.figures.{figure}: the name {name} is taken by {taken[name.casefold()]}", (*_FIGURES, figure)
+            )
+        taken[name.casefold()] = f"the figure {name}"
+    for count in counts:
+        for word in count.words:
+            if word == LISTED or "." in word:
+                problem = f"{word!r} cannot be counted under that name: it is {LISTED!r} or holds a dot"
+                draft.tell(f"judge.figures.{count.name}: {problem}", (*_FIGURES, count.name))
+
+
+def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
+    """Every judge that can be built, by name; everything wrong with the others is noted."""
+    declared = raw if isinstance(raw, dict) else {}
+    built = {name: _spec(name, given, (*_JUDGES, name), draft) for name, given in declared.items()}
+    for name in declared:
+        if not name.strip():
+            draft.tell("a judge's name must not be empty", _JUDGES)
+    return {name: spec for name, spec in built.items() if spec is not None}
+
+
+def _spec(name: str, raw: Any, place: Place, draft: Draft) -> JudgeSpec | None:
+    given = draft.one_kind(raw, "judge", KINDS, place, f"{dotted(place)}: ")
+    if given is None:
+        return None
+    kind, settings = given
+    if kind not in KINDS:
+        draft.tell(f"{dotted(place)}: unknown kind of judge {kind!r}{meant_or_listed(kind, KINDS)}", (*place, kind))
+        return None
+    if kind == "chat":
+        return settle_chat(name, {} if settings is None else settings, (*place, kind), draft)
+    if not callable(settings) and not (isinstance(settings, str) and PLACE.match(settings)):
+        draft.tell(f"{dotted((*place, kind))} must be a function: write module:function; {found(settings)}", place)
+        return None
+    return JudgeSpec(name, kind, settings)
+
+
+def settle_chat(name: str, settings: Any, place: Place, draft: Draft) -> JudgeSpec | None:
+    """A judge that is a model, or None with everything wrong with its settings noted."""
+    model = draft.registered("judges", "chat", place)
+    checked = None if model is None else draft.check_part(model, settings, place)
+    return None if checked is None else JudgeSpec(name, "chat", checked)
+
+
+def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], draft: Draft) -> tuple[JudgeSpec, ...]:
+    """Those named by `by`, or the only one there is; what is wrong with the choice is noted."""
+    if by is None and len(declared) == 1:
+        by = declared[0]
+    if by is None:
+        if declared:
+            draft.tell(f"judge.by is missing: say who judges; there are: {listed(declared)}", ("judge",))
+        return ()
+    names = by if isinstance(by, list) else [by]
+    if not names:
+        draft.tell("judge.by is empty: name at least one judge", ("judge", "by"))
+    for at, name in enumerate(names):
+        if not isinstance(name, str):
+            return ()  # already told by the check of the whole judge
+        if name in names[:at]:
+            draft.tell(
+                f"judge.by names {name!r} twice: for several readings by one judge write repeats", ("judge", "by")
+            )
+        elif name not in declared:
+            draft.tell(f"no judge is called {name!r}{meant_or_listed(name, declared)}", ("judge", "by"))
+    members = tuple(specs[name] for name in dict.fromkeys(names) if name in specs)
+    if len({member.kind for member in members}) > 1:
+        message = "a panel of models and code would mix two modes in one mean: let all be chat, or all python"
+        draft.tell(f"judge.by: {message}", ("judge", "by"))
+    _check_code(members, draft)
+    return members
+
+
+def _check_code(members: Sequence[JudgeSpec], draft: Draft) -> None:
+    for member in members:
+        if member.kind == "python" and isinstance(member.settings, str):
+            with draft.noting((*_JUDGES, member.name)):
+                find_callable(member.settings, draft.folder, "judge")
+
+
+def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence[Variant]) -> str | None:
+    """The sentence for a judge that is the system under test itself, or may be it, or None."""
+    if judge.allow_self or target is None or target.kind != "chat":
+        return None
+    address = getattr(target.settings, "base_url", None) or ""
+    model = str(getattr(target.settings, "model", ""))
+    models = _models(model, variants)
+    for member in judge.members:
+        if member.kind != "chat" or not same_address(member.settings.base_url or "", address):
+            continue
+        if models is None:
+            return (
+                f"the judge {member.name!r} may be the system under test itself: both are asked at {address}, and which"
+                f" model is tested there depends on the case ({model}), so that nobody can tell them apart:"
+                " let a model at another address judge, or write allow_self: true"
+            )
+        if str(member.settings.model).strip() in models:
+            return (
+                f"the judge {member.name!r} is the system under test itself ({member.settings.model} at {address}):"
+                " let another model judge, or write allow_self: true"
+            )
+    return None
+
+
+def _models(model: str, variants: Sequence[Variant]) -> set[str] | None:
+    """The names that a target's model has over the variants; None when they depend on more than that."""
+    if "{" not in model:
+        return {model.strip()}
+    try:
+        template = compile_template(model, where="model", names=("variant",))
+        return {template.fill({"variant": variant.values}).strip() for variant in variants}
+    except SuiteError:
+        return None
+
+
+def same_address(one: str, other: str) -> bool:
+    """Whether two addresses lead to the same service, however they are written."""
+    return _address(one) == _address(other)
+
+
+def _address(url: str) -> tuple[str, str, int, str]:
+    """Scheme, host, port and path, each in one spelling."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError:
+        return url, "", 0, ""
+    scheme = parts.scheme.lower()
+    # normpath keeps two slashes at the beginning, as POSIX wants it.
+    path = posixpath.normpath(f"/{parts.path.lstrip('/')}")
+    return scheme, _host(parts.hostname or ""), port or (443 if scheme == "https" else 80), path.rstrip("/")
+
+
+def _host(name: str) -> str:
+    """A host in one spelling; every way to write this machine is `localhost`. Nobody is asked for an address."""
+    name = name.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return "localhost"
+    try:
+        # inet_aton reads what a system's resolver reads: 127.1, 2130706433, 0x7f.1.
+        number: ipaddress.IPv4Address | ipaddress.IPv6Address = (
+            ipaddress.IPv6Address(name) if ":" in name else ipaddress.IPv4Address(socket.inet_aton(name))
+        )
+    except (OSError, ValueError):
+        return name
+    number = getattr(number, "ipv4_mapped", None) or number
+    return "localhost" if number.is_loopback or number.is_unspecified else str(number)

@@ -1,0 +1,514 @@
+"""From the plain data of a suite, however written, to a validated SuiteModel, or all its mistakes at once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from steelyard import plugins
+from steelyard.alerts.rules import build_alerts
+from steelyard.errors import UserMistake
+from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
+from steelyard.metrics.expressions import Bounds, parse_gate
+from steelyard.plugins import PLACE, find_callable, source_digest
+from steelyard.suite.build.draft import Draft, own_code
+from steelyard.suite.build.judge import build_judge, self_judged
+from steelyard.suite.build.target import build_target, build_variants, prompts_of
+from steelyard.suite.cases import build_source, survey_cases
+from steelyard.suite.judge import JudgeModel
+from steelyard.suite.models import (
+    EXPECT,
+    PRESENCE,
+    SCHEMA,
+    AnswerShape,
+    CaseSurvey,
+    Component,
+    ComponentSettings,
+    FindingKind,
+    Hold,
+    LatencyRules,
+    SuiteFile,
+    SuiteModel,
+    TargetSpec,
+    Threshold,
+    Variant,
+)
+from steelyard.suite.readers import read_schema
+from steelyard.suite.redaction import RedactedCases, build_redactor
+from steelyard.suite.truth import read_ledger
+from steelyard.suite.values import passing
+from steelyard.suite.yaml import Place, found, listed, meant, meant_or_listed, unknown_key
+
+FORMAT = "FORMAT"
+"""The code of an answer that cannot be read."""
+
+
+def build_taxonomy(
+    part: SuiteFile | None, components: tuple[Component, ...], judge: JudgeModel | None
+) -> tuple[FindingKind, ...]:
+    """Every kind of finding, in the order of detection: as declared, then as the scorers and the rubric give them."""
+    declared = {kind.code: kind for kind in (part.findings if part else ())}
+    for component in components:
+        # A scorer that a Python suite brought along need not have all that ours have.
+        codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else {}
+        for code, about in codes.items():
+            declared.setdefault(code, FindingKind(code=code, about=about))
+        if not codes:
+            declared.setdefault(component.code, FindingKind(code=component.code, about=f"{component.name} is wrong"))
+    kinds = []
+    if judge is not None:
+        for dimension in judge.rubric.dimensions:
+            about = f"{dimension.name} below {judge.rubric.neutral}"
+            kinds.append(FindingKind(code=dimension_code(dimension.name), about=about))
+        for flag in judge.rubric.flags:
+            about = flag.about or f"{flag.name} is set"
+            severity: Any = "critical" if flag.fails else "warning"
+            kinds.append(FindingKind(code=dimension_code(flag.name), about=about, severity=severity))
+    kinds.append(FindingKind(code=FORMAT, about="The answer cannot be read, or is not in the shape asked for."))
+    for kind in kinds:
+        declared.setdefault(kind.code, kind)
+    return tuple(declared.values())
+
+
+def dimension_code(name: str) -> str:
+    """The code of a dimension that is below the neutral score, and of a flag that is set."""
+    return name.upper()
+
+
+def given_codes(
+    components: tuple[Component, ...], judge: JudgeModel | None, taxonomy: tuple[FindingKind, ...]
+) -> list[str]:
+    """The codes that findings can have; a scorer or check from elsewhere may give any that the suite lists."""
+    available = plugins.built_in("scorers") | plugins.built_in("expectations")
+    if (judge is not None and judge.check is not None) or any(
+        component.scorer_name not in available for component in components
+    ):
+        return [kind.code for kind in taxonomy]
+    given = [code for component in components for code in component.scorer.fault_codes() or (component.code,)]
+    judged = [dimension_code(name) for name in judge.rubric.names] if judge else []
+    return list(dict.fromkeys([*given, *judged, FORMAT]))
+
+
+def tell_idle_codes(part: SuiteFile | None, suite_names: SuiteNames, draft: Draft) -> None:
+    """Tell of a code that no scorer gives: a gate on it could never fail."""
+    for code in (kind.code for kind in part.findings) if part is not None else ():
+        if suite_names.codes is not None and code not in suite_names.codes:
+            hint = meant(code, suite_names.codes) or f"; they give: {listed(suite_names.codes)}"
+            draft.tell(f"findings.{code}: no scorer of this suite gives this code{hint}", ("findings", code))
+
+
+OPTIONS = tuple(ComponentSettings.model_fields)
+"""What a component may say besides its scorer."""
+PYTHON, WITH = "python", "with"
+"""The scorer that is a class of the suite's own, and its parameters."""
+
+
+def build_components(raw: Any, draft: Draft) -> tuple[Component, ...]:
+    """The components that can be built; everything wrong with the others is noted."""
+    if not isinstance(raw, dict):
+        return ()
+    built = [_component(name, part, ("score", name), draft) for name, part in raw.items()]
+    components = tuple(component for component in built if component is not None)
+    for component in components:
+        if "." in component.name or not component.name.strip():
+            draft.tell("a component's name must not be empty or hold dots", ("score", component.name))
+    return components
+
+
+def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | None:
+    if is_scorer(raw):
+        return Component(name=name, scorer=raw, code=name.upper())
+    if not isinstance(raw, dict):
+        draft.tell(
+            f"score.{name} must name a scorer, as in {{exact: {{expected: expected.{name}}}}}; {found(raw)}", place
+        )
+        return None
+    options = draft.check(ComponentSettings, {key: value for key, value in raw.items() if key in OPTIONS}, place)
+    scorer = _scorer(name, raw, place, draft)
+    if options is None or scorer is None:
+        return None
+    kind, built, source = scorer
+    settings = dict(options) | {"code": options.code or name.upper()}
+    return Component(name=name, scorer=built, scorer_name=kind, source=source, **settings)
+
+
+def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
+    """The registered name, the scorer and the hash of its source, the first or the last of them ""."""
+    available = [*plugins.names("scorers"), PYTHON]
+    kinds = [key for key in raw if key in available]
+    options = (*OPTIONS, WITH) if PYTHON in kinds else OPTIONS
+    strange = [key for key in raw if key not in available and key not in options]
+    for key in strange:
+        # A misspelt option is told apart from an unknown scorer by what it is closest to.
+        hint = meant(key, (*available, *options)) or f"; there are: {listed(available)}"
+        what = unknown_key(key, options) if kinds else f"unknown scorer {key!r}{hint}"
+        draft.tell(f"score.{name}: {what}", (*place, key))
+    if len(kinds) > 1:
+        draft.tell(f"score.{name} names {len(kinds)} scorers ({listed(kinds)}): one component has one", place)
+    elif not kinds and not strange:
+        draft.tell(f"score.{name} names no scorer; there are: {listed(available)}", place)
+    if len(kinds) != 1:
+        return None
+    kind = kinds[0]
+    if kind == PYTHON:
+        return _own_scorer(name, raw, place, draft)
+    parameters = raw[kind] if raw[kind] is not None else {}
+    scorer = draft.registered("scorers", kind, (*place, kind), f"score.{name}: ")
+    built = None if scorer is None else draft.check_part(scorer, parameters, (*place, kind))
+    return None if built is None else (kind, built, "")
+
+
+def _own_scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
+    """A scorer that is a class of the suite's own: `module:Class`, or in Python the class itself."""
+    given, where, before = raw[PYTHON], (*place, PYTHON), len(draft.mistakes)
+    if not isinstance(given, type) and not (isinstance(given, str) and PLACE.match(given)):
+        draft.tell(f"score.{name}.python must be a class: write module:Class; {found(given)}", where)
+        return None
+    scorer = None
+    with draft.noting(where, f"score.{name}: "):
+        scorer = find_callable(given, draft.folder, "scorer") if isinstance(given, str) else given
+        if not (isinstance(scorer, type) and issubclass(scorer, BaseModel) and is_scorer(scorer)):
+            text = given if isinstance(given, str) else given.__qualname__
+            raise ValueError(f"{text} is no scorer: write a class that derives from steelyard.Scorer")
+    if len(draft.mistakes) > before:
+        return None
+    parameters = raw[WITH] if raw.get(WITH) is not None else {}
+    built = draft.check_part(scorer, parameters, (*place, WITH))
+    return None if built is None else ("", built, source_digest(scorer, data=True) or "")
+
+
+def is_scorer(value: Any) -> bool:
+    """True for an instance of a scorer, as Python suites may bring along."""
+    return callable(getattr(value, "read", None)) and callable(getattr(value, "truth", None))
+
+
+_NAME = re.compile(r"[^\W\d][\w-]*")
+
+
+def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *, alone: bool) -> Component | None:
+    """The component of the suite's `expect`, or None when it has none or everything wrong with it is noted."""
+    given = raw.get(EXPECT)
+    if given is None:
+        if raw.get("hold") is not None:
+            draft.tell("hold says in how many repeats a check must pass: there is no expect", ("hold",))
+        return None
+    if not isinstance(given, dict):
+        return None  # already told by the check of the whole file
+    if not given:
+        draft.tell(
+            "expect is empty: give at least one check, as in {how_many: {count: items[], between: [1, 3]}}", (EXPECT,)
+        )
+        return None
+    if isinstance(raw.get("score"), dict) and EXPECT in raw["score"]:
+        draft.tell("score.expect: this name stands for the checks of expect: choose another", ("score", EXPECT))
+    before = len(draft.mistakes)
+    with_schema = answer.format == "json" and answer.json_schema is not None
+    checks = {name: _check(str(name), part, answer, draft, with_schema=with_schema) for name, part in given.items()}
+    if len(draft.mistakes) > before:
+        return None
+    hold = Hold(raw["hold"]) if raw.get("hold") in list(Hold) else Hold.ALL
+    parameters = {"answer": "", "checks": checks, "hold": hold, "with_schema": with_schema, "alone": alone}
+    scorer = draft.check_part(plugins.find("expectations", EXPECT), parameters, (EXPECT,))
+    if scorer is None:
+        return None
+    # A failed check is a finding of its own, so that a low share is none.
+    return Component(
+        name=EXPECT, scorer=scorer, when_unknown="skip", wrong_below=0.0, code=EXPECT.upper(), scorer_name=EXPECT
+    )
+
+
+def tell_unreachable_errors(expectations: Component | None, target: TargetSpec | None, draft: Draft) -> None:
+    """Note each check of an error status that can never pass: the target counts every error as a failed call."""
+    if expectations is None or target is None or target.kind != "http" or target.settings.expect_errors is not None:
+        return
+    for name, check in expectations.scorer.checks.items():
+        wanted = getattr(check, "status", None)
+        statuses = [str(status) for status in (wanted if isinstance(wanted, list) else [wanted])]
+        if wanted is not None and all(status[0] not in "12" for status in statuses):
+            text = ", ".join(statuses)
+            draft.tell(
+                f"expect.{name} asks for status {text}, and the target takes every error for a failed call: "
+                f"write expect_errors: {{status: [{text}]}} into it",
+                (EXPECT, name),
+            )
+
+
+def _check(name: str, part: Any, answer: AnswerShape, draft: Draft, *, with_schema: bool) -> Any:
+    """The check of that name, or None with everything wrong noted."""
+    place: Place = (EXPECT, name)
+    _check_name(name, place, draft, with_schema=with_schema)
+    kinds = plugins.names("checks")
+    if not isinstance(part, dict):
+        draft.tell(f"expect.{name} must be one check, as in {{count: items[], between: [1, 3]}}; {found(part)}", place)
+        return None
+    named = [key for key in part if key in kinds]
+    if len(named) != 1:
+        _tell_kind(name, part, named, kinds, draft)
+        return None
+    rule = draft.registered("checks", named[0], (*place, named[0]), f"expect.{name}: ")
+    built = None if rule is None else draft.check_part(rule, part, place)
+    if built is not None and answer.format != "json" and built.reads_json:
+        draft.tell(f"expect.{name}: {named[0]} reads JSON: write answer: {{format: json}}, or a schema", place)
+    return built
+
+
+def _check_name(name: str, place: Place, draft: Draft, *, with_schema: bool) -> None:
+    if not _NAME.fullmatch(name):
+        draft.tell(
+            f"expect: a check's name is letters, digits, _ and -, and starts with a letter; found {name!r}", place
+        )
+    elif name == SCHEMA and with_schema:
+        draft.tell(
+            "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another", place
+        )
+
+
+def _tell_kind(name: str, part: dict[str, Any], named: list[str], kinds: list[str], draft: Draft) -> None:
+    place: Place = (EXPECT, name)
+    if named:
+        draft.tell(f"expect.{name} names {len(named)} kinds of check ({listed(named)}): one check has one", place)
+        return
+    for key in part:
+        if hint := meant(str(key), kinds):
+            draft.tell(f"expect.{name}: unknown kind of check {key!r}{hint}", (*place, key))
+            return
+    draft.tell(f"expect.{name} names no kind of check; there are: {listed(kinds)}", place)
+
+
+_AS_WRITTEN = ("about", "version", "bands", "criteria", "repeats", "limits", "audit", "confidence", "stability")
+"""What a suite has as its file says it."""
+
+
+def build_suite(draft: Draft, path: str) -> SuiteModel:
+    """The suite in the draft; SuiteError with every mistake when there are any."""
+    raw = draft.located.data
+    draft.mistakes.extend(draft.located.mistakes)
+    if not isinstance(raw, dict):
+        draft.tell(f"a suite is a group of keys (suite, cases, target, score, ...); {found(raw)}")
+        draft.finish()
+    part = draft.check(SuiteFile, raw)
+    components = build_components(raw.get("score"), draft)
+    target, targets = _targets(raw, draft)
+    answer = build_answer(raw.get("answer"), draft)
+    variants, variant_prompts = build_variants(raw.get("variants"), draft)
+    score = raw["score"] if isinstance(raw.get("score"), dict) else {}
+    judge = build_judge(raw.get("judge"), draft, components, answer, list(score))
+    expectations = build_expectations(raw, answer, draft, alone=not score and raw.get("judge") is None)
+    tell_unreachable_errors(expectations, target, draft)
+    components = components if expectations is None else (*components, expectations)
+    _check_weights(raw, components, judge, draft)
+    if judge is not None and (wrong := self_judged(target, judge, variants)):
+        draft.tell(wrong, ("judge",))
+    redactor = build_redactor(raw.get("redact"), draft)
+    if raw.get("stability") is not None and answer.format != "json":
+        draft.tell("stability reads JSON: write answer: {format: json}, or a schema", ("stability",))
+    if raw.get("latency") == {}:
+        draft.tell("latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",))
+    source = build_source(raw.get("cases"), draft)
+    ledger = read_ledger(draft)
+    noted = {line.case for line in ledger if line.case is not None}
+    survey = survey_cases(source, components, draft, judge, redactor, noted) if source is not None else CaseSurvey()
+    for component in components:
+        if answer.format != "json" and getattr(component.scorer, "needs_json", False):
+            name = f"score.{component.name}: {component.scorer_name}"
+            draft.tell(f"{name} reads JSON: write answer: {{format: json}}, or a schema", ("score", component.name))
+    taxonomy = build_taxonomy(part, components, judge)
+    own_metrics = _metrics(raw.get("metrics"), draft)
+    available = _known(raw, components, judge, taxonomy, variants, survey)
+    available = replace(available, metrics=[declared["name"] for declared in own_metrics])
+    tell_idle_codes(part, available, draft)
+    _check_gates(raw.get("gates"), available, draft)
+    for message, place in criteria_problems(raw.get("criteria"), available):
+        draft.tell(message, place)
+    alerts = build_alerts(raw.get("alerts"), draft, available)
+    snapshots = own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write"))
+    prompts = prompts_of(target, ("target",), draft) | variant_prompts
+    draft.finish()
+    if part is None or target is None or source is None:
+        raise AssertionError("a suite that could not be built must have a mistake")
+    return SuiteModel(
+        **{name: getattr(part, name) for name in _AS_WRITTEN},
+        name=part.suite,
+        folder=draft.folder,
+        path=path,
+        cases=source if redactor is None else RedactedCases(source, redactor),
+        target=target,
+        components=components,
+        answer=answer,
+        passing=_passing(part),
+        gates=tuple(part.gates),
+        variants=variants,
+        taxonomy=taxonomy,
+        prompts=prompts,
+        survey=survey,
+        targets=targets,
+        judge=judge,
+        redactor=redactor,
+        snapshots=snapshots,
+        hold=Hold(part.hold or Hold.ALL),
+        latency=part.latency or LatencyRules(),
+        metrics=own_metrics,
+        alerts=alerts,
+        ledger=ledger,
+    )
+
+
+def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
+    """The metrics that the suite brings along, ready to be named by its gates."""
+    metrics: dict[str, dict[str, Any]] = {}
+    for at, given in enumerate(raw if isinstance(raw, list) else []):
+        code = own_code(given, ("metrics", at), draft)
+        if code is None:
+            continue
+        from steelyard.metrics.own import add_metric, describe_metric
+
+        with draft.noting(("metrics", at)):
+            function = find_callable(code, draft.folder, "metric") if isinstance(code, str) else code
+            declared = describe_metric(function) | ({"code": code} if isinstance(code, str) else {})
+            if declared["name"] in metrics:
+                raise UserMistake(f"metrics has {declared['name']} twice")
+            add_metric(declared, function)
+            metrics[declared["name"]] = declared
+    return tuple(metrics.values())
+
+
+def _passing(part: SuiteFile) -> Threshold | None:
+    """The pass rule; where checks are expected and none is given, all of them must pass."""
+    if part.pass_ is not None:
+        return Threshold(at_least=passing(part.pass_), text=_rule(part.pass_))
+    return Threshold(at_least=1.0, text="score >= 100 %") if part.expect else None
+
+
+def _check_weights(
+    raw: dict[str, Any], components: tuple[Component, ...], judge: JudgeModel | None, draft: Draft
+) -> None:
+    """Tell of a suite in which nothing counts; a part that is broken is told elsewhere."""
+    if raw.get("expect") is not None:
+        return
+    if raw.get("judge") is None and not raw.get("score"):
+        if isinstance(raw.get("score"), dict):
+            draft.tell("score is empty: give at least one component, expect or a judge", ("score",))
+        elif "score" not in raw:
+            draft.tell("score is missing: give at least one component, expect or a judge")
+        return
+    score = raw.get("score", {})
+    if (raw.get("judge") is not None and judge is None) or not isinstance(score, dict) or len(components) < len(score):
+        return
+    weights = [component.weight for component in components]
+    weights += [dimension.weight for dimension in judge.rubric.dimensions] if judge else []
+    if not any(weights):
+        place = "score" if components else "judge"
+        draft.tell("nothing to weigh: every weight is 0; give one component or dimension a weight", (place,))
+
+
+def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict[str, TargetSpec]]:
+    named: dict[str, TargetSpec] = {}
+    declared = raw.get("targets")
+    for name, given in (declared if isinstance(declared, dict) else {}).items():
+        built = build_target(given, ("targets", name), draft)
+        if built is not None:
+            named[name] = built
+            prompts_of(built, ("targets", name), draft)
+    given = raw.get("target")
+    if given is None:
+        draft.tell("target is missing: name the system under test, as in target: {recorded: answers.jsonl}")
+        return None, named
+    if isinstance(given, str) and isinstance(declared, dict) and declared:
+        if given not in declared:
+            draft.tell(f"no target is called {given!r}{meant_or_listed(given, declared)}", ("target",))
+        return named.get(given), named
+    return build_target(given, ("target",), draft), named
+
+
+def build_answer(raw: Any, draft: Draft) -> AnswerShape:
+    """The shape of answers, its schema read; one that cannot be read or is none is noted."""
+    if not isinstance(raw, dict):
+        return AnswerShape(format="text")
+    given = raw.get("schema")
+    repair = raw.get("repair") is not False
+    if given is None:
+        return AnswerShape(format="json" if raw.get("format") == "json" else "text", repair=repair)
+    if raw.get("format") == "text":
+        draft.tell("answer: a schema is for JSON answers: leave out format: text", ("answer", "format"))
+    schema = read_schema(given, ("answer", "schema"), draft)
+    return AnswerShape(format="json") if schema is None else AnswerShape(format="json", schema=schema, repair=repair)
+
+
+def _known(
+    raw: dict[str, Any],
+    components: tuple[Component, ...],
+    judge: JudgeModel | None,
+    taxonomy: tuple[FindingKind, ...],
+    variants: tuple[Variant, ...],
+    survey: CaseSurvey,
+) -> SuiteNames:
+    """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
+    score = raw.get("score")
+    measures: dict[str, list[str] | None] = dict.fromkeys(score if isinstance(score, dict) else ())
+    if raw.get("expect") is not None:
+        measures |= {EXPECT: None}
+    broken = len(components) < len(measures) or (judge is None and raw.get("judge") is not None)
+    measures |= {component.name: _measured(component) for component in components}
+    scales: dict[str, Bounds] = {component.name: component.scale for component in components}
+    if judge is not None:
+        rubric = judge.rubric
+        measures |= {dimension.name: [] for dimension in rubric.dimensions}
+        measures |= {flag.name: ["rate"] for flag in rubric.flags} | {mean.name: [] for mean in judge.means}
+        measures |= {count.name: list(count.words) for count in judge.counts}
+        scales |= {dimension.name: rubric.scale for dimension in rubric.dimensions}
+        scales |= {flag.name: (0.0, 1.0) for flag in rubric.flags} | {mean.name: mean.scale for mean in judge.means}
+    slices = {
+        "category": list(survey.categories),
+        "difficulty": list(survey.difficulties),
+        "tag": list(survey.tags),
+        "variant": [variant.name for variant in variants if variant.name],
+    }
+    return SuiteNames(
+        components=None if judge is None and raw.get("judge") is not None else measures,
+        means={component.name: list(getattr(component.scorer, "means", ())) for component in components},
+        codes=None if broken else given_codes(components, judge, taxonomy),
+        bands=list(map(str, raw["bands"])) if isinstance(raw.get("bands"), dict) else [],
+        slices=slices if survey.n else None,
+        passing=raw.get("pass") is not None or raw.get("expect") is not None,
+        scales=scales,
+        checks=_checks(raw),
+        stability=_compared(raw.get("stability")),
+    )
+
+
+def _checks(raw: dict[str, Any]) -> list[str] | None:
+    """The names of all checks; None when they cannot be told."""
+    given, answer = raw.get(EXPECT), raw.get("answer")
+    if not given:
+        return []
+    if not isinstance(given, dict):
+        return None
+    return [SCHEMA, *map(str, given)] if isinstance(answer, dict) and answer.get("schema") else list(map(str, given))
+
+
+def _compared(raw: Any) -> list[str] | None:
+    """What repeats are compared in; None when it cannot be told."""
+    if raw is None:
+        return []
+    fields = raw.get("fields", {}) if isinstance(raw, dict) else None
+    return [PRESENCE, *map(str, fields)] if isinstance(fields, dict) else None
+
+
+def _measured(component: Component) -> list[str]:
+    """The names of what its scorer measures over all samples."""
+    return [*getattr(component.scorer, "measures", ()), *getattr(component.scorer, "means", ())]
+
+
+def _check_gates(gates: Any, suite_names: SuiteNames, draft: Draft) -> None:
+    for at, text in enumerate(gates if isinstance(gates, list) else []):
+        with draft.noting(("gates", at)):
+            if isinstance(text, str) and (problem := check_gate(parse_gate(text), suite_names)):
+                raise ValueError(problem)
+
+
+def _rule(text: str) -> str:
+    """The pass rule as it is printed beside every pass rate: a bare share is the score's."""
+    return text.strip() if "score" in text else f"score >= {text.strip()}"
