@@ -276,14 +276,14 @@ def send_to_command(channel: Command, message: Message, place: Place, seconds: f
         raise Undelivered(f"exit code {code}{f': {note}' if note else ''}")
 
 
-def _run(channel: Command, place: Place, given: IO[bytes], said: IO[bytes], seconds: float) -> int:
+def _run(channel: Command, place: Place, given: IO[bytes], text: IO[bytes], seconds: float) -> int:
     # In a group of its own, so that what it starts can be ended with it.
     process = subprocess.Popen(  # noqa: S603 - the suite's own words, and no shell
         channel.argv,
         cwd=place.folder,
         env=dict(place.env),
         stdin=given,
-        stdout=said,
+        stdout=text,
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )

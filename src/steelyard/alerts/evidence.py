@@ -153,9 +153,9 @@ def _newest(store: Store, suite: str, before: float, enough: int) -> list[RunHea
         limit *= 4
 
 
-def same_instrument(one: RunHeader, other: RunHeader) -> bool:
+def same_instrument(run_header: RunHeader, other: RunHeader) -> bool:
     """Whether two runs were read with the same cases, truth, scorers, shape, judge and rules."""
-    return all((one.signature.get(part) or "") == (other.signature.get(part) or "") for part in _INSTRUMENT)
+    return all((run_header.signature.get(part) or "") == (other.signature.get(part) or "") for part in _INSTRUMENT)
 
 
 def pooled(estimates: Iterable[Estimate]) -> Pooled | None:

@@ -172,4 +172,4 @@ def redacted(reading: Reading, redact: Callable[[str], str]) -> Reading:
 def loudest_first(notices: Sequence[Notice]) -> list[Notice]:
     """Errors, then warnings, then what is over."""
     order = [Level.ERROR.value, Level.WARNING.value, "notice"]
-    return sorted(notices, key=lambda each: order.index(each.level))
+    return sorted(notices, key=lambda item: order.index(item.level))

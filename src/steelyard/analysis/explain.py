@@ -189,7 +189,7 @@ def words_of(metric: Metric, worse: str, reported: Estimate) -> Words:
 def explain(
     name: str,
     words: Words,
-    found: Contributions,
+    contributions: Contributions,
     keys: Callable[[int], Key],
     reported: Estimate | float,
     *,
@@ -202,25 +202,29 @@ def explain(
 
     With `how` None the rows are listed and not put together.
     """
-    at = np.arange(len(found.values)) if rows is None else rows
-    available = ~np.isnan(found.values) if found.below is None else ~np.isnan(found.values + found.below)
+    at = np.arange(len(contributions.values)) if rows is None else rows
+    available = (
+        ~np.isnan(contributions.values)
+        if contributions.below is None
+        else ~np.isnan(contributions.values + contributions.below)
+    )
     inside, outside = at[available[at]], at[~available[at]]
-    missing = len(outside) - (0 if found.not_missing is None else int(found.not_missing[outside].sum()))
-    excluded = _counted(found.excluded, outside, keys)
-    noted = _counted(found.noted, inside, keys, found.undecided)
+    missing = len(outside) - (0 if contributions.not_missing is None else int(contributions.not_missing[outside].sum()))
+    excluded = _counted(contributions.excluded, outside, keys)
+    noted = _counted(contributions.noted, inside, keys, contributions.undecided)
     if absent:
-        counts = found.absent is None and found.undecided is None
+        counts = contributions.absent is None and contributions.undecided is None
         missing += absent if counts else 0
         (excluded if counts else noted).append(Counted(NEVER_CAME, absent))
-    computed = _computed(found, inside, missing, absent, how, point, words.formula)
+    computed = _computed(contributions, inside, missing, absent, how, point, words.formula)
     if how is None:
         value = reported.value if isinstance(reported, Estimate) else float(reported)
         computed = replace(computed, value=value)
     if not isinstance(reported, Estimate):
         reported = Estimate(float(reported), computed.n, computed.n_missing)
-    values, order = _values(found, inside, words.worse)
+    values, order = _values(contributions, inside, words.worse)
     ranked = np.argsort(values if words.worse == "lower" else -values, kind="stable")
-    detail = found.detail or (lambda _: "")
+    detail = contributions.detail or (lambda _: "")
     return Explanation(
         metric=name,
         unit=words.unit,
@@ -237,7 +241,7 @@ def explain(
         behind=tuple(
             Behind(*keys(row), float(value), detail(row))
             for row, value in zip(inside[ranked].tolist(), values[ranked], strict=True)
-            if found.undecided is None or found.below is None or found.below[row]
+            if contributions.undecided is None or contributions.below is None or contributions.below[row]
         ),
     )
 
@@ -258,11 +262,11 @@ def _counted(reasons: Reasons, rows: Array, keys: Callable[[int], Key], weights:
 
 
 def _frequent(counted: Sequence[Counted]) -> tuple[Counted, ...]:
-    return tuple(sorted(counted, key=lambda each: -each.count))
+    return tuple(sorted(counted, key=lambda item: -item.count))
 
 
 def _computed(
-    found: Contributions,
+    contributions: Contributions,
     rows: Array,
     missing: int,
     absent: int,
@@ -270,25 +274,27 @@ def _computed(
     point: float | None,
     formula: str,
 ) -> Computed:
-    values, n = found.values[rows], len(rows)
-    if found.undecided is not None and found.below is not None:
-        hits, of, open_ = (math.fsum(item[rows]) for item in (found.values, found.below, found.undecided))
+    values, n = contributions.values[rows], len(rows)
+    if contributions.undecided is not None and contributions.below is not None:
+        hits, of, open_ = (
+            math.fsum(item[rows]) for item in (contributions.values, contributions.below, contributions.undecided)
+        )
         of, open_ = of + absent, open_ + absent
         inputs = (("held", hits), ("of all", of), ("of these undecided", open_))
         return Computed(hits / of if of > open_ else None, round(of - open_), round(open_), inputs)
-    if found.ratios:
-        sums = [tuple(math.fsum(item[~np.isnan(item)]) for item in _of(pair, rows)) for pair in found.ratios]
+    if contributions.ratios:
+        sums = [tuple(math.fsum(item[~np.isnan(item)]) for item in _of(pair, rows)) for pair in contributions.ratios]
         parts = [above / below for above, below in sums if below]
         value = math.fsum(parts) / len(parts) if parts else None
         return Computed(value, n, missing, tuple((f"ratio {i + 1}", part) for i, part in enumerate(parts)))
-    if how is Aggregate.RATIO and found.below is not None:
-        above, below = math.fsum(values), math.fsum(found.below[rows])
+    if how is Aggregate.RATIO and contributions.below is not None:
+        above, below = math.fsum(values), math.fsum(contributions.below[rows])
         value = above / below if below > 0 else None
         return Computed(value, n, missing, (("numerator", above), ("denominator", below)))
     if how in (Aggregate.QUANTILE, Aggregate.MIN, Aggregate.MAX):
         return _quantile(values, missing, {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}.get(how, point or 0.0))
-    more = absent if found.absent is not None else 0
-    total = math.fsum(values) + more * (found.absent or 0.0)
+    more = absent if contributions.absent is not None else 0
+    total = math.fsum(values) + more * (contributions.absent or 0.0)
     if how in (Aggregate.SUM, None):
         return Computed(
             total if n or how is None or not missing else None, n, missing, (("sum", total), ("n", float(n)))
@@ -314,14 +320,16 @@ def _quantile(values: Array, missing: int, point: float) -> Computed:
     return Computed(low + (high - low) * (place - below), len(ranked), missing, inputs)
 
 
-def _values(found: Contributions, rows: Array, worse: str) -> tuple[Array, str]:
+def _values(contributions: Contributions, rows: Array, worse: str) -> tuple[Array, str]:
     """What every row brings, and which come first; of a ratio, how far it pulls it up or down."""
     order = _ORDERS[worse]
-    if found.undecided is not None and found.below is not None:
-        return found.values[rows] / np.maximum(found.below[rows], 1), order
-    pairs = found.ratios or (() if found.below is None else ((found.values, found.below),))
+    if contributions.undecided is not None and contributions.below is not None:
+        return contributions.values[rows] / np.maximum(contributions.below[rows], 1), order
+    pairs = contributions.ratios or (
+        () if contributions.below is None else ((contributions.values, contributions.below),)
+    )
     if not pairs:
-        return found.values[rows], order
+        return contributions.values[rows], order
     pulls = np.zeros(len(rows))
     for ratio in pairs:
         above, below = (np.nan_to_num(item) for item in _of(ratio, rows))
@@ -376,11 +384,11 @@ def explain_pairs(
     )
 
 
-def _brought(found: Contributions, rows: Array, ratio: float | None) -> Array:
+def _brought(contributions: Contributions, rows: Array, ratio: float | None) -> Array:
     """A pair of a ratio brings numerator - A's ratio x denominator: the sum of what moved is what the ratio moved."""
-    if found.below is None:
-        return found.values[rows]
-    brought: Array = found.values[rows] - (ratio or 0.0) * found.below[rows]
+    if contributions.below is None:
+        return contributions.values[rows]
+    brought: Array = contributions.values[rows] - (ratio or 0.0) * contributions.below[rows]
     return brought
 
 

@@ -72,7 +72,7 @@ def top_confusions(table: Table, suite: SuiteDescription, contents: Contents) ->
             results.append(ConfusionFigure(code, expected, got, int(n[rank]), len(samples)))
         if len(results) == MOST_CONFUSIONS:
             break
-    return sorted(results, key=lambda each: (-each.count, each.code, each.expected, each.got))
+    return sorted(results, key=lambda item: (-item.count, item.code, item.expected, item.got))
 
 
 _JUDGED: Final = ("dimension", "flag")
@@ -101,7 +101,7 @@ def section_figures(table: Table, columns: Columns) -> list[SectionFigure]:
         codes = {item: int(counts[i]) for i, item in enumerate(columns.finding_codes) if counts[i]}
         frequent = dict(sorted(codes.items(), key=lambda pair: (-pair[1], pair[0])))
         results.append(SectionFigure(name, int(here.sum()), len(distinct(sample[here])[0]), frequent))
-    return sorted(results, key=lambda each: (-each.count, each.section))
+    return sorted(results, key=lambda item: (-item.count, item.section))
 
 
 # How grave findings are, in order.

@@ -411,13 +411,13 @@ def shown_address(address: str) -> str:
     return f"{path or '/'} of a service started for the run" if unfilled and "/" not in place[8:] else address
 
 
-def same_load(one: RunHeader, other: RunHeader) -> bool:
+def same_load(run_header: RunHeader, other: RunHeader) -> bool:
     """Whether two runs asked as often and as much at once, without which latencies cannot be compared."""
-    loads = [item.options.get("load") or {} for item in (one, other)]
+    loads = [item.options.get("load") or {} for item in (run_header, other)]
     return all(loads[0].get(name) == loads[1].get(name) for name in _LOAD)
 
 
-def same_system(one: RunHeader, other: RunHeader) -> bool:
+def same_system(run_header: RunHeader, other: RunHeader) -> bool:
     """Whether two runs asked the same system the same questions in the same way: same signature, load and samples."""
-    asked = [[item.signature, item.n_planned, *map(item.options.get, _SELECTION)] for item in (one, other)]
-    return asked[0] == asked[1] and same_load(one, other)
+    asked = [[item.signature, item.n_planned, *map(item.options.get, _SELECTION)] for item in (run_header, other)]
+    return asked[0] == asked[1] and same_load(run_header, other)

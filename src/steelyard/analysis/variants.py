@@ -97,7 +97,7 @@ def _lacking(names: list[str], means: Array, n_cases: int, allowed: float) -> di
         for name, count in zip(names, missing, strict=True)
         if count > (allowed + _TOLERANCE) * n_cases
     }
-    return dict(sorted(beyond.items(), key=lambda each: -each[1]))
+    return dict(sorted(beyond.items(), key=lambda item: -item[1]))
 
 
 def _leader(means: Array) -> int:
@@ -165,7 +165,7 @@ def _sentence(compared: list[_Pair], lacking: dict[str, int], n_cases: int) -> s
     if all(item.n > 1 and item.margin == 0 and item.difference.estimate.low is None for item in compared):
         average, all_of_them = percent(compared[0].averages[0]), f"all {len(compared) + 1}"
         return f"no variant is better: {all_of_them} score the same in every case ({average}, {_cases(available[0])})"
-    doubtful = sorted((item for item in compared if not item.ahead), key=lambda each: (each.n > 0, each.margin))
+    doubtful = sorted((item for item in compared if not item.ahead), key=lambda item: (item.n > 0, item.margin))
     average = percent((doubtful[-1] if doubtful[-1].n else available[0]).averages[0])
     shown = [_behind(item) for item in doubtful[:_MOST_NAMED]]
     return _CANNOT_TELL + f"{leader} leads with {average}, {_joined(shown, len(doubtful))}"

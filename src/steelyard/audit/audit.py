@@ -244,7 +244,7 @@ def _right_for_some(suite: SuiteModel, cases: list[Case]) -> str:
 
 
 def _truth_complaint(cases: list[Case], scored: list[Weighed], limit: float) -> str:
-    worst = sorted(zip(scored, (case.id for case in cases), strict=True), key=lambda each: (each[0].score, each[1]))
+    worst = sorted(zip(scored, (case.id for case in cases), strict=True), key=lambda item: (item[0].score, item[1]))
     listed = ", ".join(
         f"{case_id} {percent(item.score)}{_in_brackets(why_malformed(item))}" for item, case_id in worst[:5]
     )

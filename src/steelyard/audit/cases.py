@@ -77,10 +77,10 @@ def _bands(words: Sequence[str]) -> Iterator[tuple[int, bytes]]:
         yield from ((at, band.tobytes()) for at, band in enumerate(least))
 
 
-def _are_alike(one: Asked, other: Asked) -> bool:
-    if one.texts.keys() != other.texts.keys():
+def _are_alike(asked: Asked, other: Asked) -> bool:
+    if asked.texts.keys() != other.texts.keys():
         return False
-    texts = ((text, other.texts[place]) for place, text in one.texts.items())
+    texts = ((text, other.texts[place]) for place, text in asked.texts.items())
     return all(text == same or Levenshtein.normalized_similarity(text, same) >= _ALIKE for text, same in texts)
 
 
@@ -176,10 +176,10 @@ def _is_question(case: Case) -> bool:
     return bool(case.input or case.attachments)
 
 
-def _asked_twice(suite: SuiteModel, weigher: Weigher, found: list[_Looked]) -> Iterator[str]:
+def _asked_twice(suite: SuiteModel, weigher: Weigher, lookeds: list[_Looked]) -> Iterator[str]:
     """Cases with the very same question: with the same truth they count twice, with two truths one is wrong."""
     by_question: dict[str, list[_Looked]] = {}
-    for item in found:
+    for item in lookeds:
         if _is_question(item.case):
             by_question.setdefault(item.case.question, []).append(item)
     same, two = [], []
@@ -195,20 +195,20 @@ def _asked_twice(suite: SuiteModel, weigher: Weigher, found: list[_Looked]) -> I
         yield f"one question has two truths, so that no answer is right for both: {_pairs(two)}"
 
 
-def _is_right(suite: SuiteModel, weigher: Weigher, one: _Looked, other: _Looked) -> bool:
+def _is_right(suite: SuiteModel, weigher: Weigher, looked: _Looked, other: _Looked) -> bool:
     """Whether the truth of one case earns full marks in the other, however differently it is written."""
-    if not (one.truths and other.truths) or suite.judge is not None or suite.answer.format == "json":
+    if not (looked.truths and other.truths) or suite.judge is not None or suite.answer.format == "json":
         return False
-    (text, *more) = map(str, one.truths.values())
+    (text, *more) = map(str, looked.truths.values())
     return not more and weigher.weigh(text, other.case).score >= suite.audit.truth_share
 
 
-def _given_away(suite: SuiteModel, found: list[_Looked], sent: tuple[str, ...], *, is_choice: bool) -> Iterator[str]:
+def _given_away(suite: SuiteModel, lookeds: list[_Looked], sent: tuple[str, ...], *, is_choice: bool) -> Iterator[str]:
     """Places in what the target is sent that hold the truth, plain or in code, or tell it as in `answer: ...`."""
     weights = {component.name: component.weight for component in suite.components}
     whole = sum(weights.values()) or 1.0
     for name, weight in weights.items():
-        available = [item for item in found if isinstance(item.truths.get(name), (str, int, float, dict))]
+        available = [item for item in lookeds if isinstance(item.truths.get(name), (str, int, float, dict))]
         truths = [(item, _values(item.truths[name])) for item in available]
         labels = {value for _, values in truths for value in values}
         for path in dict.fromkeys(path for item in available for path in item.given if is_sent(path, sent)):
@@ -264,15 +264,15 @@ def _is_marked(value: Any, truth: Any, labels: set[Any], is_choice: bool) -> boo
     return False
 
 
-def _is_shown(each: _Looked, prompts: list[str]) -> bool:
+def _is_shown(looked: _Looked, prompts: list[str]) -> bool:
     """Whether a prompt of the suite holds the case's question; one of few words, with its truth behind it."""
-    longest = max(each.texts.values(), key=len, default=())
+    longest = max(looked.texts.values(), key=len, default=())
     for prompt in prompts:
         if not longest or not _holds(prompt, longest):
             continue
         if len(longest) >= _SHORT:
             return True
-        truths = [value for truth in each.truths.values() for value in _values(truth) if isinstance(value, tuple)]
+        truths = [value for truth in looked.truths.values() for value in _values(truth) if isinstance(value, tuple)]
         if any(value and _holds(prompt, longest, value) for value in truths):
             return True
     return False

@@ -70,7 +70,7 @@ def _let_through(suite: SuiteModel, cases: list[Case], tried: list[Tried]) -> li
     # What a gate on a baseline comes to depends on that baseline.
     is_relative = any(parse_gate(gate).baseline for gate in suite.gates)
     with _Trial(suite, cases) as trial:
-        for probe, scored in sorted(tried, key=lambda each: each[0].kind != TRUTH):
+        for probe, scored in sorted(tried, key=lambda item: item[0].kind != TRUTH):
             results = trial.results(scored)
             truth = results if probe.kind == TRUTH else truth
             for text, result in results.items():
@@ -141,34 +141,34 @@ class _Known:
         return self._weighed
 
 
-def _should_see(probe: Probe, found: list[GateResult], truth: list[GateResult] | None) -> bool:
+def _should_see(probe: Probe, gate_results: list[GateResult], truth: list[GateResult] | None) -> bool:
     """Whether a gate passes a probe whose figure is worse than the truth's; one that is as good asks for something
     that the probe has, such as the right shape."""
-    if probe.kind not in (NULL, CONSTANT, PARTLY) or not _all_pass(found):
+    if probe.kind not in (NULL, CONSTANT, PARTLY) or not _all_pass(gate_results):
         return False
-    if probe.kind == PARTLY and not any(item.metric in probe.blind for item in found):
+    if probe.kind == PARTLY and not any(item.metric in probe.blind for item in gate_results):
         return False
-    expression = parse_expression(found[0].gate)
+    expression = parse_expression(gate_results[0].gate)
     figure = expression.pattern if isinstance(expression, Gate) else expression.condition
     if figure in _OVERALL and expression.operator in (">=", ">"):
         return probe.kind != PARTLY
     # A measure of what was said alone, or of what was left out alone, is for the gates together.
     sees = probe.kind == PARTLY or figure in _OF_SCORES
-    return sees and any(_worse(item, best) for item, best in zip(found, truth or (), strict=False))
+    return sees and any(_worse(item, best) for item, best in zip(gate_results, truth or (), strict=False))
 
 
-def _worse(one: GateResult, best: GateResult) -> bool:
-    away = (best.value.value or 0.0) - (one.value.value or 0.0)
-    return away > _ROUNDING if one.operator in (">=", ">") else -away > _ROUNDING
+def _worse(gate_result: GateResult, best: GateResult) -> bool:
+    away = (best.value.value or 0.0) - (gate_result.value.value or 0.0)
+    return away > _ROUNDING if gate_result.operator in (">=", ">") else -away > _ROUNDING
 
 
-def _value(found: list[GateResult]) -> str:
-    available = [item for item in found if item.value.value is not None]
+def _value(gate_results: list[GateResult]) -> str:
+    available = [item for item in gate_results if item.value.value is not None]
     return f" ({in_unit(available[0].value.value, available[0].unit)})" if len(available) == 1 else ""
 
 
-def _all_pass(found: list[GateResult]) -> bool:
-    return bool(found) and all(item.verdict is Verdict.PASS for item in found)
+def _all_pass(gate_results: list[GateResult]) -> bool:
+    return bool(gate_results) and all(item.verdict is Verdict.PASS for item in gate_results)
 
 
 def _is_about(gate: Gate, figures: tuple[str, ...]) -> bool:

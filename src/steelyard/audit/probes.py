@@ -242,7 +242,7 @@ class ProbeMaker:
         places = dict.fromkeys(path for part in parts for path in part)
         mixed = {path: mixture([part[path] for part in parts if path in part]) for path in places}
         modal = most_frequent(parts)
-        return modal if mixed == modal else max((modal, mixed), key=lambda each: self._earns(name, each))
+        return modal if mixed == modal else max((modal, mixed), key=lambda item: self._earns(name, item))
 
     def _earns(self, name: str, part: dict[str, Any]) -> float:
         text = self._built([part])
@@ -280,7 +280,7 @@ class ProbeMaker:
         made = [self._built([*parts[:last], *parts[last + 1 :], parts[last]], at) for last in range(len(parts))]
         made.append(self._built(parts, at, join=True))
         scored = [(self._weighed(text, at), text) for text in dict.fromkeys(made)]
-        return max(scored, key=lambda each: -1.0 if each[0] is None else each[0].score)[1]
+        return max(scored, key=lambda item: -1.0 if item[0] is None else item[0].score)[1]
 
     def _weighed(self, text: str, at: int) -> Weighed | None:
         """What the scorers make of an answer; None where one breaks, which is told when the probe is tried."""

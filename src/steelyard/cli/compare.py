@@ -258,7 +258,7 @@ def _told(entry: BaselineEntry) -> str:
     return f"{_when(entry.made_at)}  {did:<7}  {names} = {entry.run_id}\n    by {one_line(entry.made_by)}{reason}"
 
 
-def _table(found: list[BaselineEntry], titles: tuple[str, ...]) -> None:
+def _table(baseline_entries: list[BaselineEntry], titles: tuple[str, ...]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -268,7 +268,7 @@ def _table(found: list[BaselineEntry], titles: tuple[str, ...]) -> None:
     table = Table(box=None, pad_edge=False)
     for title in titles:
         table.add_column(title, overflow="fold", no_wrap=title == "run")
-    for entry in found:
+    for entry in baseline_entries:
         forced = " (forced)" if entry.forced else ""
         cells = (entry.suite_name, entry.name + forced, entry.run_id, _when(entry.made_at)[:10], entry.made_by)
         table.add_row(*(Text(one_line(cell)) for cell in cells))

@@ -512,28 +512,32 @@ class ExplainOptions:
         self.show([first.header.id, second.header.id], result, as_json=as_json)
         return exit_code(comparison)
 
-    def why(self, comparison: Comparison, found: Attribution, traces: Traces, *, as_json: bool) -> int:
+    def why(self, comparison: Comparison, attribution: Attribution, traces: Traces, *, as_json: bool) -> int:
         """Print what stands behind the parts of the change; the exit code that the comparison ends with."""
         from steelyard.analysis.compare.attribution import explain_why
         from steelyard.cli.compare import exit_code
 
         runs = [comparison.a.id, comparison.b.id]
-        self.show(runs, explain_why(found, traces, self.metric or ""), as_json=as_json)
+        self.show(runs, explain_why(attribution, traces, self.metric or ""), as_json=as_json)
         return exit_code(comparison)
 
-    def show(self, runs: Sequence[str], found: Sequence[Explanation | PairExplanation], *, as_json: bool) -> None:
+    def show(
+        self, runs: Sequence[str], explanations: Sequence[Explanation | PairExplanation], *, as_json: bool
+    ) -> None:
         """Print what stands behind the figures."""
         from steelyard.cli.output import console, print_json
 
-        if wrong := [item.metric for item in found if not item.agrees]:
+        if wrong := [item.metric for item in explanations if not item.agrees]:
             message = f"{', '.join(wrong)}: the figure is not what its samples come to. Please report this fault."
             click.echo(message, err=True)
         if as_json:
             from steelyard.report.explain import explanations_to_json
 
-            print_json(explanations_to_json(runs, found, self.limit))
+            print_json(explanations_to_json(runs, explanations, self.limit))
             return
         from steelyard.report.explain import print_explanations
 
         limit = _LISTED if self.limit is None else self.limit
-        print_explanations(found, console(), limit=limit, title=f"Behind {found[0].metric} of {' and '.join(runs)}")
+        print_explanations(
+            explanations, console(), limit=limit, title=f"Behind {explanations[0].metric} of {' and '.join(runs)}"
+        )

@@ -424,7 +424,7 @@ def _gate(text: str, asks: str, baseline: Arm, candidate: Arm) -> Held:
     outcome = results(gate, scopes[1])
     decisive = Verdict.FAIL if asks == "adopt" else Verdict.PASS
     order = {decisive: 0, Verdict.AMBIGUOUS: 1}
-    gate_result: GateResult = min(outcome, key=lambda each: order.get(each.verdict, 2))
+    gate_result: GateResult = min(outcome, key=lambda item: order.get(item.verdict, 2))
     holds = {Verdict.PASS: True, Verdict.FAIL: False}.get(gate_result.verdict)
     message = gate_result.reason if gate.factor is None else f"{gate_result.metric}: {gate_result.reason}"
     before = next((result.value for result in results(gate, scopes[0]) if result.metric == gate_result.metric), None)
@@ -459,5 +459,5 @@ def _all_hold(adopt: int, reject: int) -> str:
     return f"{message}, and {'the one to reject does not' if reject == 1 else 'none to reject does'}"
 
 
-def _said(each: Held) -> str:
-    return f"{each.text}: {each.reason}"
+def _said(held: Held) -> str:
+    return f"{held.text}: {held.reason}"

@@ -173,25 +173,25 @@ def all_small(gate: Gate, skipped: str) -> str:
     return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, and nothing is left: {skipped}"
 
 
-def _reachable(gate: Gate, found: Slice, summary: Summary) -> int:
+def _reachable(gate: Gate, result: Slice, summary: Summary) -> int:
     """The n of a slice had every answer come and been read: one that is small for want of answers is not left out."""
-    unread = found.n_planned - found.outcomes.get("scored", 0)
-    return min(found.n_planned, measure(gate, found, summary).n + unread)
+    unread = result.n_planned - result.outcomes.get("scored", 0)
+    return min(result.n_planned, measure(gate, result, summary).n + unread)
 
 
-def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive: float, skipped: str) -> GateResult:
-    if found is None:
+def _result(gate: Gate, result: Slice | None, summary: Summary, max_inconclusive: float, skipped: str) -> GateResult:
+    if result is None:
         name = f"{gate.factor}.{gate.slice}.{gate.metric}"
         value = Estimate(None, 0)
         what = f"any {gate.factor}" if gate.slice == EVERY else f"{gate.factor} {gate.slice!r}"
         reason = all_small(gate, skipped) if skipped else f"no sample of this run has {what}"
         verdict, skipped = Verdict.AMBIGUOUS, ""
     else:
-        name = gate.metric if gate.factor is None else f"{gate.factor}.{found.name}.{gate.metric}"
-        value = measure(gate, found, summary)
+        name = gate.metric if gate.factor is None else f"{gate.factor}.{result.name}.{gate.metric}"
+        value = measure(gate, result, summary)
         few = gate.of.group == "latency" and gate.of.point is not None and value.value is None and value.n > 0
         if few and value.n >= gate.min_n:
-            verdict, reason = _few_calls(gate, found)
+            verdict, reason = _few_calls(gate, result)
         else:
             verdict, reason = _judge(gate, value, summary, max_inconclusive)
     return GateResult(
@@ -207,10 +207,10 @@ def _result(gate: Gate, found: Slice | None, summary: Summary, max_inconclusive:
     )
 
 
-def measure(gate: Gate, found: Slice, summary: Summary) -> Estimate:
+def measure(gate: Gate, result: Slice, summary: Summary) -> Estimate:
     """The value of a gate's metric in one slice; n/a when the run does not have it."""
     scale = summary.extra.get("scales", {}).get(gate.subject, (0.0, 1.0))
-    return found.estimate(gate.of, gate.names, scale)
+    return result.estimate(gate.of, gate.names, scale)
 
 
 def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: float) -> tuple[Verdict, str]:
@@ -235,9 +235,9 @@ def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: floa
     return verdict, _words(gate, value.value, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
 
 
-def _few_calls(gate: Gate, found: Slice) -> tuple[Verdict, str]:
+def _few_calls(gate: Gate, result: Slice) -> tuple[Verdict, str]:
     """A percentile of too few calls for one: it lies between the median and the longest, and these may decide."""
-    middle, longest = found.latency["p50"], found.latency["max"]
+    middle, longest = result.latency["p50"], result.latency["max"]
     few = f"{gate.metric} of {longest.n:,} call{'' if longest.n == 1 else 's'} is not known"
     ends = [(item, _holds(item.value or 0.0, gate.operator, gate.threshold)) for item in (middle, longest)]
     if gate.operator in ("==", "!=") or ends[0][1] is not ends[1][1]:
@@ -430,7 +430,7 @@ def _of_slices(gate: Gate, scope: Scope, *, decisive: Verdict) -> _Answer:
     """The first slice that decides; without one, the first that is open; else they all agree."""
     result = results(gate, scope)
     order = {decisive: 0, OPEN: 1}
-    entry = min(result, key=lambda each: order.get(each.verdict, 2))
+    entry = min(result, key=lambda item: order.get(item.verdict, 2))
     alike = sum(item.verdict is entry.verdict for item in result)
     reason = entry.reason if gate.factor is None else f"{entry.metric}: {entry.reason}"
     more = f"; {alike - 1} more alike" if alike > 1 else ""
@@ -456,18 +456,18 @@ def _over_repeats(rule: RepeatsRule, scope: Scope, *, enough_once: bool) -> _Ans
     return _Answer(state, reason, rule.text, share, ">=", 1.0, "share")
 
 
-def _failing(found: Repeated, decided: int) -> str:
-    named = ", ".join(found.failing)
-    left_off = found.failed - len(found.failing)
+def _failing(repeated: Repeated, decided: int) -> str:
+    named = ", ".join(repeated.failing)
+    left_off = repeated.failed - len(repeated.failing)
     named += f" and {left_off} more" if named and left_off else ""
-    open_ = f"; {found.undecided} undecided" if found.undecided else ""
-    verb = "does" if found.failed == 1 else "do"
-    return f"{found.held} of {decided} hold; {found.failed} {verb} not" + (f": {named}" if named else "") + open_
+    open_ = f"; {repeated.undecided} undecided" if repeated.undecided else ""
+    verb = "does" if repeated.failed == 1 else "do"
+    return f"{repeated.held} of {decided} hold; {repeated.failed} {verb} not" + (f": {named}" if named else "") + open_
 
 
-def _undecided(rule: RepeatsRule, found: Repeated, repeats: int) -> str:
+def _undecided(rule: RepeatsRule, repeated: Repeated, repeats: int) -> str:
     if repeats < rule.of:
         return f"undecided: it asks for {rule.of} repeats and this run has {repeats}; run with -n {rule.of}"
-    cells = found.held + found.failed + found.undecided
-    verb = "has" if found.undecided == 1 else "have"
-    return f"undecided: {found.undecided} of {cells} {verb} fewer than {rule.of} conclusive repeats"
+    cells = repeated.held + repeated.failed + repeated.undecided
+    verb = "has" if repeated.undecided == 1 else "have"
+    return f"undecided: {repeated.undecided} of {cells} {verb} fewer than {rule.of} conclusive repeats"

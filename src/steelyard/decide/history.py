@@ -299,7 +299,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     shown = headers[: wanted.last] if wanted.last else headers
     factors = {factor for factor in (wanted.by, *(gate.factor for gate in asked.values())) if factor in FACTORS}
     reader = _Reader(store, headers, asked, {factor for factor in factors if factor})
-    results = sorted(map(reader.read, shown), key=lambda each: (each.run.answered_at, each.header.created_at))
+    results = sorted(map(reader.read, shown), key=lambda item: (item.run.answered_at, item.header.created_at))
     trended = [item for item in results if not item.run.left_out]
     marks = marks_between([item.header for item in trended], [item.run.answered_at for item in trended])
     names = [name for name in asked if name in wanted.metrics] or ["average", "pass_rate"]
@@ -430,7 +430,7 @@ def _figure(gate: Gate, summary: Summary) -> Estimate:
 def _trend(
     metric: str, title: str, gate: Gate, runs: Sequence[_Read], value: Callable[[_Read], Estimate] | None = None
 ) -> Trend:
-    read = value or (lambda each: each.run.figures.get(metric, Estimate(None, 0)))
+    read = value or (lambda item: item.run.figures.get(metric, Estimate(None, 0)))
     gates = tuple(_thresholds(runs[-1].header, gate)) if runs else ()
     return Trend(metric, title, gate.unit, tuple(read(run) for run in runs), gates)
 
@@ -475,8 +475,8 @@ def _code_trend(code: str, runs: Sequence[_Read]) -> Trend:
     quoted = f'"{code}"' if '"' not in code else f"'{code}'"
     metric = f"findings.{code}.rate"
 
-    def rate(each: _Read) -> Estimate:
-        return _figure(gate, each.summary) if each.summary else Estimate(None, 0)
+    def rate(read: _Read) -> Estimate:
+        return _figure(gate, read.summary) if read.summary else Estimate(None, 0)
 
     gate = parse_metric(f"findings.{quoted}.rate")
     return _trend(metric, code, gate, runs, rate)
@@ -485,8 +485,8 @@ def _code_trend(code: str, runs: Sequence[_Read]) -> Trend:
 def _slice_trend(factor: str, name: str, metric: str, runs: Sequence[_Read]) -> Trend:
     gate = replace(parse_metric(metric), factor=factor, slice=name)
 
-    def value(each: _Read) -> Estimate:
-        return _figure(gate, each.summary) if each.summary else Estimate(None, 0)
+    def value(read: _Read) -> Estimate:
+        return _figure(gate, read.summary) if read.summary else Estimate(None, 0)
 
     return _trend(f"{factor}.{name}.{metric}", name, gate, runs, value)
 

@@ -251,14 +251,14 @@ class _Arms:
         return len(silent) - sum(silent), sum(silent)
 
 
-def online_report(experiment: OnlineExperiment, found: Outcomes) -> AbReport:
+def online_report(experiment: OnlineExperiment, outcomes: Outcomes) -> AbReport:
     """The report on outcomes as far as they came."""
-    arms = _arms(experiment, found)
+    arms = _arms(experiment, outcomes)
     part = experiment.part
     n_known = sum(arms.n) - sum(arms.missing)
     test = readable_test(part.test, complete=part.planned is not None and n_known >= part.planned)
-    quality, notes = _quality(experiment, found, arms, test)
-    checks = tuple(_online_checks(experiment, found, arms))
+    quality, notes = _quality(experiment, outcomes, arms, test)
+    checks = tuple(_online_checks(experiment, outcomes, arms))
     broken = "the assignment is broken, and no decision can be made"
     decided, why = conclude(checks, quality, part.same_within, due=part.test != FIXED or test == FIXED, broken=broken)
     return AbReport(
@@ -278,12 +278,12 @@ def online_report(experiment: OnlineExperiment, found: Outcomes) -> AbReport:
     )
 
 
-def _arms(experiment: OnlineExperiment, found: Outcomes) -> _Arms:
+def _arms(experiment: OnlineExperiment, outcomes: Outcomes) -> _Arms:
     first, _ = experiment.arms
     by_hash = experiment.part.assigned == "by_hash"
     ordered: list[tuple[int, Unit]] = []
     both = other_arm = other_traffic = 0
-    for name, unit in in_order(found):
+    for name, unit in in_order(outcomes):
         if by_hash:
             other_arm += any(arm != arm_of(name, experiment.experiment) for arm in unit.arms)
             other_traffic += not is_exposed(name, experiment.experiment)
@@ -305,9 +305,11 @@ def _means_of(units: Sequence[Unit], what: str) -> Array:
     return np.array([mean.total / mean.n for mean in means if mean is not None], dtype=float)
 
 
-def _quality(experiment: OnlineExperiment, found: Outcomes, arms: _Arms, test: str) -> tuple[Effect, tuple[str, ...]]:
+def _quality(
+    experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms, test: str
+) -> tuple[Effect, tuple[str, ...]]:
     part = experiment.part
-    ends = part.outcome.range or ((0.0, 1.0) if found.binary else None)
+    ends = part.outcome.range or ((0.0, 1.0) if outcomes.binary else None)
     a, b = _outcomes(arms.of(0)), _outcomes(arms.of(1))
     unit = "share" if ends == (0.0, 1.0) else "number"
     empty = Effect(
@@ -395,9 +397,9 @@ def _beside(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Ef
             yield _by_blocks(empty, first, second, len(first) * sum(sizes), None, experiment.part.planned, None)
 
 
-def _online_checks(experiment: OnlineExperiment, found: Outcomes, arms: _Arms) -> Iterator[AbCheck]:
+def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms) -> Iterator[AbCheck]:
     yield _ratio(experiment, arms)
-    n = len(found.units)
+    n = len(outcomes.units)
     strayed = [("units in one arm only", arms.n_both, "are in both arms, and left out")]
     if experiment.part.assigned == "by_hash":
         strayed.append(
@@ -410,15 +412,17 @@ def _online_checks(experiment: OnlineExperiment, found: Outcomes, arms: _Arms) -
         bad = count > _MOST_STRAYED * n
         yield AbCheck(name, f"{count:,} of {n:,} units {words}", fine=count == 0, invalidates=bad)
     yield _missing(experiment, arms)
-    repeated = sum(1 for unit in found.units.values() if unit.rows > 1)
-    rows = found.n_rows - found.n_not_exposed
+    repeated = sum(1 for unit in outcomes.units.values() if unit.rows > 1)
+    rows = outcomes.n_rows - outcomes.n_not_exposed
     message = f"{rows:,} records of {n:,} units; of {repeated:,} with several the first outcome counts"
     yield AbCheck("one unit counts once", message)
-    if 0 < found.n_untimed < found.n_timed + found.n_untimed:
-        message = f"{found.n_untimed:,} outcomes come without a time: the order of the file stands for all"
+    if 0 < outcomes.n_untimed < outcomes.n_timed + outcomes.n_untimed:
+        message = f"{outcomes.n_untimed:,} outcomes come without a time: the order of the file stands for all"
         yield AbCheck("order", message, fine=False)
-    if found.n_not_exposed:
-        yield AbCheck("exposure", f"{found.n_not_exposed:,} records of units that did not see their arm are left out")
+    if outcomes.n_not_exposed:
+        yield AbCheck(
+            "exposure", f"{outcomes.n_not_exposed:,} records of units that did not see their arm are left out"
+        )
 
 
 def _ratio(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:

@@ -229,8 +229,8 @@ def read_outcomes(file: Path, experiment: OnlineExperiment) -> Outcomes:
 
 
 class _Reader:
-    def __init__(self, experiment: OnlineExperiment, found: Outcomes, mistakes: list[Mistake]) -> None:
-        self.found = found
+    def __init__(self, experiment: OnlineExperiment, outcomes: Outcomes, mistakes: list[Mistake]) -> None:
+        self.found = outcomes
         self._mistakes = mistakes
         self._arms = experiment.arms
         self._alone = {arm: (arm,) for arm in self._arms}
@@ -373,8 +373,8 @@ def _getters(columns: ColumnsPart) -> dict[str, Getter]:
     return {name: compile_path(getattr(columns, name)) for name in ColumnsPart.model_fields}
 
 
-def in_order(found: Outcomes) -> Iterator[tuple[str, Unit]]:
+def in_order(outcomes: Outcomes) -> Iterator[tuple[str, Unit]]:
     """The units as their outcomes came: by time when every outcome says it, else as in the file."""
-    units = found.units.items()
-    by_row = sorted(units, key=lambda each: each[1].row)
-    return iter(sorted(by_row, key=lambda each: each[1].when) if found.timed else by_row)
+    units = outcomes.units.items()
+    by_row = sorted(units, key=lambda item: item[1].row)
+    return iter(sorted(by_row, key=lambda item: item[1].when) if outcomes.timed else by_row)

@@ -30,17 +30,17 @@ _UNJUDGED = (
 
 
 def with_checked_judge(
-    found: Iterable[GateResult], summary: Summary, suite: SuiteDescription
+    gate_results: Iterable[GateResult], summary: Summary, suite: SuiteDescription
 ) -> tuple[GateResult, ...]:
     """The results; where the suite requires a checked judge and it is not, none on what it says is a pass."""
     if suite.judge is None or not suite.judge.require_checked:
-        return tuple(found)
+        return tuple(gate_results)
     computed = [component for component in suite.components if component.scorer != "judge"]
     unjudged = [*_UNJUDGED, *(f"score.{component.name}" for component in computed)]
     unjudged += [f"findings.{component.code}" for component in computed if component.code]
     return tuple(
         item if any(f".{name}." in f".{item.metric}." for name in unjudged) else _capped(item, summary)
-        for item in found
+        for item in gate_results
     )
 
 
@@ -118,12 +118,12 @@ def decide(
     return Decision(verdict, (*reasons, *_remarks(summary), *doubts), result, by_variant)
 
 
-def _without_repeats(found: list[GateResult], summary: Summary, suite: SuiteDescription) -> list[GateResult]:
+def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: SuiteDescription) -> list[GateResult]:
     """The same, gates that need more repeats than a run with fewer than usual has left out; not if all would be."""
-    short = [needed_repeats(parse_gate(item.gate)) > summary.repeats for item in found]
+    short = [needed_repeats(parse_gate(item.gate)) > summary.repeats for item in gate_results]
     if all(short) or summary.repeats >= (suite.usual_repeats or 0):
-        return found
-    return [_left_out(item, item.reason) if less else item for item, less in zip(found, short, strict=True)]
+        return gate_results
+    return [_left_out(item, item.reason) if less else item for item, less in zip(gate_results, short, strict=True)]
 
 
 def _remarks(summary: Summary) -> Iterator[str]:
@@ -135,12 +135,12 @@ def _remarks(summary: Summary) -> Iterator[str]:
         yield summary.latency.slow
 
 
-def _without_truth(unknown: Sequence[str], found: Sequence[GateResult]) -> tuple[GateResult, ...]:
+def _without_truth(unknown: Sequence[str], gate_results: Sequence[GateResult]) -> tuple[GateResult, ...]:
     """The results, those on figures that no case has a truth for marked as left out of the verdict."""
     if not unknown:
-        return tuple(found)
+        return tuple(gate_results)
     marked = []
-    for item in found:
+    for item in gate_results:
         figure = next((name for name in unknown if f".{name}." in f".{item.metric}."), None)
         if figure is not None:
             item = _left_out(item, f"no case of this run has a truth for {figure.partition('.')[2]}")
@@ -167,11 +167,11 @@ def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateRe
     ]
 
 
-def _verdict(found: Sequence[GateResult], *, doubtful: bool) -> Verdict | None:
-    verdicts = {item.verdict for item in found if not item.secondary}
+def _verdict(gate_results: Sequence[GateResult], *, doubtful: bool) -> Verdict | None:
+    verdicts = {item.verdict for item in gate_results if not item.secondary}
     if not verdicts:
         # Nothing passes because everything that could have failed was left out.
-        return Verdict.AMBIGUOUS if any(item.left_out for item in found) else None
+        return Verdict.AMBIGUOUS if any(item.left_out for item in gate_results) else None
     if Verdict.FAIL in verdicts:
         return Verdict.FAIL
     return Verdict.AMBIGUOUS if doubtful or Verdict.AMBIGUOUS in verdicts else Verdict.PASS
@@ -242,23 +242,23 @@ def _are(n: int) -> str:
     return "is" if n == 1 else "are"
 
 
-def _worse_within_noise(found: Sequence[GateResult]) -> tuple[str, ...]:
+def _worse_within_noise(gate_results: Sequence[GateResult]) -> tuple[str, ...]:
     """What is beyond the limit of a gate on a baseline and passes, since it may be chance: never left unsaid."""
     return tuple(
         _said(item)
-        for item in found
+        for item in gate_results
         if item.baseline
         and item.verdict is Verdict.PASS
         and not COMPARE[item.operator](item.value.value or 0.0, item.threshold)
     )
 
 
-def _all_hold(found: Sequence[GateResult]) -> str:
+def _all_hold(gate_results: Sequence[GateResult]) -> str:
     """ "the gate holds", "all 2 gates and 3 criteria that decide hold": what decided, counted."""
-    deciding = [item for item in found if not item.secondary]
+    deciding = [item for item in gate_results if not item.secondary]
     criteria = sum(bool(item.name) for item in deciding)
     gates = len(deciding) - criteria
-    decide = " that decide" if len(deciding) < len(found) else ""
+    decide = " that decide" if len(deciding) < len(gate_results) else ""
     if len(deciding) == 1:
         return f"the {'criterion' if criteria else 'gate'}{decide + 's' if decide else ''} holds"
     counted = [f"{gates} {'gate' if gates == 1 else 'gates'}"] if gates else []
@@ -266,8 +266,8 @@ def _all_hold(found: Sequence[GateResult]) -> str:
     return f"all {' and '.join(counted)}{decide} hold" if len(counted) == 1 else f"{' and '.join(counted)}{decide} hold"
 
 
-def _reasons(found: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:
-    return tuple(_said(item) for item in found if item.verdict in verdicts and item.secondary is secondary)
+def _reasons(gate_results: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:
+    return tuple(_said(item) for item in gate_results if item.verdict in verdicts and item.secondary is secondary)
 
 
 def _said(result: GateResult) -> str:

@@ -85,9 +85,9 @@ class SameAnswers:
         changed = [f"{path.lstrip('.')} {other}".strip() for path, (_, other) in self._changing.items()]
         return changed[0] if changed else ""
 
-    def _is_of_call(self, path: str, one: Any, other: Any) -> bool:
+    def _is_of_call(self, path: str, entry: Any, other: Any) -> bool:
         """Whether two values at one place are equal, or differ as an id or a time does."""
-        numbers = [item for item in (one, other) if isinstance(item, (int, float)) and not isinstance(item, bool)]
+        numbers = [item for item in (entry, other) if isinstance(item, (int, float)) and not isinstance(item, bool)]
         if path in self._whole_numbers and isinstance(other, int):
             seen = self._whole_numbers[path]
             # A counter is never twice the same; a number that comes again was found in the question.
@@ -95,17 +95,21 @@ class SameAnswers:
                 return False
             seen.add(other)
             return True
-        if one == other and type(one) is type(other):
+        if entry == other and type(entry) is type(other):
             return True
-        self._changing[path] = one, other
-        if isinstance(one, str) and isinstance(other, str) and (_bare(one) == _bare(other) or _is_key_of_call(path)):
+        self._changing[path] = entry, other
+        if (
+            isinstance(entry, str)
+            and isinstance(other, str)
+            and (_bare(entry) == _bare(other) or _is_key_of_call(path))
+        ):
             return True
         if len(numbers) < 2:
             return False
         if _is_key_of_call(path) or min(numbers) >= _EPOCH:
             return True
-        if isinstance(one, int) and isinstance(other, int):
-            self._whole_numbers[path] = {one, other}
+        if isinstance(entry, int) and isinstance(other, int):
+            self._whole_numbers[path] = {entry, other}
             return True
         return False
 
@@ -180,7 +184,7 @@ def _is_key_of_call(path: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    return _OF_CALL.sub(lambda found: f"{found[1] or ''}…", text)
+    return _OF_CALL.sub(lambda result: f"{result[1] or ''}…", text)
 
 
 def _names(suite: Mapping[str, Any]) -> set[str]:

@@ -358,7 +358,7 @@ class DrawnPlan:
                 retained = [set() if item is None else item(ids) for item in done]
                 yield from (self._turn(place, case, retained) for place, case in chunk)
 
-    def _turn(self, place: int, case: Case, kept: Sequence[set[Key]]) -> Turn:
+    def _turn(self, place: int, case: Case, keys: Sequence[set[Key]]) -> Turn:
         blind = case.without_truth()
         grids = [list(product(plan.variants, range(plan.repeats))) for plan in self._arms]
         asks: list[tuple[int, Planned]] = []
@@ -369,7 +369,7 @@ class DrawnPlan:
                 if pair[arm] is None:
                     continue
                 variant, repeat = pair[arm]
-                if (case.id, variant.name, repeat) in kept[arm]:
+                if (case.id, variant.name, repeat) in keys[arm]:
                     begun = True
                     continue
                 position = place * len(grids[arm]) + number

@@ -76,9 +76,9 @@ def _weighed_again(weigher: Weigher, judges: Judges | None, case: Case, earlier:
     return scoring.sample
 
 
-def same_question(one: Case, other: Case) -> bool:
+def same_question(case: Case, other: Case) -> bool:
     """True when an answer to one is an answer to the other, whatever has become of their truth."""
-    return one.question == other.question
+    return case.question == other.question
 
 
 def _keep(

@@ -37,10 +37,10 @@ class Journal:
     """What one sample of a run has been given so far, by part; failures are not kept, since they are asked anew."""
 
     def __init__(
-        self, position: int, kept: Mapping[str, dict[str, Any]], store: Callable[[Entry], Awaitable[None]]
+        self, position: int, retained: Mapping[str, dict[str, Any]], store: Callable[[Entry], Awaitable[None]]
     ) -> None:
         self._position = position
-        self._kept = kept
+        self._kept = retained
         self._store_entry = store
         self.keys: list[str] = []
         """Everything it holds, to be forgotten when the sample is complete."""
@@ -209,10 +209,10 @@ class _Item:
 class Writer:
     """A background thread in front of the store. `kept` is called, after each commit, with what became durable."""
 
-    def __init__(self, store: Store, run_id: str, kept: Callable[[list[Completed]], None]) -> None:
+    def __init__(self, store: Store, run_id: str, retained: Callable[[list[Completed]], None]) -> None:
         self._store = store
         self._run_id = run_id
-        self._kept = kept
+        self._kept = retained
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="steelyard-writer", daemon=True)
         self.failure: Exception | None = None

@@ -155,7 +155,7 @@ class Bench:
         member: JudgeSpec,
         repeat: int,
         turn: int,
-        said: list[dict[str, str]],
+        text: list[dict[str, str]],
         question: _Question,
         response: dict[str, Any],
     ) -> Attempt:
@@ -163,7 +163,7 @@ class Bench:
         if journal is not None and (retained := journal.get(part)) is not None:
             return retained
         connection, wire = _connection(member), self._wires[member.name]
-        body = {"messages": said} | _sampling(connection, repeat, turn)
+        body = {"messages": text} | _sampling(connection, repeat, turn)
         caller = question.caller_of(member.name)
         attempt = await caller.attempt(lambda: wire.complete(body, response), connection.timeout)
         if journal is not None and attempt.failure is None:
@@ -202,17 +202,17 @@ def _sampling(connection: ChatConnection, repeat: int, turn: int) -> dict[str, A
     return {"model": connection.model} | declared | connection.extra
 
 
-def _continued(said: list[dict[str, str]], answer: str, told: dict[str, str]) -> list[dict[str, str]]:
+def _continued(text: list[dict[str, str]], answer: str, told: dict[str, str]) -> list[dict[str, str]]:
     """The talk with the judge's answer and the message that says what is wrong with it.
 
     Many servers refuse an empty message and two from one side in a row, so after an empty answer the last message is
     said again with the complaint behind it.
     """
     if not answer.strip():
-        *before, last = said
+        *before, last = text
         return [*before, last | {"content": f"{last['content']}\n\n{told['content']}"}]
     shown = answer if len(answer) <= _MOST_ECHOED else answer[:_MOST_ECHOED] + " [...]"
-    return [*said, {"role": "assistant", "content": shown}, told]
+    return [*text, {"role": "assistant", "content": shown}, told]
 
 
 # What it would take to ask the judges, before anybody is asked.

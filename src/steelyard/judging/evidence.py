@@ -344,11 +344,11 @@ class QuoteReader:
         return [(start, frozenset(names)) for start, _, names, label in groups if label or not labels_only]
 
 
-def _is_label(text: str, found: re.Match[str], name: str) -> bool:
-    if "_" in name and found[0] == name:
+def _is_label(text: str, result: re.Match[str], name: str) -> bool:
+    if "_" in name and result[0] == name:
         return True
-    before = text[max(0, found.start() - 40) : found.start()]
-    return bool(_AFTER_LABEL.match(text, found.end()) or _BEFORE_LABEL.search(before))
+    before = text[max(0, result.start() - 40) : result.start()]
+    return bool(_AFTER_LABEL.match(text, result.end()) or _BEFORE_LABEL.search(before))
 
 
 def _spans(text: str, genuine: Callable[[str], bool]) -> list[tuple[int, int]]:
@@ -477,9 +477,9 @@ class _Other:
         return any(quote.stands_in(item) for item in self._comparable)
 
 
-def _made_up(said: Said) -> Remark:
-    text = said.text if len(said.text) <= _LONGEST_TOLD else said.text[: _LONGEST_TOLD - 1] + "…"
-    return Remark("MADE_UP_QUOTE", min(said.of, default=""), text)
+def _made_up(stated: Said) -> Remark:
+    text = stated.text if len(stated.text) <= _LONGEST_TOLD else stated.text[: _LONGEST_TOLD - 1] + "…"
+    return Remark("MADE_UP_QUOTE", min(stated.of, default=""), text)
 
 
 @lru_cache(maxsize=1024)

@@ -412,10 +412,10 @@ class AnswerParser:
             if any(name not in value and isinstance(inner.get(name), (int, float)) for name in wrong)
         ]
 
-    def _embedded(self, text: str, found: list[Document]) -> Parsed:
+    def _embedded(self, text: str, result: list[Document]) -> Parsed:
         """What a text says that is more than a JSON document, or less."""
-        plain = blanked(text, found)
-        naming = [item for item in found if self._key.search(text, item.start, item.end)]
+        plain = blanked(text, result)
+        naming = [item for item in result if self._key.search(text, item.start, item.end)]
         last = naming[-1] if naming else None
         after = last.end if last else 0
         if last is None or self._key.search(plain, after):
@@ -497,12 +497,12 @@ def _unusable(*problems: str) -> Parsed:
     return Parsed(None, None, tuple(dict.fromkeys(problems)))
 
 
-def _copied(found: list[Document], judged: str) -> list[Document]:
+def _copied(result: list[Document], judged: str) -> list[Document]:
     """Those documents that stand in the text under judgement too."""
-    if not found or "{" not in judged:
+    if not result or "{" not in judged:
         return []
     theirs = {_hashable(document.value) for document in documents(judged)}
-    return [item for item in found if isinstance(item.value, dict) and _hashable(item.value) in theirs]
+    return [item for item in result if isinstance(item.value, dict) and _hashable(item.value) in theirs]
 
 
 def _hashable(value: Any) -> Hashable:

@@ -117,8 +117,8 @@ def visible(text: str) -> str:
         return text
     retained = {place for flag in _TAG_FLAG.finditer(text) for place in range(*flag.span(1))}
     return _UNSEEN.sub(
-        lambda found: (
-            found[0] if found.start() in retained or _belongs(text, found.start()) else f"<U+{ord(found[0]):04X}>"
+        lambda result: (
+            result[0] if result.start() in retained or _belongs(text, result.start()) else f"<U+{ord(result[0]):04X}>"
         ),
         text,
     )

@@ -95,17 +95,17 @@ def _count(count: int, n: int, planned: int) -> Estimate:
 
 
 def _together(
-    same: Sequence[tuple[Metric, Names]], found: Contributions, groups: Groups, data: RunData
+    same: Sequence[tuple[Metric, Names]], contributions: Contributions, groups: Groups, data: RunData
 ) -> Iterator[Found]:
     ranked = [metric for metric, _ in same if _point(metric) is not None]
     points = [_point(metric) or 0.0 for metric in ranked]
-    rows = groups.quantiles(found.values, points) if points else []
+    rows = groups.quantiles(contributions.values, points) if points else []
     for metric, names in same:
         if metric in ranked:
             at = ranked.index(metric)
             yield metric, names, [row[at] for row in rows]
         else:
-            yield metric, names, list(aggregate(metric.aggregate, found, groups, metric.ends(data, names)))
+            yield metric, names, list(aggregate(metric.aggregate, contributions, groups, metric.ends(data, names)))
 
 
 def _point(metric: Metric) -> float | None:
@@ -113,32 +113,32 @@ def _point(metric: Metric) -> float | None:
 
 
 def aggregate(
-    how: Aggregate, found: Contributions, groups: Groups, scale: Scale = SHARES, point: float | None = None
+    how: Aggregate, contributions: Contributions, groups: Groups, scale: Scale = SHARES, point: float | None = None
 ) -> Sequence[Figure]:
     """One metric in every group."""
-    if found.undecided is not None:
-        return _decided_shares(groups, found)
-    if found.ratios:
-        return mean_proportions(groups, found.ratios, scale)
+    if contributions.undecided is not None:
+        return _decided_shares(groups, contributions)
+    if contributions.ratios:
+        return mean_proportions(groups, contributions.ratios, scale)
     if how is Aggregate.RATIO:
-        return proportions(groups, found.values, found.below, scale)
+        return proportions(groups, contributions.values, contributions.below, scale)
     if how is Aggregate.RATE:
-        present = ~np.isnan(found.values)
-        hits = np.where(present, found.values, -1).astype(np.int8) - 1
-        absent_as = None if found.absent is None else 0
-        if absent_as is not None and not found.absent:
+        present = ~np.isnan(contributions.values)
+        hits = np.where(present, contributions.values, -1).astype(np.int8) - 1
+        absent_as = None if contributions.absent is None else 0
+        if absent_as is not None and not contributions.absent:
             # Those that never came have another label than the one that is asked for.
             hits, absent_as = np.where(hits == 0, 0, 1).astype(np.int8), 1
         n_labels = 1 if absent_as is None else absent_as + 1
         return [row[0] for row in groups.rates(groups.labelled(hits), n_labels, present, absent_as=absent_as)]
     if how is Aggregate.SUM:
-        return groups.totals(found.values)
+        return groups.totals(contributions.values)
     if how is not Aggregate.MEAN:
-        return [row[0] for row in groups.quantiles(found.values, [_POINTS.get(how, point or 0.5)])]
-    means = groups.means(found.values, scale)
-    if found.not_missing is None:
+        return [row[0] for row in groups.quantiles(contributions.values, [_POINTS.get(how, point or 0.5)])]
+    means = groups.means(contributions.values, scale)
+    if contributions.not_missing is None:
         return means
-    apart = groups.count(found.not_missing).tolist()
+    apart = groups.count(contributions.not_missing).tolist()
     return [replace(mean, n_missing=mean.n_missing - n) for mean, n in zip(means, apart, strict=True)]
 
 
@@ -146,9 +146,13 @@ def _by_cluster(groups: Groups, values: Array) -> Array:
     return groups.by_cluster(values.astype(float)) if groups.clustered else groups.of(values).astype(float)
 
 
-def _decided_shares(groups: Groups, found: Contributions) -> list[Estimate]:
+def _decided_shares(groups: Groups, contributions: Contributions) -> list[Estimate]:
     """The share of all, `n` being those that could be decided; a cell that never came counts as one of all."""
-    columns = (found.values, found.values if found.below is None else found.below, found.undecided)
+    columns = (
+        contributions.values,
+        contributions.values if contributions.below is None else contributions.below,
+        contributions.undecided,
+    )
     hits, of, undecided = (_by_cluster(groups, column) for column in columns if column is not None)
     group, size, absent = groups.cluster_group, len(groups), groups.absent
     # Only the whole run has any that are absent, and that is a single group.

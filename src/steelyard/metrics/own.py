@@ -402,15 +402,15 @@ def _contributions(code: str, function: Function | None) -> Callable[[RunData, N
     return contributions
 
 
-def _shaped(found: Any, data: RunData) -> Contributions:
+def _shaped(result: Any, data: RunData) -> Contributions:
     """What a function gave, as contributions; ValueError for anything that is none."""
     table = data.table
     excluded = (*table.left_out, ("it gives no number to this sample", None))
-    if isinstance(found, Contributions):
-        return found
-    pairs = found if isinstance(found, list) else [found] if isinstance(found, tuple) else None
+    if isinstance(result, Contributions):
+        return result
+    pairs = result if isinstance(result, list) else [result] if isinstance(result, tuple) else None
     if pairs is None:
-        return Contributions(_column(found, table.n), excluded=excluded)
+        return Contributions(_column(result, table.n), excluded=excluded)
     ratios = [_known(_column(above, table.n), _column(below, table.n)) for above, below in pairs]
     if len(ratios) == 1:
         return Contributions(*ratios[0], excluded=excluded)

@@ -345,7 +345,7 @@ def metrics() -> dict[str, Metric]:
     """All metrics by name, those of samples first."""
     _load()
     levels = list(Level)
-    return dict(sorted(_METRICS.items(), key=lambda each: levels.index(each[1].level)))
+    return dict(sorted(_METRICS.items(), key=lambda item: levels.index(item[1].level)))
 
 
 def metric(pattern: str) -> Metric:
@@ -416,7 +416,7 @@ def _row(metric: Metric) -> str:
 
 def written(page: str) -> str:
     """The page with the table as it is now."""
-    return _MARKS.sub(lambda found: f"{found[1]}{table()}{found[2]}", page)
+    return _MARKS.sub(lambda result: f"{result[1]}{table()}{result[2]}", page)
 
 
 if __name__ == "__main__":

@@ -80,11 +80,11 @@ class Seen:
         self.shared, self.either = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.alike = np.zeros((n, len(fields)))
 
-    def add(self, cell: int, found: Alikeness, answers: Answers) -> None:
+    def add(self, cell: int, result: Alikeness, answers: Answers) -> None:
         self.runs[cell] = len(answers)
         self.keyless += sum(not item.key for answer in answers for item in answer)
-        self.shared[cell], self.either[cell] = found.shared, found.either
-        self.alike[cell] = found.alike
+        self.shared[cell], self.either[cell] = result.shared, result.either
+        self.alike[cell] = result.alike
 
     @property
     def apart(self) -> Array:
@@ -273,16 +273,16 @@ class _Alike:
         every = np.arange(n)
         self._table = self._of(every[:, None], every) if n * n <= _MOST_AT_ONCE else None
 
-    def __call__(self, one: Array, other: Array) -> Array:
+    def __call__(self, item: Array, other: Array) -> Array:
         """For values given by their codes."""
-        return self._of(one, other) if self._table is None else self._table[one, other]
+        return self._of(item, other) if self._table is None else self._table[item, other]
 
-    def _of(self, one: Array, other: Array) -> Array:
-        shared = np.minimum(self._end[one], self._end[other]) - np.maximum(self._start[one], self._start[other])
+    def _of(self, item: Array, other: Array) -> Array:
+        shared = np.minimum(self._end[item], self._end[other]) - np.maximum(self._start[item], self._start[other])
         shared = np.maximum(shared, 0.0)
-        either = self._end[one] - self._start[one] + self._end[other] - self._start[other] - shared
-        stretches = self._stretch[one] & self._stretch[other]
-        result: Array = np.where(stretches, shared / np.where(stretches, either, 1.0), one == other)
+        either = self._end[item] - self._start[item] + self._end[other] - self._start[other] - shared
+        stretches = self._stretch[item] & self._stretch[other]
+        result: Array = np.where(stretches, shared / np.where(stretches, either, 1.0), item == other)
         return result
 
 

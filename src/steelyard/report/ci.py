@@ -92,20 +92,20 @@ def troubles(report: Report, comparison: Comparison | None = None, baseline: str
 
 
 def run_annotations(
-    report: Report, found: Sequence[Trouble], places: Mapping[str, Place], *, file: str, why: str, holds: bool
+    report: Report, result: Sequence[Trouble], places: Mapping[str, Place], *, file: str, why: str, holds: bool
 ) -> list[Annotation]:
     """The verdict at the suite's file, and at their own lines as many cases as are shown beside it.
 
     `places` are those of cases, by id; `why` says why the headline number moved; `holds` whether the command lets the
     run through.
     """
-    shown = found[: MOST - 1]
+    shown = result[: MOST - 1]
     level = _OF_CASES.get(report.decision.verdict or Verdict.PASS, Level.NOTICE)
     name = clipped(report.header.suite_name, 60)
     verdict = Annotation(
         _of_verdict(report, holds=holds),
         f"{name}: {wording.verdict_title(report)}",
-        "\n".join([*_verdict_lines(report), *([why] if why else []), *_left_off(report, found, len(shown))]),
+        "\n".join([*_verdict_lines(report), *([why] if why else []), *_left_off(report, result, len(shown))]),
         file,
     )
     return [verdict, *(_case(report, name, item, level, places.get(item.case_id)) for item in shown)]
@@ -123,12 +123,12 @@ def _verdict_lines(report: Report) -> list[str]:
     return [wording.verdict_meaning(report), f"pass rate {wording.pass_rate(report)}", *messages]
 
 
-def _left_off(report: Report, found: Sequence[Trouble], shown: int) -> list[str]:
-    left_off = len(found) - shown
+def _left_off(report: Report, result: Sequence[Trouble], shown: int) -> list[str]:
+    left_off = len(result) - shown
     if left_off <= 0:
         return []
     at_least = "at least " if report.n_samples > len(report.details) else ""
-    return [f"{at_least}{fmt.counted(len(found), 'case')} did not pass; {left_off:,} of them are not shown here"]
+    return [f"{at_least}{fmt.counted(len(result), 'case')} did not pass; {left_off:,} of them are not shown here"]
 
 
 def _case(report: Report, suite: str, trouble: Trouble, level: Level, place: Place | None) -> Annotation:
@@ -212,11 +212,11 @@ def to_comment(
     report: Report,
     comparison: Comparison | None,
     baseline: str,
-    found: Sequence[Trouble],
+    result: Sequence[Trouble],
     places: Mapping[str, Place],
 ) -> str:
     """Markdown that fits into one comment. `suite` is what was asked for; `places` are those of cases, by id."""
-    head = "\n\n".join([marker(suite), *_head(report, comparison, baseline, found, places)])
+    head = "\n\n".join([marker(suite), *_head(report, comparison, baseline, result, places)])
     parts = [head]
     room = ROOM - len(head)
     if comparison is not None:
@@ -234,7 +234,7 @@ def _head(
     report: Report,
     comparison: Comparison | None,
     baseline: str,
-    found: Sequence[Trouble],
+    result: Sequence[Trouble],
     places: Mapping[str, Place],
 ) -> Iterator[str]:
     sign = style_of(wording.verdict_word(report)).emoji
@@ -245,7 +245,7 @@ def _head(
     if held := repeats.headline(report):
         yield f"**{safe(held)}**"
     yield "\n".join(f"- {line}" for line in [*_compared(comparison, baseline), *_said(report)])
-    yield from blocks_to_markdown([gates.gates(report), gates.criteria(report), _cases(report, found, places)])
+    yield from blocks_to_markdown([gates.gates(report), gates.criteria(report), _cases(report, result, places)])
 
 
 def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
@@ -270,16 +270,16 @@ def _said(report: Report) -> Iterator[str]:
     yield from (safe(note) for note in wording.notes(report))
 
 
-def _cases(report: Report, found: Sequence[Trouble], places: Mapping[str, Place]) -> Table:
+def _cases(report: Report, result: Sequence[Trouble], places: Mapping[str, Place]) -> Table:
     rows = []
-    for trouble in found[:_MOST_CASES]:
+    for trouble in result[:_MOST_CASES]:
         file, line = places.get(trouble.case_id, ("", None))
         status = wording.status(trouble.worst)
         what = f"{status}, passed in {trouble.since}" if trouble.since else status
         where = f"{file}:{line}" if file and line else file
         rows.append((clipped(trouble.case_id, 80), what, outcome_sentence(report, trouble.worst), where))
     columns = tuple(Column(title, Kind.TEXT) for title in ("Case", "What", "Why", "Where"))
-    left_off = len(found) - len(rows)
+    left_off = len(result) - len(rows)
     at_least = "at least " if report.n_samples > len(report.details) else ""
     note = f"{at_least}{left_off:,} more are not shown" if left_off else ""
     return Table("Cases that did not pass", columns, rows, note)

@@ -48,11 +48,15 @@ def sections(report: Report) -> list[Section]:
     ]
 
 
-def confidence_data(found: ConfidenceFigures) -> dict[str, Any]:
+def confidence_data(confidence_figures: ConfidenceFigures) -> dict[str, Any]:
     """The figures, with the reliability diagram of all claims as a Vega-Lite specification in `chart`."""
-    kinds = {name: _claims_data(claims) for name, claims in found.labels.items()}
-    chart = specification(found.overall.calibration)
-    return encode_object(found) | {"overall": _claims_data(found.overall), "labels": kinds, "chart": chart}
+    kinds = {name: _claims_data(claims) for name, claims in confidence_figures.labels.items()}
+    chart = specification(confidence_figures.overall.calibration)
+    return encode_object(confidence_figures) | {
+        "overall": _claims_data(confidence_figures.overall),
+        "labels": kinds,
+        "chart": chart,
+    }
 
 
 def _claims_data(claims: Claims) -> dict[str, Any]:
@@ -181,20 +185,20 @@ def _widest(claims: Claims) -> str:
     return f"{message}, in the bin {bin_name(item)} ({fmt.base(item.right.n)})"
 
 
-def _raised(found: RaisedThreshold) -> str:
-    if found.threshold is None:
-        return f"none: {found.reason}"
-    return f"{found.threshold:g}: {found.reason}; {_split(found.threshold, found.split)}"
+def _raised(raised_threshold: RaisedThreshold) -> str:
+    if raised_threshold.threshold is None:
+        return f"none: {raised_threshold.reason}"
+    return f"{raised_threshold.threshold:g}: {raised_threshold.reason}; {_split(raised_threshold.threshold, raised_threshold.split)}"
 
 
-def _best(found: BestThreshold, utility: dict[str, float]) -> str:
-    threshold = found.threshold
-    if found.split is None:
-        return f"none: {found.reason}"
+def _best(best_threshold: BestThreshold, utility: dict[str, float]) -> str:
+    threshold = best_threshold.threshold
+    if best_threshold.split is None:
+        return f"none: {best_threshold.reason}"
     worth = f"right {utility['right']:+g}, wrong {utility['wrong']:+g}"
     shown = "none" if threshold.value is None else f"{threshold.value:g}{_ends(threshold)}"
-    gain = f"{fmt.signed(found.gain.value)}{_ends(found.gain)} a claim against keeping all"
-    return f"{shown} ({worth}): {found.reason}; {gain}, {fmt.base(threshold.n)}; {_split(None, found.split)}"
+    gain = f"{fmt.signed(best_threshold.gain.value)}{_ends(best_threshold.gain)} a claim against keeping all"
+    return f"{shown} ({worth}): {best_threshold.reason}; {gain}, {fmt.base(threshold.n)}; {_split(None, best_threshold.split)}"
 
 
 def _split(threshold: float | None, split: Split | None) -> str:
@@ -278,9 +282,9 @@ def specification(calibration: Calibration) -> dict[str, Any]:
     }
 
 
-def bin_name(each: ReliabilityBin) -> str:
+def bin_name(reliability_bin: ReliabilityBin) -> str:
     """The confidences of a bin: `0.8-0.9`."""
-    return f"{each.low:g}-{each.high:g}"
+    return f"{reliability_bin.low:g}-{reliability_bin.high:g}"
 
 
 def drawing(calibration: Calibration) -> Markup:
@@ -327,10 +331,12 @@ def _tick(at: float) -> Markup:
     )
 
 
-def _point(each: ReliabilityBin, most: int) -> Markup:
-    right = each.right
-    across = _across(each.confidence or 0.0)
-    title = f"{bin_name(each)}: mean confidence {each.confidence:.2f}, right {fmt.with_base(right)}"
+def _point(reliability_bin: ReliabilityBin, most: int) -> Markup:
+    right = reliability_bin.right
+    across = _across(reliability_bin.confidence or 0.0)
+    title = (
+        f"{bin_name(reliability_bin)}: mean confidence {reliability_bin.confidence:.2f}, right {fmt.with_base(right)}"
+    )
     rule = Markup("")
     if right.low is not None and right.high is not None:
         rule = Markup('<line class="range" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(

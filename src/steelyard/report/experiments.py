@@ -228,8 +228,8 @@ def plan_line(report: ExperimentReport) -> str:
     return f"plan {report.plan}, which not every run carries: nothing shows that it was there before them"
 
 
-def _sides(each: Held) -> tuple[str, str]:
-    results = ["" if item is None else fmt.in_unit(item.value, each.unit) for item in (each.baseline, each.candidate)]
+def _sides(held: Held) -> tuple[str, str]:
+    results = ["" if item is None else fmt.in_unit(item.value, held.unit) for item in (held.baseline, held.candidate)]
     return results[0], results[1]
 
 
@@ -368,67 +368,67 @@ METHOD = (
 )
 
 
-def power_document(found: PowerFigures) -> Document:
+def power_document(power_figures: PowerFigures) -> Document:
     """The answer, where the noise comes from, and what more cases or repeats would do."""
     blocks: list[Block] = [
-        Text(headline(found)),
-        *section("Noise", Facts(facts(found))),
-        *table_section(smallest_changes(found)),
-        *table_section(needed(found)),
+        Text(headline(power_figures)),
+        *section("Noise", Facts(facts(power_figures))),
+        *table_section(smallest_changes(power_figures)),
+        *table_section(needed(power_figures)),
     ]
-    return Document(f"Power of {found.suite}", blocks, footer=(f"Method: {METHOD}",))
+    return Document(f"Power of {power_figures.suite}", blocks, footer=(f"Method: {METHOD}",))
 
 
-def power_data(found: PowerFigures) -> dict[str, Any]:
+def power_data(power_figures: PowerFigures) -> dict[str, Any]:
     """The figures as plain data; shares from 0 to 1: a change of 0.03 is 3 points; null for what nobody knows."""
-    texts = {"sentence": headline(found), "alpha": SIGNIFICANT, "power": POWER, "method": METHOD}
-    designs = [encode_object(design) | {"smallest": value} for design, value in found.table]
-    return texts | encode_object(found) | {"table": designs}
+    texts = {"sentence": headline(power_figures), "alpha": SIGNIFICANT, "power": POWER, "method": METHOD}
+    designs = [encode_object(design) | {"smallest": value} for design, value in power_figures.table]
+    return texts | encode_object(power_figures) | {"table": designs}
 
 
-def headline(found: PowerFigures) -> str:
+def headline(power_figures: PowerFigures) -> str:
     """The answer in one sentence."""
-    spread = found.spread
+    spread = power_figures.spread
     today = f"{fmt.counted(spread.n_cases, 'case')} x {fmt.counted(spread.repeats, 'repeat')}"
     if spread.per_unit > 1:
         today += f" in {fmt.counted(round(spread.n_cases / spread.per_unit), 'cluster')}"
-    if found.now is None:
-        return f"{today} can show no change of the {_NAMES[found.metric]}: it takes more cases"
-    if found.now <= 0:
+    if power_figures.now is None:
+        return f"{today} can show no change of the {_NAMES[power_figures.metric]}: it takes more cases"
+    if power_figures.now <= 0:
         return f"nothing ever changed in {today}: these runs show no noise, and any change would be one"
-    points = f"{in_points(found.now)} points of {_NAMES[found.metric]}"
-    if found.at_worst:
+    points = f"{in_points(power_figures.now)} points of {_NAMES[power_figures.metric]}"
+    if power_figures.at_worst:
         return f"{today} detect a change of {points} at worst: how much of it is noise nobody knows yet"
     return f"{today} detect a change of {points}, 4 times of 5"
 
 
-def facts(found: PowerFigures) -> list[tuple[str, str]]:
+def facts(power_figures: PowerFigures) -> list[tuple[str, str]]:
     """Where the noise comes from, and which runs say so."""
-    spread = found.spread
-    rows = [("Runs", _runs(found)), ("Between cases", f"SD {in_points(math.sqrt(spread.between))} points")]
-    rows.append(("Between repeats", _within(found)))
-    if found.metric == "pass_rate" and spread.within is not None:
+    spread = power_figures.spread
+    rows = [("Runs", _runs(power_figures)), ("Between cases", f"SD {in_points(math.sqrt(spread.between))} points")]
+    rows.append(("Between repeats", _within(power_figures)))
+    if power_figures.metric == "pass_rate" and spread.within is not None:
         share = fmt.percent(2 * spread.within)
         rows.append(("Discordance", f"{share} of single answers change sides when a case is asked once more"))
-    rows.append(("Between runs", _response(found)))
+    rows.append(("Between runs", _response(power_figures)))
     return rows
 
 
-def _runs(found: PowerFigures) -> str:
-    message = f"{fmt.counted(len(found.runs), 'run')}, the newest {found.runs[0]}"
-    left = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+def _runs(power_figures: PowerFigures) -> str:
+    message = f"{fmt.counted(len(power_figures.runs), 'run')}, the newest {power_figures.runs[0]}"
+    left = ", ".join(f"{count} {why}" for why, count in power_figures.left_out.items())
     return f"{message}; left out: {left}" if left else message
 
 
-def _within(found: PowerFigures) -> str:
-    within = found.spread.within
+def _within(power_figures: PowerFigures) -> str:
+    within = power_figures.spread.within
     if within is None:
         return "unknown: nothing was asked twice; steelyard run SUITE --repeats 3 would tell"
     return f"SD {in_points(math.sqrt(within))} points"
 
 
-def _response(found: PowerFigures) -> str:
-    spread = found.spread
+def _response(power_figures: PowerFigures) -> str:
+    spread = power_figures.spread
     if spread.change is None:
         return "unknown: it takes two runs; cases are taken to change alike"
     if spread.response is None:
@@ -438,43 +438,43 @@ def _response(found: PowerFigures) -> str:
     return f"{message} ({fmt.counted(spread.n_pairs, 'pair')} of runs)"
 
 
-def smallest_changes(found: PowerFigures) -> Table:
+def smallest_changes(power_figures: PowerFigures) -> Table:
     """The smallest change that is detected, by repeats and cases."""
-    cases = sorted({design.cases for design, _ in found.table})
-    by_design = dict(found.table)
-    repeats = sorted({design.repeats for design, _ in found.table})
+    cases = sorted({design.cases for design, _ in power_figures.table})
+    by_design = dict(power_figures.table)
+    repeats = sorted({design.repeats for design, _ in power_figures.table})
     rows = [(f"{repeat:,}", *(_change(by_design[Design(n, repeat)]) for n in cases)) for repeat in repeats]
     columns = (Column("Repeats"), *(Column(f"{n:,} cases") for n in cases))
-    note = "points; today's cases first" + _no_repeats(found)
+    note = "points; today's cases first" + _no_repeats(power_figures)
     return Table("Smallest change that is detected", columns, rows, note)
 
 
-def needed(found: PowerFigures) -> Table:
+def needed(power_figures: PowerFigures) -> Table:
     """How many cases a change takes, by repeats; no rows when none was asked for."""
     rows = [
         (
             f"{item.repeats:,}",
             "more than 1,000,000" if item.cases is None else f"{item.cases:,}",
-            "" if item.cases is None else f"{item.cases * item.repeats * found.spread.variants:,}",
+            "" if item.cases is None else f"{item.cases * item.repeats * power_figures.spread.variants:,}",
         )
-        for item in found.needed
+        for item in power_figures.needed
     ]
     columns = (Column("Repeats"), Column("Cases"), Column("Calls"))
-    title = "" if found.detect is None else f"To detect {in_points(found.detect)} points"
-    return Table(title, columns, rows, _by_repeats(found) + _no_repeats(found))
+    title = "" if power_figures.detect is None else f"To detect {in_points(power_figures.detect)} points"
+    return Table(title, columns, rows, _by_repeats(power_figures) + _no_repeats(power_figures))
 
 
-def _by_repeats(found: PowerFigures) -> str:
-    n = fmt.counted(found.spread.n_cases, "case")
-    if found.spread.within is None:
+def _by_repeats(power_figures: PowerFigures) -> str:
+    n = fmt.counted(power_figures.spread.n_cases, "case")
+    if power_figures.spread.within is None:
         return f"how many repeats of today's {n} nobody knows"
-    if found.repeats_needed is None:
+    if power_figures.repeats_needed is None:
         return f"no number of repeats of today's {n} would do"
-    return f"or today's {n} with {fmt.counted(found.repeats_needed, 'repeat')} each"
+    return f"or today's {n} with {fmt.counted(power_figures.repeats_needed, 'repeat')} each"
 
 
-def _no_repeats(found: PowerFigures) -> str:
-    return "; other repeats are unknown while nothing is asked twice" if found.spread.within is None else ""
+def _no_repeats(power_figures: PowerFigures) -> str:
+    return "; other repeats are unknown while nothing is asked twice" if power_figures.spread.within is None else ""
 
 
 def _change(value: float | None) -> str:

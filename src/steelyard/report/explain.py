@@ -447,29 +447,29 @@ def _is(asked: tuple[str, ...], names: tuple[str, ...]) -> bool:
 
 
 def explanations_to_json(
-    runs: Sequence[str], found: Sequence[Explanation | PairExplanation], limit: int | None
+    runs: Sequence[str], explanations: Sequence[Explanation | PairExplanation], limit: int | None
 ) -> dict[str, Any]:
     """All figures that were asked for; of the samples behind each as many as `limit` says, all without it."""
-    return {"runs": list(runs), "explained": [_one(item, limit) for item in found]}
+    return {"runs": list(runs), "explained": [_one(item, limit) for item in explanations]}
 
 
-def _one(found: Explanation | PairExplanation, limit: int | None) -> dict[str, Any]:
+def _one(explanation: Explanation | PairExplanation, limit: int | None) -> dict[str, Any]:
     messages: dict[str, Any] = {
-        "metric": found.metric,
-        "formula": found.formula,
-        "how": found.how,
-        "interval": found.interval,
-        "agrees": found.agrees,
-        "excluded": _counted(found.excluded),
-        "order": found.order,
-        "n_behind": len(found.behind),
+        "metric": explanation.metric,
+        "formula": explanation.formula,
+        "how": explanation.how,
+        "interval": explanation.interval,
+        "agrees": explanation.agrees,
+        "excluded": _counted(explanation.excluded),
+        "order": explanation.order,
+        "n_behind": len(explanation.behind),
     }
-    rows = {"behind": [_row(item) for item in found.behind[:limit]]}
-    if isinstance(found, PairExplanation):
-        change = found.change
+    rows = {"behind": [_row(item) for item in explanation.behind[:limit]]}
+    if isinstance(explanation, PairExplanation):
+        change = explanation.change
         sides = {
             side: {"reported": asdict(reported), "computed": _computed(again)}
-            for side, reported, again in (("a", change.a, found.a), ("b", change.b, found.b))
+            for side, reported, again in (("a", change.a, explanation.a), ("b", change.b, explanation.b))
         }
         difference = asdict(change.difference) | {
             "p": change.p,
@@ -477,13 +477,13 @@ def _one(found: Explanation | PairExplanation, limit: int | None) -> dict[str, A
             "test": change.test,
             "verdict": change.verdict.value,
         }
-        return messages | {"unit": change.unit, "n_counts": found.of, **sides, "difference": difference, **rows}
-    figures = {"reported": _estimate(found.reported), "computed": _computed(found.computed)}
+        return messages | {"unit": change.unit, "n_counts": explanation.of, **sides, "difference": difference, **rows}
+    figures = {"reported": _estimate(explanation.reported), "computed": _computed(explanation.computed)}
     return (
         messages
-        | {"unit": found.unit, "about": found.about, "n_counts": found.of, **figures}
+        | {"unit": explanation.unit, "about": explanation.about, "n_counts": explanation.of, **figures}
         | {
-            "noted": _counted(found.noted),
+            "noted": _counted(explanation.noted),
             **rows,
         }
     )
@@ -517,28 +517,32 @@ _WIDE_NAME = 40
 
 
 def print_explanations(
-    found: Sequence[Explanation | PairExplanation], console: Console, *, limit: int | None, title: str
+    explanations: Sequence[Explanation | PairExplanation], console: Console, *, limit: int | None, title: str
 ) -> None:
     """Print each figure with its formula, what it leaves out and the samples behind it."""
-    print_document(Document(title, [block for item in found for block in _blocks(item, limit)]), console)
+    print_document(Document(title, [block for item in explanations for block in _blocks(item, limit)]), console)
 
 
-def print_names(found: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
+def print_names(result: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
     """Print the name of every figure on a line of its own, as it is to be asked for, with its place behind it."""
     plain = not console.encoding.startswith("utf")
-    wide = max((len(name) for name, _ in found if len(name) <= _WIDE_NAME), default=0)
-    rows = [f"{name:<{wide}}  {place}" for name, place in found]
+    wide = max((len(name) for name, _ in result if len(name) <= _WIDE_NAME), default=0)
+    rows = [f"{name:<{wide}}  {place}" for name, place in result]
     for line in (f"{title}, with their places in report --json (* is any, or all of them)", *rows):
         # Never broken: a name that is cut in two cannot be copied.
         console.print(Line(ascii_only(visible(line)) if plain else visible(line)), soft_wrap=True)
 
 
-def _blocks(found: Explanation | PairExplanation, limit: int | None) -> list[Block]:
-    rows = explain_tables.pair_facts(found) if isinstance(found, PairExplanation) else explain_tables.facts(found)
-    checked = Bullet(rows[-1][1], Tone.PLAIN if found.agrees else Tone.WARNING, "check:")
-    blocks: list[Block] = [Section(explain_tables.headline(found), [Facts(rows[:-1]), Bullets([checked])])]
-    blocks += table_section(explain_tables.reasons("Left out", found.excluded))
-    if isinstance(found, PairExplanation):
-        return [*blocks, *table_section(explain_tables.pairs_behind(found, limit))]
-    blocks += table_section(explain_tables.reasons("In it otherwise than as it stands", found.noted))
-    return [*blocks, *table_section(explain_tables.behind(found, limit))]
+def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> list[Block]:
+    rows = (
+        explain_tables.pair_facts(explanation)
+        if isinstance(explanation, PairExplanation)
+        else explain_tables.facts(explanation)
+    )
+    checked = Bullet(rows[-1][1], Tone.PLAIN if explanation.agrees else Tone.WARNING, "check:")
+    blocks: list[Block] = [Section(explain_tables.headline(explanation), [Facts(rows[:-1]), Bullets([checked])])]
+    blocks += table_section(explain_tables.reasons("Left out", explanation.excluded))
+    if isinstance(explanation, PairExplanation):
+        return [*blocks, *table_section(explain_tables.pairs_behind(explanation, limit))]
+    blocks += table_section(explain_tables.reasons("In it otherwise than as it stands", explanation.noted))
+    return [*blocks, *table_section(explain_tables.behind(explanation, limit))]

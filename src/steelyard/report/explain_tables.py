@@ -20,43 +20,48 @@ _DIGITS = 4
 _WRONG = "THE REPORT'S FIGURE IS NOT WHAT ITS SAMPLES COME TO"
 
 
-def headline(found: Explanation | PairExplanation) -> str:
+def headline(explanation: Explanation | PairExplanation) -> str:
     """The figure with its n."""
-    if isinstance(found, PairExplanation):
-        change = found.change
+    if isinstance(explanation, PairExplanation):
+        change = explanation.change
         sides = f"{changes.before(change)} -> {changes.after(change)}"
-        return f"{found.metric}: {sides}, n {change.a.n:,} {found.of}"
-    return f"{found.metric} = {_figure(found.reported.value, found.unit)}, n {found.reported.n:,} {found.of}"
+        return f"{explanation.metric}: {sides}, n {change.a.n:,} {explanation.of}"
+    return f"{explanation.metric} = {_figure(explanation.reported.value, explanation.unit)}, n {explanation.reported.n:,} {explanation.of}"
 
 
-def facts(found: Explanation) -> ExplainedFacts:
+def facts(explanation: Explanation) -> ExplainedFacts:
     """Formula, inputs, n, interval and the check against the samples."""
-    missing = f"{found.reported.n:,} {found.of}; {found.reported.n_missing:,} missing"
+    missing = f"{explanation.reported.n:,} {explanation.of}; {explanation.reported.n_missing:,} missing"
     return [
-        ("what", found.about),
-        ("formula", found.formula),
-        ("with", inputs(found.computed)),
+        ("what", explanation.about),
+        ("formula", explanation.formula),
+        ("with", inputs(explanation.computed)),
         ("n", missing),
-        ("counts", found.how),
-        ("interval", _interval(found)),
-        ("check", checked(found.agrees, [("the report", found.reported, found.computed)])),
+        ("counts", explanation.how),
+        ("interval", _interval(explanation)),
+        ("check", checked(explanation.agrees, [("the report", explanation.reported, explanation.computed)])),
     ]
 
 
-def pair_facts(found: PairExplanation) -> ExplainedFacts:
+def pair_facts(pair_explanation: PairExplanation) -> ExplainedFacts:
     """The same of a comparison."""
-    change = found.change
+    change = pair_explanation.change
     over = f"{change.difference.n:,} cases" if change.runs is None else f"A and B; {changes.base(change)}"
     return [
-        ("formula", found.formula),
-        ("with A", inputs(found.a)),
-        ("with B", inputs(found.b)),
-        ("n", f"{change.a.n:,} {found.of} of {over}; {change.a.n_missing:,} missing"),
-        ("counts", found.how),
+        ("formula", pair_explanation.formula),
+        ("with A", inputs(pair_explanation.a)),
+        ("with B", inputs(pair_explanation.b)),
+        ("n", f"{change.a.n:,} {pair_explanation.of} of {over}; {change.a.n_missing:,} missing"),
+        ("counts", pair_explanation.how),
         ("difference", f"{changes.difference(change)} {changes.interval(change)}"),
         ("p", _tested(change)),
         ("method", of_changes([change], "adjusted with the other figures of its table (Holm)")),
-        ("check", checked(found.agrees, [("A", change.a, found.a), ("B", change.b, found.b)])),
+        (
+            "check",
+            checked(
+                pair_explanation.agrees, [("A", change.a, pair_explanation.a), ("B", change.b, pair_explanation.b)]
+            ),
+        ),
     ]
 
 
@@ -99,27 +104,27 @@ def reasons(title: str, rows: Sequence[Counted]) -> Table:
     )
 
 
-def behind(found: Explanation, limit: int | None) -> Table:
+def behind(explanation: Explanation, limit: int | None) -> Table:
     """The samples or cells, as many as asked for."""
-    rows = found.behind[:limit]
+    rows = explanation.behind[:limit]
     return Table(
-        f"Behind it ({found.order})",
+        f"Behind it ({explanation.order})",
         (Column("case", Kind.TEXT), Column("value", Kind.FIGURE), Column("what", Kind.TEXT)),
         [(_name(row), _plain_value(row.value), row.detail) for row in rows],
-        note=left_off(len(found.behind), len(rows)),
+        note=left_off(len(explanation.behind), len(rows)),
         most=len(rows),
     )
 
 
-def pairs_behind(found: PairExplanation, limit: int | None) -> Table:
+def pairs_behind(pair_explanation: PairExplanation, limit: int | None) -> Table:
     """The pairs, as many as asked for."""
-    rows = found.behind[:limit]
+    rows = pair_explanation.behind[:limit]
     columns = [Column("case", Kind.TEXT), *(Column(name, Kind.FIGURE) for name in ("A", "B", "B - A"))]
     return Table(
-        f"Behind it ({found.order})",
+        f"Behind it ({pair_explanation.order})",
         tuple(columns),
         [(_name(row), _plain_value(row.a), _plain_value(row.b), _signed(row.moved)) for row in rows],
-        note=left_off(len(found.behind), len(rows)),
+        note=left_off(len(pair_explanation.behind), len(rows)),
         most=len(rows),
     )
 
@@ -144,10 +149,12 @@ def _figure(value: float | None, unit: str) -> str:
     return f"{points(value)} points" if unit == "difference" else in_unit(value, unit)
 
 
-def _interval(found: Explanation) -> str:
+def _interval(explanation: Explanation) -> str:
     """The interval and how it is made; of a figure that has none, why."""
-    bounds = _bounds(found.reported, found.unit)
-    return found.interval if found.interval.startswith(f"{bounds}: ") else f"{bounds}: {found.interval}"
+    bounds = _bounds(explanation.reported, explanation.unit)
+    return (
+        explanation.interval if explanation.interval.startswith(f"{bounds}: ") else f"{bounds}: {explanation.interval}"
+    )
 
 
 def _bounds(estimate: Estimate, unit: str) -> str:

@@ -71,19 +71,19 @@ def visible(text: str) -> str:
     text = _LINE_ENDS.sub("\n", text)
     if text.isascii() and text.isprintable():
         return text
-    return _NOT_FOR_EYES.sub(lambda found: _spelled(found.group()), text)
+    return _NOT_FOR_EYES.sub(lambda result: _spelled(result.group()), text)
 
 
 def spelled_out(text: str, keep: str = "\n\t") -> str:
     """The text with every control, bidi and invisible character spelled out, line ends too, but for those to keep."""
     if text.isascii() and text.isprintable():
         return text
-    return _NOT_IN_A_LOG.sub(lambda found: found[0] if found[0] in keep else _spelled(found[0]), text)
+    return _NOT_IN_A_LOG.sub(lambda result: result[0] if result[0] in keep else _spelled(result[0]), text)
 
 
 def escaped_json(text: str) -> str:
     """The same JSON with everything escaped that a terminal obeys, reorders or hides."""
-    return _NOT_IN_A_LOG.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _NOT_IN_A_LOG.sub(lambda result: json.dumps(result[0])[1:-1], text)
 
 
 def _spelled(sign: str) -> str:
@@ -137,7 +137,7 @@ def laid_out(value: Any) -> str:
     if isinstance(value, str):
         return value
     return _NUMBERS.sub(
-        lambda found: re.sub(r"(?<=,)\n\s+", " ", re.sub(r"(?<!,)\n\s*", "", found.group())), as_text(value, indent=2)
+        lambda result: re.sub(r"(?<=,)\n\s+", " ", re.sub(r"(?<!,)\n\s*", "", result.group())), as_text(value, indent=2)
     )
 
 
@@ -239,9 +239,9 @@ def band_count(share: Estimate) -> str:
     return f"{round(share.value * share.n):,} of {share.n:,}"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, item: str, many: str = "") -> str:
     """A count with its noun: `1 sample`, `2 samples`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {item if number == 1 else many or item + 's'}"
 
 
 def when(moment: float | None) -> str:

@@ -153,15 +153,15 @@ def _table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
     return Table(title, (_text("Check"), *map(Column, titles)), rows, note)
 
 
-def _sum(one: CheckFigure, other: CheckFigure) -> CheckFigure:
+def _sum(check_figure: CheckFigure, other: CheckFigure) -> CheckFigure:
     return CheckFigure(
-        one.name,
-        one.held + other.held,
-        one.broken + other.broken,
-        one.undecided + other.undecided,
-        one.passed + other.passed,
-        one.failed + other.failed,
-        one.not_run + other.not_run,
+        check_figure.name,
+        check_figure.held + other.held,
+        check_figure.broken + other.broken,
+        check_figure.undecided + other.undecided,
+        check_figure.passed + other.passed,
+        check_figure.failed + other.failed,
+        check_figure.not_run + other.not_run,
     )
 
 
@@ -171,17 +171,17 @@ def _not_run_note(lines: list[CheckFigure]) -> str:
     return "not run: the call failed, the answer could not be read or never came; it never counts as passed"
 
 
-def _holding(found: ChecksFigures) -> str:
-    rules = dict.fromkeys(check.hold for cell in found.cells for check in cell.checks)
+def _holding(checks_figures: ChecksFigures) -> str:
+    rules = dict.fromkeys(check.hold for cell in checks_figures.cells for check in cell.checks)
     if len(rules) == 1:
         return _HOLD[next(iter(rules))]
     return f"each by its own rule: {', '.join(rules)}" if rules else "none ran"
 
 
-def _n_checks(found: ChecksFigures) -> str:
+def _n_checks(checks_figures: ChecksFigures) -> str:
     """How many checks there are; of cases that were never asked nobody knows how many they have."""
-    n = found.checks_held + found.checks_broken + found.checks_undecided
-    return f"at least {n:,}" if found.cells_unknown else f"{n:,}"
+    n = checks_figures.checks_held + checks_figures.checks_broken + checks_figures.checks_undecided
+    return f"at least {n:,}" if checks_figures.cells_unknown else f"{n:,}"
 
 
 def _in_a_row(all_of: dict[int, Estimate]) -> str:
@@ -198,14 +198,14 @@ def _in_a_row(all_of: dict[int, Estimate]) -> str:
     return f"{message}; chance that k answers are all clean"
 
 
-def _flaky(found: ChecksFigures) -> str:
+def _flaky(checks_figures: ChecksFigures) -> str:
     """`3 of 24 cases: case_02 (2 of 5 clean), ...`."""
-    share = found.flaky
+    share = checks_figures.flaky
     if share.value is None:
         return f"{fmt.NOT_AVAILABLE} (no case has two answers that tell)"
     count = round(share.value * share.n)
-    message = f"{count:,} of {share.n:,} {_cells_word(found)}"
-    flaky = [cell for cell in found.cells if cell.flaky]
+    message = f"{count:,} of {share.n:,} {_cells_word(checks_figures)}"
+    flaky = [cell for cell in checks_figures.cells if cell.flaky]
     named = [f"{cell_name(cell.case_id, cell.variant)} {cell.clean} of {cell.decided}" for cell in flaky[:_MOST_NAMED]]
     if not named:
         return message
@@ -213,8 +213,8 @@ def _flaky(found: ChecksFigures) -> str:
     return f"{message}, some answers clean and others not: {', '.join(named)}{more}"
 
 
-def _cells_word(found: ChecksFigures) -> str:
-    return "cases and variants" if any(cell.variant for cell in found.cells) else "cases"
+def _cells_word(checks_figures: ChecksFigures) -> str:
+    return "cases and variants" if any(cell.variant for cell in checks_figures.cells) else "cases"
 
 
 def _state(check: CheckOfCell | CellChecks) -> str:
@@ -257,11 +257,15 @@ def _cases(estimate: Estimate) -> str:
     return f"{estimate.n:,}, {estimate.n_missing:,} n/a" if estimate.n_missing else f"{estimate.n:,}"
 
 
-def _bands(found: StabilityFigures, rows: Sequence[tuple[str, ...]]) -> str:
+def _bands(stability_figures: StabilityFigures, rows: Sequence[tuple[str, ...]]) -> str:
     """What the bands in the table mean, and what the items are paired by."""
     messages = [f"{band}: {BANDS[band]}" for band in dict.fromkeys(row[3] for row in rows)]
-    paired = f"items are paired by {found.key} over all pairs of repeats; presence: both have it"
-    keyless = f"{fmt.counted(found.keyless, 'item')} came without {found.key}" if found.keyless else ""
+    paired = f"items are paired by {stability_figures.key} over all pairs of repeats; presence: both have it"
+    keyless = (
+        f"{fmt.counted(stability_figures.keyless, 'item')} came without {stability_figures.key}"
+        if stability_figures.keyless
+        else ""
+    )
     return "; ".join(filter(None, [*messages, paired, keyless]))
 
 
@@ -283,14 +287,14 @@ def least_stable(report: Report) -> Table:
     return Table("Least stable", columns, rows, _note(result, len(differing)), most=_FEW_CELLS)
 
 
-def _note(found: StabilityFigures, n_differing: int) -> str:
+def _note(stability_figures: StabilityFigures, n_differing: int) -> str:
     """How many are the same every time, and of how many nothing could be compared."""
     messages = ["n: comparisons"]
-    same = sum(_least(cell) == 1.0 for cell in found.cells)
+    same = sum(_least(cell) == 1.0 for cell in stability_figures.cells)
     messages += [f"{same:,} {'is' if same == 1 else 'are'} the same every time"] if same else []
-    nothing = len(found.cells) - same - n_differing
+    nothing = len(stability_figures.cells) - same - n_differing
     messages += [f"{nothing:,} {'has' if nothing == 1 else 'have'} nothing to compare"] if nothing else []
-    unknown = found.n_cells - len(found.cells)
+    unknown = stability_figures.n_cells - len(stability_figures.cells)
     return "; ".join(messages + ([f"{unknown:,} are not listed one by one"] if unknown > 0 else []))
 
 
@@ -367,29 +371,34 @@ def _spread(spread: Spread, names: tuple[str, ...]) -> str:
     return f"{message}; n {spread.n:,}{f' ({lacking})' if lacking else ''}"
 
 
-def _unanswered(found: LatencyFigures) -> str:
-    return f"{found.timeouts:,} timed out, {found.failures:,} failed otherwise: in no figure of time"
+def _unanswered(latency_figures: LatencyFigures) -> str:
+    return (
+        f"{latency_figures.timeouts:,} timed out, {latency_figures.failures:,} failed otherwise: in no figure of time"
+    )
 
 
 def _slowest_first(cell: CellLatency) -> tuple[bool, float]:
     return (cell.spread.n > 0, -(cell.spread.tail[1] or 0.0))
 
 
-def checks_data(found: ChecksFigures) -> dict[str, Any]:
+def checks_data(checks_figures: ChecksFigures) -> dict[str, Any]:
     """The figures; of each cell also how many repeats every check was planned for, and whether it is flaky."""
-    data = encode_object(found)
-    for cell, message in zip(found.cells, data["cells"], strict=True):
+    data = encode_object(checks_figures)
+    for cell, message in zip(checks_figures.cells, data["cells"], strict=True):
         message["flaky"] = cell.flaky
         for check, of_check in zip(cell.checks, message["checks"], strict=True):
             of_check["n"] = check.n
     return data
 
 
-def stability_data(found: StabilityFigures) -> dict[str, Any]:
+def stability_data(stability_figures: StabilityFigures) -> dict[str, Any]:
     """The figures, with the band that each of them is in."""
-    bands = {"presence": band_of(found.presence.value)}
-    bands |= {name: band_of(estimate.value) for name, estimate in found.fields.items()}
-    return encode_object(found) | {"bands": bands, "cells": [_cell(cell) for cell in found.cells]}
+    bands = {"presence": band_of(stability_figures.presence.value)}
+    bands |= {name: band_of(estimate.value) for name, estimate in stability_figures.fields.items()}
+    return encode_object(stability_figures) | {
+        "bands": bands,
+        "cells": [_cell(cell) for cell in stability_figures.cells],
+    }
 
 
 def _cell(cell: CellStability) -> dict[str, Any]:

@@ -435,19 +435,19 @@ def _judgement(
 
 
 def _mark_details(
-    said: Judgement | Ballot, names: Sequence[str], labels: Mapping[str, str] | None = None
+    judgement: Judgement | Ballot, names: Sequence[str], labels: Mapping[str, str] | None = None
 ) -> tuple[Marked, ...]:
-    available = names or tuple(said.bound)
+    available = names or tuple(judgement.bound)
     return tuple(
         Marked(
             name,
-            said.raw.get(name),
-            said.bound.get(name),
-            clipped(said.bound_by.get(name, ""), _LONGEST_RULE),
+            judgement.raw.get(name),
+            judgement.bound.get(name),
+            clipped(judgement.bound_by.get(name, ""), _LONGEST_RULE),
             clipped((labels or {}).get(name, ""), _LONGEST_LABEL),
         )
         for name in available
-        if name in said.raw or name in said.bound
+        if name in judgement.raw or name in judgement.bound
     )
 
 

@@ -140,7 +140,7 @@ class _Again:
     def _told(
         self,
         wanted: Wanted,
-        found: _Weighed,
+        result: _Weighed,
         balance: OtherBalance,
         hand: AtHand,
         *,
@@ -149,16 +149,16 @@ class _Again:
     ) -> Reweighed:
         values_a = _recorded(self._a, wanted)
         untold = {}
-        scorers: Array | None = found.scorers
-        truth: Array | None = np.where(wanted.other_truth, found.truth, found.scorers)
+        scorers: Array | None = result.scorers
+        truth: Array | None = np.where(wanted.other_truth, result.truth, result.scorers)
         if balance.why_no_words:
             untold = dict.fromkeys((Cause.SCORERS, Cause.TRUTH), balance.why_no_words)
             scorers = truth = None
         elif not scorers_differ:
-            scorers, truth = values_a, np.where(wanted.other_truth, found.truth, values_a)
+            scorers, truth = values_a, np.where(wanted.other_truth, result.truth, values_a)
         reweighed = Reweighed(scorers, truth, untold=untold, ledger=hand.ledger)
         if by_code:
-            return replace(reweighed, judge=found.judge, by_code=True)
+            return replace(reweighed, judge=result.judge, by_code=True)
         if hand.why_no_judge:
             reweighed.untold[Cause.JUDGE] = hand.why_no_judge
         return reweighed if self._purchase is None else self._bought(self._purchase, wanted, reweighed, hand)
@@ -173,7 +173,7 @@ class _Again:
             message[Cause.JUDGE] = hand.why
         return Reweighed(untold=message, ledger=hand.ledger)
 
-    def _weigh(self, wanted: Wanted, found: _Weighed, balance: OtherBalance, rows: Array, *, everything: bool) -> None:
+    def _weigh(self, wanted: Wanted, result: _Weighed, balance: OtherBalance, rows: Array, *, everything: bool) -> None:
         """Fill in what the answers at these rows come to, and by B's own judge those at all rows."""
         chosen = np.arange(len(wanted.first)) if everything else rows
         reweighed = np.zeros(len(wanted.first), dtype=bool)
@@ -181,11 +181,11 @@ class _Again:
         for row, sample, case, truth in self._answers(wanted, chosen):
             if reweighed[row]:
                 retained = reading_of(balance.weigh(sample, case), by_pass=wanted.by_pass)
-                found.scorers[row] = found.truth[row] = retained
+                result.scorers[row] = result.truth[row] = retained
                 if wanted.other_truth[row]:
-                    found.truth[row] = reading_of(balance.weigh(sample, truth), by_pass=wanted.by_pass)
+                    result.truth[row] = reading_of(balance.weigh(sample, truth), by_pass=wanted.by_pass)
             if everything:
-                found.judge[row] = reading_of(balance.judge(sample, truth), by_pass=wanted.by_pass)
+                result.judge[row] = reading_of(balance.judge(sample, truth), by_pass=wanted.by_pass)
 
     def _answers(self, wanted: Wanted, rows: Array) -> Iterator[tuple[int, Sample, Case, Case]]:
         """The answers of A at some rows, each with its case as it was asked in A and with the truth of B.

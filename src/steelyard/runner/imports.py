@@ -124,10 +124,12 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         yield f"it does not say when it was written: dated by its file, {moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _is_scored(one: RecordedSample) -> bool:
+def _is_scored(recorded_sample: RecordedSample) -> bool:
     """Whether the answer, or its scores one by one, were not kept, but what its judge gave it was."""
-    partial = one.answer is None or one.score is not None
-    return partial and one.checks is None and not one.failure and one.reply is not None
+    partial = recorded_sample.answer is None or recorded_sample.score is not None
+    return (
+        partial and recorded_sample.checks is None and not recorded_sample.failure and recorded_sample.reply is not None
+    )
 
 
 def _known(store: Store, run_id: str) -> RunHeader | None:
@@ -303,16 +305,27 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tup
 
 
 def _sample(
-    weigher: Weigher, reader: JudgeReader | None, one: RecordedSample, repeat: int, created_at: float
+    weigher: Weigher, reader: JudgeReader | None, recorded_sample: RecordedSample, repeat: int, created_at: float
 ) -> Sample:
-    failure = None if one.answer is not None else Failure("recorded", one.failure or "no answer was recorded")
-    attempt = Attempt(text=one.answer, latency=one.latency or 0.0, started_at=created_at, failure=failure)
-    scoring = Weighing(weigher, one.case, "", repeat, attempt)
+    failure = (
+        None
+        if recorded_sample.answer is not None
+        else Failure("recorded", recorded_sample.failure or "no answer was recorded")
+    )
+    attempt = Attempt(
+        text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at, failure=failure
+    )
+    scoring = Weighing(weigher, recorded_sample.case, "", repeat, attempt)
     if reader is not None and scoring.to_judge is not None:
-        message = one.judge_failure or "no judgement was recorded"
+        message = recorded_sample.judge_failure or "no judgement was recorded"
         scoring.judge(
             lambda scored: reader.recorded(
-                one.reply, scored.to_judge or "", one.case, scored.metrics, only_scores=one.only_scores, told=message
+                recorded_sample.reply,
+                scored.to_judge or "",
+                recorded_sample.case,
+                scored.metrics,
+                only_scores=recorded_sample.only_scores,
+                told=message,
             )
         )
     return scoring.sample
@@ -339,23 +352,23 @@ def _kept(
 # ---- samples whose answer nobody kept, but what came of its checks or what its judge gave it: that counts as recorded
 
 
-def checked_sample(suite: SuiteModel, one: RecordedSample, repeat: int, created_at: float) -> Sample:
+def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: int, created_at: float) -> Sample:
     """The sample with the score that its checks give: the share that passed, those that did not run among all.
 
     Without a check, or where one did not run and none failed, nobody can tell what the answer was worth: no reading,
     and not a zero.
     """
-    checks = one.checks or ()
+    checks = recorded_sample.checks or ()
     states = {check.state for check in checks}
     if not checks or (CheckState.NOT_RUN in states and CheckState.FAILED not in states):
-        return _unread(one, repeat, created_at)
+        return _unread(recorded_sample, repeat, created_at)
     score = sum(check.state is CheckState.PASSED for check in checks) / len(checks)
     scored = next((component for component in suite.components if component.name == EXPECT), None)
     return Sample(
-        case_id=one.case.id,
+        case_id=recorded_sample.case.id,
         variant="",
         repeat=repeat,
-        attempt=Attempt(latency=one.latency or 0.0, started_at=created_at),
+        attempt=Attempt(latency=recorded_sample.latency or 0.0, started_at=created_at),
         outcome=Outcome.SCORED,
         score=score,
         passed=None if suite.passing is None else score >= suite.passing.at_least,
@@ -363,23 +376,23 @@ def checked_sample(suite: SuiteModel, one: RecordedSample, repeat: int, created_
         scores=() if scored is None else (Score(EXPECT, score, scored.weight),),
         findings=tuple(_findings_of_checks(suite, checks)),
         checks=checks,
-        category=one.case.category,
-        difficulty=one.case.difficulty,
-        cluster=one.case.cluster,
-        tags=one.case.tags,
+        category=recorded_sample.case.category,
+        difficulty=recorded_sample.case.difficulty,
+        cluster=recorded_sample.case.cluster,
+        tags=recorded_sample.case.tags,
     )
 
 
 def scored_sample(
-    weigher: Weigher, judgement: Judgement, one: RecordedSample, repeat: int, created_at: float
+    weigher: Weigher, judgement: Judgement, recorded_sample: RecordedSample, repeat: int, created_at: float
 ) -> Sample:
     """The sample with what its judge gave it then: scores by dimension, or all of them together as one."""
-    scored = weigher.by_judge_alone(judgement, one.score)
+    scored = weigher.by_judge_alone(judgement, recorded_sample.score)
     return Sample(
-        case_id=one.case.id,
+        case_id=recorded_sample.case.id,
         variant="",
         repeat=repeat,
-        attempt=Attempt(text=one.answer, latency=one.latency or 0.0, started_at=created_at),
+        attempt=Attempt(text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at),
         outcome=scored.outcome,
         score=scored.score if scored.outcome.conclusive else None,
         passed=scored.passed,
@@ -387,27 +400,30 @@ def scored_sample(
         scores=scored.scores,
         findings=scored.findings,
         judgement=judgement,
-        category=one.case.category,
-        difficulty=one.case.difficulty,
-        cluster=one.case.cluster,
-        tags=one.case.tags,
+        category=recorded_sample.case.category,
+        difficulty=recorded_sample.case.difficulty,
+        cluster=recorded_sample.case.cluster,
+        tags=recorded_sample.case.tags,
     )
 
 
-def _unread(one: RecordedSample, repeat: int, created_at: float) -> Sample:
-    why = next((check.detail for check in one.checks or () if check.state is CheckState.NOT_RUN), one.failure)
-    failure = Failure("recorded", why or ("not every check ran" if one.checks else "no check was recorded"))
+def _unread(recorded_sample: RecordedSample, repeat: int, created_at: float) -> Sample:
+    why = next(
+        (check.detail for check in recorded_sample.checks or () if check.state is CheckState.NOT_RUN),
+        recorded_sample.failure,
+    )
+    failure = Failure("recorded", why or ("not every check ran" if recorded_sample.checks else "no check was recorded"))
     return Sample(
-        case_id=one.case.id,
+        case_id=recorded_sample.case.id,
         variant="",
         repeat=repeat,
-        attempt=Attempt(latency=one.latency or 0.0, started_at=created_at, failure=failure),
+        attempt=Attempt(latency=recorded_sample.latency or 0.0, started_at=created_at, failure=failure),
         outcome=Outcome.TARGET_FAILED,
-        checks=one.checks or (),
-        category=one.case.category,
-        difficulty=one.case.difficulty,
-        cluster=one.case.cluster,
-        tags=one.case.tags,
+        checks=recorded_sample.checks or (),
+        category=recorded_sample.case.category,
+        difficulty=recorded_sample.case.difficulty,
+        cluster=recorded_sample.case.cluster,
+        tags=recorded_sample.case.tags,
     )
 
 

@@ -251,18 +251,20 @@ def build_answer(parts: Mapping[str, Any]) -> Any:
     return root
 
 
-def merged(one: Any, other: Any, *, join: bool = False) -> Any:
+def merged(entry: Any, other: Any, *, join: bool = False) -> Any:
     """Both documents as one: fields of objects side by side, and so those of lists that have as many objects.
 
     Where both hold something else, `other` does; or, to `join`, a text and what else there is follow each other.
     """
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one | {key: merged(one[key], value, join=join) if key in one else value for key, value in other.items()}
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        if all(isinstance(item, dict) for item in (*one, *other)):
-            return [merged(item, its_other, join=join) for item, its_other in zip(one, other, strict=True)]
-    elif join and one is not None and one != other and any(isinstance(item, str) for item in (one, other)):
-        return f"{one}\n{other}"
+    if isinstance(entry, dict) and isinstance(other, dict):
+        return entry | {
+            key: merged(entry[key], value, join=join) if key in entry else value for key, value in other.items()
+        }
+    if isinstance(entry, list) and isinstance(other, list) and len(entry) == len(other):
+        if all(isinstance(item, dict) for item in (*entry, *other)):
+            return [merged(item, its_other, join=join) for item, its_other in zip(entry, other, strict=True)]
+    elif join and entry is not None and entry != other and any(isinstance(item, str) for item in (entry, other)):
+        return f"{entry}\n{other}"
     return other
 
 

@@ -154,15 +154,15 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def same(one: Any, other: Any) -> bool:
+def same(item: Any, other: Any) -> bool:
     """True when two pieces of JSON are equal; true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+    if isinstance(item, bool) or isinstance(other, bool):
+        return item is other
+    if isinstance(item, dict) and isinstance(other, dict):
+        return item.keys() == other.keys() and all(same(item[key], other[key]) for key in item)
+    if isinstance(item, list) and isinstance(other, list):
+        return len(item) == len(other) and all(map(same, item, other))
+    return bool(item == other)
 
 
 def brief(value: Any) -> str:

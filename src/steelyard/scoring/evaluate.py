@@ -133,18 +133,18 @@ class Recent(Generic[T]):
     def __init__(self) -> None:
         self._kept: dict[tuple[int, Said], tuple[Case, T]] = {}
 
-    def get(self, case: Case, said: Said) -> T | None:
+    def get(self, case: Case, text: Said) -> T | None:
         """What this came to before; None when it was not weighed of late."""
-        retained = self._kept.get((id(case), said))
+        retained = self._kept.get((id(case), text))
         return None if retained is None else retained[1]
 
-    def keep(self, case: Case, said: Said, result: T) -> T:
+    def keep(self, case: Case, text: Said, result: T) -> T:
         """The result, which is kept until as many others have followed."""
-        if len(said[0]) <= _LONGEST:
+        if len(text[0]) <= _LONGEST:
             if len(self._kept) >= _MOST:
                 del self._kept[next(iter(self._kept))]
             # With the case, so that no other can come to have its id.
-            self._kept[id(case), said] = (case, result)
+            self._kept[id(case), text] = (case, result)
         return result
 
 
@@ -505,7 +505,7 @@ class Weigher:
         """The fault under the first of its codes in the order of the suite's taxonomy."""
         codes = fault.codes
         last = len(self._order)
-        code = next(iter(codes)) if len(codes) == 1 else min(codes, key=lambda one: self._order.get(one, last))
+        code = next(iter(codes)) if len(codes) == 1 else min(codes, key=lambda item: self._order.get(item, last))
         if code not in self._order:
             raise ValueError(f"gave the finding code {code!r}, which the suite's findings do not list")
         return Finding(

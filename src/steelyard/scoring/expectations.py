@@ -141,16 +141,16 @@ class Expectations(Scorer):
         self.__dict__["_last"] = plan
         return plan
 
-    def _look(self, one: _Named, answered: Answered) -> Found:
-        if is_own(one.asked.look):
-            result: Found = checked_call(f"the check {one.name}", one.asked.look, answered, returns=Found)
+    def _look(self, named: _Named, answered: Answered) -> Found:
+        if is_own(named.asked.look):
+            result: Found = checked_call(f"the check {named.name}", named.asked.look, answered, returns=Found)
             return result
         try:
-            return one.asked.look(answered)
+            return named.asked.look(answered)
         except Unsearchable as error:
             return Found(False, str(error), "an answer that can be searched", "one that is too large or too deep")
         except ValueError as error:
-            raise ValueError(f"check {one.name} {error}") from error
+            raise ValueError(f"check {named.name} {error}") from error
 
     def fault_codes(self) -> Mapping[str, str]:
         return {self.code_of(name): f"the check {name} failed" for name in self.checks}
@@ -197,9 +197,9 @@ def _mended(passed: Sequence[bool], at: int) -> list[bool]:
     return [*passed[:at], True, *passed[at + 1 :]]
 
 
-def _check(one: _Named, found: Found) -> Check:
-    state = CheckState.PASSED if found.passed else CheckState.FAILED
-    return Check(one.name, state, _cut(found.detail), found.value, one.asked.low, one.asked.high)
+def _check(named: _Named, result: Found) -> Check:
+    state = CheckState.PASSED if result.passed else CheckState.FAILED
+    return Check(named.name, state, _cut(result.detail), result.value, named.asked.low, named.asked.high)
 
 
 def _cut(text: str) -> str:

@@ -166,29 +166,29 @@ class Alternatives(Scorer):
 Likeness = Callable[[str, str], float]
 
 
-def letter_pairs(one: str, other: str) -> float:
+def letter_pairs(item: str, other: str) -> float:
     """How alike two texts are, 0..1: Dice's coefficient over pairs of neighbouring letters, case and spaces left out.
 
     The npm package `string-similarity`, by far the best-known `stringSimilarity`, computes the same, except that it
     takes capitals for other letters.
     """
-    one, other = "".join(one.lower().split()), "".join(other.lower().split())
-    if one == other:
+    item, other = "".join(item.lower().split()), "".join(other.lower().split())
+    if item == other:
         return 1.0
-    if len(one) < 2 or len(other) < 2:
+    if len(item) < 2 or len(other) < 2:
         return 0.0
-    shared = Counter(pairwise(one)) & Counter(pairwise(other))
-    return 2 * shared.total() / (len(one) + len(other) - 2)
+    shared = Counter(pairwise(item)) & Counter(pairwise(other))
+    return 2 * shared.total() / (len(item) + len(other) - 2)
 
 
-def edits(one: str, other: str) -> float:
+def edits(item: str, other: str) -> float:
     """How alike two texts are, 0..1, letter case not regarded: rapidfuzz's normalised indel similarity."""
-    return fuzz.ratio(one.lower(), other.lower()) / 100.0
+    return fuzz.ratio(item.lower(), other.lower()) / 100.0
 
 
-def levenshtein(one: str, other: str) -> float:
+def levenshtein(item: str, other: str) -> float:
     """How alike two texts are, 0..1, letter case not regarded: 1 - Levenshtein distance / length of the longer one."""
-    return Levenshtein.normalized_similarity(one.lower(), other.lower())
+    return Levenshtein.normalized_similarity(item.lower(), other.lower())
 
 
 _LIKENESS: Final[dict[str, Likeness]] = {"letter_pairs": letter_pairs, "edits": edits, "levenshtein": levenshtein}

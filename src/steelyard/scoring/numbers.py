@@ -385,12 +385,12 @@ def _codes(sign: str) -> tuple[str, ...]:
     return _SIGNS.get(sign) or _SIGNS.get(sign.rstrip("s.")) or (sign.upper(),)
 
 
-def _share_what_is_said_once(one: _Sum, two: _Sum) -> None:
+def _share_what_is_said_once(item: _Sum, two: _Sum) -> None:
     """In "$3-8k" both are thousands and both are dollars; in "$500-1k" only the second is thousands."""
-    if two.multiplier and not one.multiplier and one.number < two.number:
-        one.multiplier = two.multiplier
-    one.codes = one.codes or two.codes
-    two.codes = two.codes or one.codes
+    if two.multiplier and not item.multiplier and item.number < two.number:
+        item.multiplier = two.multiplier
+    item.codes = item.codes or two.codes
+    two.codes = two.codes or item.codes
 
 
 # The scorer for a range of money.

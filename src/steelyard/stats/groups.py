@@ -298,14 +298,14 @@ class Groups:
         # Those that are not known are sorted to the end.
         return [item[: np.searchsorted(item, np.nan)] for item in ranked]
 
-    def _quantile_worth(self, values: Array, ranked: list[Array], found: Array, *, inner: bool) -> list[int]:
+    def _quantile_worth(self, values: Array, ranked: list[Array], result: Array, *, inner: bool) -> list[int]:
         """How many independent values each group is worth at this quantile (Woodruff's method)."""
         n = [len(item) for item in ranked]
         if self._cluster is None or not inner:
             return n
-        share = np.array([np.searchsorted(item, at, side="right") for item, at in zip(ranked, found, strict=True)])
+        share = np.array([np.searchsorted(item, at, side="right") for item, at in zip(ranked, result, strict=True)])
         share = _ratio(share, np.array(n))
-        clusters, squares, sizes = self._spread(values, share, below=found)
+        clusters, squares, sizes = self._spread(values, share, below=result)
         return [
             _few_clusters(
                 worth_of(float(share[g]), n[g], int(clusters[g]), float(squares[g]), float(sizes[g])),

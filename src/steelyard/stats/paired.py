@@ -70,10 +70,10 @@ def least_p(n: int) -> float:
     return min(1.0, 2 * 0.5**n)
 
 
-def sign_test(one: int, other: int) -> float:
+def sign_test(item: int, other: int) -> float:
     """The exact two-sided p-value of `one` against `other` when both are equally likely (McNemar's exact test)."""
-    n, fewer = one + other, min(one, other)
-    if one == other:
+    n, fewer = item + other, min(item, other)
+    if item == other:
         return 1.0
     return min(1.0, 2 * incomplete_beta(n - fewer, fewer + 1, 0.5))
 
@@ -298,12 +298,12 @@ def _smallest(error: float, cases: int) -> float | None:
     return settled((t_quantile(cases - 1) + _POWER) * error)
 
 
-def _with_sides(found: Paired, moves: Array) -> Paired:
+def _with_sides(paired: Paired, moves: Array) -> Paired:
     """The difference with its effect size and with how many cases rose, stayed and fell."""
     rose, fell = int((moves > NO_CHANGE).sum()), int((moves < -NO_CHANGE).sum())
     apart = float(moves.std(ddof=1))
     effect = settled(float(moves.mean()) / apart) if apart > NO_CHANGE else None
-    return replace(found, effect=effect, rose=rose, level=len(moves) - rose - fell, fell=fell)
+    return replace(paired, effect=effect, rose=rose, level=len(moves) - rose - fell, fell=fell)
 
 
 def _cut(low: float, high: float, value: float, widest: float) -> tuple[float, float]:

@@ -327,10 +327,10 @@ def _attempts(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
     return numbered | marked | {"failure": failure.values, "failures": names.texts}
 
 
-def _shared(seq: np.ndarray, found: np.ndarray) -> tuple[slice | np.ndarray, slice | np.ndarray]:
+def _shared(seq: np.ndarray, result: np.ndarray) -> tuple[slice | np.ndarray, slice | np.ndarray]:
     """Where in `seq` those of the found places are that it holds, and which of them these are."""
-    where = np.searchsorted(seq, found)
-    held = (where < len(seq)) & (seq[np.minimum(where, len(seq) - 1)] == found)
+    where = np.searchsorted(seq, result)
+    held = (where < len(seq)) & (seq[np.minimum(where, len(seq) - 1)] == result)
     if held.all() and where[-1] - where[0] + 1 == len(where):
         # As good as always: a run with attempts of its own, all in one piece.
         return slice(where[0], where[-1] + 1), slice(None)

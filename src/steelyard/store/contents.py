@@ -83,8 +83,8 @@ def _kind(value: Any) -> str:
     return "number" if type(value) in (int, float) else type(value).__name__
 
 
-def _is_piece(one: str, other: str) -> bool:
-    words = [set(text.split()) - {"|"} for text in (one, other)]
+def _is_piece(item: str, other: str) -> bool:
+    words = [set(text.split()) - {"|"} for text in (item, other)]
     return words[0] <= words[1] or words[1] <= words[0]
 
 

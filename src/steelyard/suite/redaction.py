@@ -196,9 +196,9 @@ def build_redactor(raw: Any, draft: Draft) -> Redactor | None:
     return None
 
 
-def _phone(found: re.Match[str]) -> str:
+def _phone(result: re.Match[str]) -> str:
     """The mark of a phone number; dates and spans of years stay, and so does a short row of digits."""
-    text = found[0]
+    text = result[0]
     grouped = _PHONE_SIGNS.search(text) is not None
     return text if _DATES.fullmatch(text) or not (grouped or len(text) >= _SHORTEST_IN_ONE) else PHONE
 
@@ -212,10 +212,10 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?:(?<=\\[nrtbf])|(?<![^\W_\\])(?<!\\))(?:{choices})(?![^\W_])", re.IGNORECASE)
 
 
-def _letter(found: re.Match[str]) -> str:
+def _letter(result: re.Match[str]) -> str:
     """The letter that an escape of JSON stands for; signs that JSON needs escaped stay so."""
-    letter = chr(int(found[1], 16))
-    return letter if letter.isalpha() else found[0]
+    letter = chr(int(result[1], 16))
+    return letter if letter.isalpha() else result[0]
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -364,10 +364,15 @@ def _redirected(request: Request, status: int, location: str) -> Request:
     return Request(request.method, target, request.headers, request.data)
 
 
-def _same_place(one: URL, other: URL) -> bool:
-    if one.origin() == other.origin():
+def _same_place(u_r_l: URL, other: URL) -> bool:
+    if u_r_l.origin() == other.origin():
         return True
-    return one.host == other.host and (one.scheme, one.port, other.scheme, other.port) == ("http", 80, "https", 443)
+    return u_r_l.host == other.host and (u_r_l.scheme, u_r_l.port, other.scheme, other.port) == (
+        "http",
+        80,
+        "https",
+        443,
+    )
 
 
 def json_of(received: Received) -> Any:

@@ -258,7 +258,7 @@ def _quality(table: Table, *, by_pass: bool) -> Array:
 def _paired(a: Table, b: Table, values_a: Array, values_b: Array, seed: int) -> ArmPairs:
     first, second = _by_unit(a, values_a), _by_unit(b, values_b)
     common = [item for item in first if item in second]
-    common.sort(key=lambda one: (drawn_place(seed, one), one))
+    common.sort(key=lambda item: (drawn_place(seed, item), item))
     return ArmPairs(
         np.array([first[item][0] for item in common], dtype=float),
         np.array([second[item][0] for item in common], dtype=float),

@@ -283,10 +283,10 @@ class _Cut:
         return [self._left((*pending, Cause.SYSTEM), left, steps.last)], counts, reasons
 
     def _separated(
-        self, found: Separated, pairs: Judged, steps: Steps
+        self, separated: Separated, pairs: Judged, steps: Steps
     ) -> tuple[list[Portion], Anchors, tuple[str, ...]]:
         """Judge and system where anchors tell them apart, and both in one elsewhere."""
-        judge, shift, last, apart = found.judge, found.to_pair, steps.last, np.isnan(found.to_pair)
+        judge, shift, last, apart = separated.judge, separated.to_pair, steps.last, np.isnan(separated.to_pair)
         available = np.nan_to_num(shift)
         self._trace(judge.causes, available, last, last + available)
         portions = [replace(judge, told=f"{judge.told}{_in_vain(steps.again)}")]
@@ -295,11 +295,11 @@ class _Cut:
             joint = self._left((*judge.causes, Cause.SYSTEM), np.where(apart, pairs.left, 0.0), last)
             portions.append(replace(joint, told=f"pairs with scores that no anchor has: {int(apart.sum()):,}"))
             reasons = (without_anchors(int(apart.sum()), int(pairs.judged.sum())),)
-        if found.system is not None:
+        if separated.system is not None:
             mine = np.where(apart, 0.0, pairs.left - available)
-            self._trace(found.system.causes, mine, last + available, last + available + mine)
-            portions.append(found.system)
-        return portions, found.anchors, reasons
+            self._trace(separated.system.causes, mine, last + available, last + available + mine)
+            portions.append(separated.system)
+        return portions, separated.anchors, reasons
 
     def _not_carried_over(self, left: Array, last: Array, same: Array, anchors: Anchors) -> Iterator[Portion]:
         """The same judge has the part of answers that are the same, the system all others."""
@@ -393,22 +393,22 @@ _SCALE = {Cause.SCORERS, Cause.JUDGE}
 _BEYOND_NOISE = (Moved.BETTER, Moved.WORSE, Moved.CHANGED)
 
 
-def with_attribution(comparison: Comparison, found: Attribution) -> Comparison:
+def with_attribution(comparison: Comparison, attribution: Attribution) -> Comparison:
     """The comparison with why its number moved. Where scorers or judge have a part in it, better and worse are said of
     the system's alone; where theirs is beyond noise of no other figure, since none of them was told apart."""
-    comparison = replace(comparison, attribution=found)
+    comparison = replace(comparison, attribution=attribution)
     headline = comparison.headline
     others = [
         portion
-        for portion in found.portions
+        for portion in attribution.portions
         if _SCALE & {*portion.causes} and abs(portion.change.value or 0.0) > NO_CHANGE
     ]
-    system = found.portions[-1] if found.portions else None
+    system = attribution.portions[-1] if attribution.portions else None
     if headline.hindered_by or headline.in_spite_of or not others or system is None or system.is_joint:
         return comparison
     first = comparison.metrics[0]
     verdict = _verdict(system)
-    sentence, sure = _words(verdict, found, system, others)
+    sentence, sure = _words(verdict, attribution, system, others)
     message = replace(headline, verdict=verdict, sentence=sentence, how_sure=sure)
     comparison = replace(
         comparison, headline=message, metrics=(replace(first, verdict=verdict), *comparison.metrics[1:])
@@ -433,15 +433,15 @@ def _verdict(system: Portion) -> Moved:
     return Moved.SAME if abs(value) <= NO_CHANGE else Moved.BETTER if value > 0 else Moved.WORSE
 
 
-def _words(verdict: Moved, found: Attribution, system: Portion, others: list[Portion]) -> tuple[str, str]:
+def _words(verdict: Moved, attribution: Attribution, system: Portion, others: list[Portion]) -> tuple[str, str]:
     begun = {Moved.CANNOT_TELL: "cannot tell whether B is better", Moved.SAME: "no change of the system"}
     change = system.change
     ends = "" if change.low is None or change.high is None else f" [{points(change.low)}, {points(change.high)}]"
     parts = ", ".join(f"{name_of(other)} {points(other.change.value)}" for other in others)
-    sentence = f"{begun.get(verdict, f'B is {verdict}')}: of {points(found.total)} points the system has"
+    sentence = f"{begun.get(verdict, f'B is {verdict}')}: of {points(attribution.total)} points the system has"
     sure = "the 95 % interval of the system's part leaves no change out"
-    if found.anchors.not_measured:
-        sure = f"fairly sure: {sure}; but {found.anchors.not_measured}"
+    if attribution.anchors.not_measured:
+        sure = f"fairly sure: {sure}; but {attribution.anchors.not_measured}"
     if verdict is Moved.SAME:
         sure = "no answer moved by more than these parts; that says nothing about answers that may come"
     elif verdict is Moved.CANNOT_TELL:

@@ -87,10 +87,10 @@ def reason_in_words(reason: Reason | None) -> str:
     return NO_REASON if reason is None else " ".join(f"{reason.text} ({reason.by}, {reason.at[:10]})".split())
 
 
-def reasons_told(found: Attribution, causes: Sequence[Cause] = (Cause.SCORERS, Cause.TRUTH)) -> tuple[str, ...]:
+def reasons_told(attribution: Attribution, causes: Sequence[Cause] = (Cause.SCORERS, Cause.TRUTH)) -> tuple[str, ...]:
     """How many edits have a reason in the ledger, and what the others come to, in sentences."""
-    message = [*_weighing_told(found)] if Cause.SCORERS in causes else []
-    edits = found.truth_edits
+    message = [*_weighing_told(attribution)] if Cause.SCORERS in causes else []
+    edits = attribution.truth_edits
     if Cause.TRUTH in causes and edits.n_cases:
         message.append(_truth_told(edits.n_cases, edits.n_with_reason, edits.part_without_reason))
     return tuple(message)
@@ -112,11 +112,11 @@ def _truth_told(n: int, n_with: int, part: float | None) -> str:
     return f"of {n:,} truth edits {n_with:,} {have} in the ledger{_moves(part, *others)}"
 
 
-def _weighing_told(found: Attribution) -> Iterator[str]:
-    alone = len(found.weighing_edits) == 1
-    portion = next((portion for portion in found.portions if portion.causes == (Cause.SCORERS,)), None)
+def _weighing_told(attribution: Attribution) -> Iterator[str]:
+    alone = len(attribution.weighing_edits) == 1
+    portion = next((portion for portion in attribution.portions if portion.causes == (Cause.SCORERS,)), None)
     part = portion.change.value if portion is not None and alone else None
-    for edit in found.weighing_edits:
+    for edit in attribution.weighing_edits:
         moves = _moves(part, "it", "s") if edit.reason is None else ""
         yield f"{NAMES[edit.part]}: {reason_in_words(edit.reason)}{moves}"
 
@@ -169,10 +169,14 @@ class SharedPairs:
         """The unit of evidence of each pair: its case, or the cluster that the case is in."""
         return self.units.of_a[self.first]
 
-    def keep(self, kept: Array) -> None:
+    def keep(self, retained: Array) -> None:
         """Go on with these pairs only; the others count as without a reading on one side."""
-        self.unreadable += int((~kept).sum())
-        self.first, self.second, self.other_truth = self.first[kept], self.second[kept], self.other_truth[kept]
+        self.unreadable += int((~retained).sum())
+        self.first, self.second, self.other_truth = (
+            self.first[retained],
+            self.second[retained],
+            self.other_truth[retained],
+        )
 
     def judged(self) -> Array:
         """Marks the pairs that judges have read, on every side that has one; none where no side has."""

@@ -61,8 +61,8 @@ class Findings:
         self.not_compared = tuple(self._left_out(a, b, retained)) if self._one_has_only_scores else ()
         """What a judge names besides its scores, when only one run knows it."""
 
-    def _left_out(self, a: ComparedRun, b: ComparedRun, kept: Sequence[Array]) -> Iterator[NotCompared]:
-        silent, run, mask = ("A", b, kept[1]) if a.only_scores else ("B", a, kept[0])
+    def _left_out(self, a: ComparedRun, b: ComparedRun, retained: Sequence[Array]) -> Iterator[NotCompared]:
+        silent, run, mask = ("A", b, retained[1]) if a.only_scores else ("B", a, retained[0])
         why = f"of {silent}'s judge only the scores could be read"
         columns = run.columns
         named = sorted({columns.finding_codes[int(code)] for code in np.unique(columns.finding_code[~mask])})
@@ -80,7 +80,7 @@ class Findings:
             for i, code in enumerate(self.codes)
             if before[i] or after[i]
         ]
-        return tuple(sorted(changes, key=lambda each: (-abs(each.b - each.a), each.code)))
+        return tuple(sorted(changes, key=lambda entry: (-abs(entry.b - entry.a), entry.code)))
 
     def of_code(self, code: str) -> tuple[Array, Array]:
         """How many findings of a code each pair has in A and in B."""
@@ -188,21 +188,21 @@ def _shared_sections(*sides: tuple[ComparedRun, Array]) -> list[str] | None:
     return sorted({*named[0], *named[1]})
 
 
-def _named_sections(run: ComparedRun, kept: Array) -> set[str]:
+def _named_sections(run: ComparedRun, retained: Array) -> set[str]:
     columns = run.columns
-    if len(columns.finding_section) != len(kept):
+    if len(columns.finding_section) != len(retained):
         return set()
-    return {columns.finding_sections[int(code)] for code in np.unique(columns.finding_section[kept])}
+    return {columns.finding_sections[int(code)] for code in np.unique(columns.finding_section[retained])}
 
 
 def _found(
-    run: ComparedRun, positions: Array, codes: Sequence[str], sections: Sequence[str] | None, kept: Array
+    run: ComparedRun, positions: Array, codes: Sequence[str], sections: Sequence[str] | None, retained: Array
 ) -> Found:
     columns, contents = run.columns, run.contents
     pair_of = np.full(columns.n + 1, -1)
     pair_of[positions] = np.arange(len(positions))
     pair = pair_of[columns.finding_sample.astype(int)]
-    place = np.flatnonzero((pair >= 0) & kept)
+    place = np.flatnonzero((pair >= 0) & retained)
     code = _shared(columns.finding_code, columns.finding_codes, codes, place)
     section = None if not sections else _shared(columns.finding_section, columns.finding_sections, sections, place)
     confused = np.empty(0, int) if contents is None else np.flatnonzero(pair_of[contents.confusion_sample] >= 0)
@@ -216,24 +216,24 @@ def _shared(own: Array, names: Sequence[str], shared: Sequence[str], place: Arra
     return translated(own[place], [rank.get(name, -1) for name in names]).astype(int)
 
 
-def _tally(found: Found, mask: Array | None, n_codes: int) -> tuple[Array, Array]:
+def _tally(result: Found, mask: Array | None, n_codes: int) -> tuple[Array, Array]:
     """For each code, how many findings there are and in how many samples."""
-    code, pair = (found.code, found.pair) if mask is None else (found.code[mask], found.pair[mask])
+    code, pair = (result.code, result.pair) if mask is None else (result.code[mask], result.pair[mask])
     once, _ = distinct(pair * max(1, n_codes) + code)
     return np.bincount(code, minlength=n_codes), np.bincount(once % max(1, n_codes), minlength=n_codes)
 
 
-def _confused(found: Found) -> tuple[Array, Array, Array]:
+def _confused(result: Found) -> tuple[Array, Array, Array]:
     """The digests of what was confused, how often each occurs, and where each stands first."""
-    contents = found.run.contents
+    contents = result.run.contents
     if contents is None:
         return np.empty(0, dtype=np.uint64), np.empty(0, dtype=int), np.empty(0, dtype=int)
-    keys, first, n = np.unique(contents.confusion[found.confusion], return_index=True, return_counts=True)
-    return keys, n, found.confusion[first]
+    keys, first, n = np.unique(contents.confusion[result.confusion], return_index=True, return_counts=True)
+    return keys, n, result.confusion[first]
 
 
-def _texts(found: Found, places: Array) -> list[Confused]:
-    return [] if found.run.contents is None else found.run.contents.confused(places.tolist())
+def _texts(result: Found, places: Array) -> list[Confused]:
+    return [] if result.run.contents is None else result.run.contents.confused(places.tolist())
 
 
 # What a run took for something else: all of it, by digest, so that what no earlier run did can be told.

@@ -103,7 +103,7 @@ def _together(health: JudgeHealth, dimension: str) -> Estimate:
     results = [pair.correlation for pair in health.pairs if dimension in (pair.first, pair.second)]
     available = [item for item in results if item.value is not None]
     if available:
-        return max(available, key=lambda each: abs(each.value or 0.0))
+        return max(available, key=lambda item: abs(item.value or 0.0))
     return results[0] if results else Estimate(None, 0)
 
 
@@ -257,11 +257,11 @@ def _were(n: int) -> str:
     return "1 text was" if n == 1 else f"{n} texts were"
 
 
-def _likes_length(each: DimensionHealth) -> bool:
+def _likes_length(dimension_health: DimensionHealth) -> bool:
     """Whether scores follow the length of the text, and clearly more so than the reviewer's do."""
-    value, reviewer = each.length.value or 0.0, each.length_labelled.value or 0.0
+    value, reviewer = dimension_health.length.value or 0.0, dimension_health.length_labelled.value or 0.0
     of_its_own = abs(value) - max(0.0, reviewer if value > 0 else -reviewer)
-    return _beyond_noise(each.length) and abs(value) >= _STRONG_LENGTH and of_its_own > _MORE_THAN_REVIEWER
+    return _beyond_noise(dimension_health.length) and abs(value) >= _STRONG_LENGTH and of_its_own > _MORE_THAN_REVIEWER
 
 
 def _beyond_noise(correlation: Estimate) -> bool:
@@ -273,12 +273,12 @@ def _reaches_zero(figure: Estimate) -> bool:
     return figure.low is None or figure.high is None or figure.low <= 0 <= figure.high
 
 
-def _than_due(each: DimensionHealth) -> str:
-    beyond = each.top_beyond
+def _than_due(dimension_health: DimensionHealth) -> str:
+    beyond = dimension_health.top_beyond
     if beyond.n < LABELS_FOR_INFLATION:
         return "more than 1 in 10 is inflation"
     more = f"{100 * (beyond.value or 0.0):.1f} points more often than the reviewer"
-    return f"{more}, who would give it in {_of(each.top_labelled)}, is inflation"
+    return f"{more}, who would give it in {_of(dimension_health.top_labelled)}, is inflation"
 
 
 # How far a judge can be trusted: against a reviewer's labels, against its rubric, against itself.

@@ -115,11 +115,11 @@ def benjamini_yekutieli(chances: Sequence[float], rate: float = FALSE_DISCOVERIE
     return [p <= sorted(chances)[most - 1] if most else False for p in chances]
 
 
-def _advantage(found: list[tuple[Array, Array, Array]]) -> Estimate:
+def _advantage(result: list[tuple[Array, Array, Array]]) -> Estimate:
     """The mean over people of a share of texts, with its interval over cases, which people have in common."""
-    value = float(np.mean([ours.mean() for ours, _, _ in found]))
-    apart = np.concatenate([(ours - ours.mean()) / len(ours) / len(found) for ours, _, _ in found])
-    cases, code = np.unique(np.concatenate([cases for _, _, cases in found]), return_inverse=True)
+    value = float(np.mean([ours.mean() for ours, _, _ in result]))
+    apart = np.concatenate([(ours - ours.mean()) / len(ours) / len(result) for ours, _, _ in result])
+    cases, code = np.unique(np.concatenate([cases for _, _, cases in result]), return_inverse=True)
     n = len(cases)
     error = float((np.bincount(code, apart) ** 2).sum() * n / (n - 1)) ** 0.5
     return bounded(value, n, 0, score_bounds(value, error, n - 1, SHARES), SHARES)
@@ -257,13 +257,17 @@ def _design_effect(influence: Array, case: Array) -> float:
 
 
 def _by_error_rates(
-    found: CorrectedRate, passed: Array, labelled: Array, case: Array, not_random: str
+    corrected_rate: CorrectedRate, passed: Array, labelled: Array, case: Array, not_random: str
 ) -> CorrectedRate:
     """The correction for labels that are no random part of the texts."""
-    message = _why_not(found.sensitivity, found.specificity)
-    reported, sensitivity, specificity = found.reported.value, found.sensitivity.value, found.specificity.value
+    message = _why_not(corrected_rate.sensitivity, corrected_rate.specificity)
+    reported, sensitivity, specificity = (
+        corrected_rate.reported.value,
+        corrected_rate.sensitivity.value,
+        corrected_rate.specificity.value,
+    )
     if message or reported is None or sensitivity is None or specificity is None:
-        return replace(found, told=message)
+        return replace(corrected_rate, told=message)
     present = ~np.isnan(passed)
     point = rogan_gladen(reported, sensitivity, specificity)
     value = min(1.0, max(0.0, point))
@@ -273,9 +277,9 @@ def _by_error_rates(
         Trials(specificity, worth(passed == 0, present & (labelled == 0), case)),
         among=True,
     )
-    rate = bounded(value, found.rate.n, found.rate.n_missing, bounds, SHARES)
+    rate = bounded(value, corrected_rate.rate.n, corrected_rate.rate.n_missing, bounds, SHARES)
     why = f"the labels are no random part of the texts: {not_random}"
-    return replace(found, rate=rate, clipped=value != point, method=ROGAN_GLADEN, why=why)
+    return replace(corrected_rate, rate=rate, clipped=value != point, method=ROGAN_GLADEN, why=why)
 
 
 def _why_not(sensitivity: Estimate, specificity: Estimate) -> str:

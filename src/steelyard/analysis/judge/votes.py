@@ -183,8 +183,8 @@ class Ballots:
         )
         self._said.append(self._values(vote.raw, main))
 
-    def _values(self, said: Mapping[str, float | bool], main: bool) -> list[float]:
-        return [float(said.get(name, np.nan)) if main else np.nan for name in self._names]
+    def _values(self, text: Mapping[str, float | bool], main: bool) -> list[float]:
+        return [float(text.get(name, np.nan)) if main else np.nan for name in self._names]
 
     def _to_columns(self) -> None:
         texts = np.array(self._texts, dtype=float).reshape(-1, 6)

@@ -259,7 +259,7 @@ def _shown(cells: Sequence[CellChecks]) -> list[CellChecks]:
     return (
         list(cells)
         if len(cells) <= MOST_ROWS
-        else sorted(cells, key=lambda each: _OUTCOME_ORDER[each.holds])[:MOST_ROWS]
+        else sorted(cells, key=lambda item: _OUTCOME_ORDER[item.holds])[:MOST_ROWS]
     )
 
 

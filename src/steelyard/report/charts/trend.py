@@ -109,7 +109,7 @@ def standing_lines(history: History, trend: Trend, standing: Standing, *, labels
     if labels:
         others = [(item, INK) for item in instrument] + [(item, MUTED) for item in subject]
         # From right to left, the words of a mark can stand above those that they would cross.
-        others.sort(key=lambda each: -standing.place(each[0]["run"]))
+        others.sort(key=lambda item: -standing.place(item[0]["run"]))
         yield from _words([*((change, DARK_VERMILLION) for change in changes), *others], standing)
 
 

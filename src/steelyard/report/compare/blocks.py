@@ -202,7 +202,7 @@ def slices(comparison: Comparison) -> list[Table]:
 
 def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison) -> Table:
     moved = [(group, change) for group in groups for change in _moved(group)]
-    moved.sort(key=lambda each: _most_first(each[1]))
+    moved.sort(key=lambda item: _most_first(item[1]))
     main = comparison.headline.metric
     rows = []
     for group, change in moved:
@@ -369,11 +369,11 @@ def instruments(comparison: Comparison) -> Table:
     return Table("Instruments", columns, rows)
 
 
-def pair_list(found: PairList) -> Table:
+def pair_list(result: PairList) -> Table:
     """The first samples of a list with their scores."""
-    rows = [(words.pair_name(line), fmt.percent(line.a), fmt.percent(line.b)) for line in found.lines]
+    rows = [(words.pair_name(line), fmt.percent(line.a), fmt.percent(line.b)) for line in result.lines]
     columns = (Column("Sample", Kind.TEXT), Column("Score in A"), Column("Score in B"))
-    return Table("", columns, rows, total=found.count)
+    return Table("", columns, rows, total=result.count)
 
 
 def moved_checks(comparison: Comparison) -> Table:

@@ -60,11 +60,11 @@ def why(comparison: Comparison) -> list[tuple[str, str]]:
     return rows + [("Not split", message) for message in result.joined]
 
 
-def _headline(found: Attribution) -> str:
-    if found.total is None:
+def _headline(attribution: Attribution) -> str:
+    if attribution.total is None:
         return ""
-    before, after = (fmt.percent(item.value) for item in (found.a, found.b))
-    return f"{_METRICS[found.metric]} of all readings {before} -> {after}: "
+    before, after = (fmt.percent(item.value) for item in (attribution.a, attribution.b))
+    return f"{_METRICS[attribution.metric]} of all readings {before} -> {after}: "
 
 
 def tables(comparison: Comparison) -> list[Table]:
@@ -81,7 +81,7 @@ def method(comparison: Comparison) -> str:
     return comparison.method if result is None else f"{comparison.method}; why: {result.method}"
 
 
-def _portions(found: Attribution) -> Table:
+def _portions(attribution: Attribution) -> Table:
     rows = [
         (
             name_of(portion),
@@ -91,12 +91,21 @@ def _portions(found: Attribution) -> Table:
             _verdict(portion),
             portion.told or _MEASURED[portion.how],
         )
-        for portion in found.portions
+        for portion in attribution.portions
     ]
-    if found.noise is not None:
-        width = fmt.percentage(found.noise.half_width)
-        rows.append(("noise, in the last", f"up to {width:.1f}", "", "", "", _repeats(found.noise.of_repeats)))
-    rows.append(("together", points(found.total), "", "", "", f"{found.a.n:,} readings of A, {found.b.n:,} of B"))
+    if attribution.noise is not None:
+        width = fmt.percentage(attribution.noise.half_width)
+        rows.append(("noise, in the last", f"up to {width:.1f}", "", "", "", _repeats(attribution.noise.of_repeats)))
+    rows.append(
+        (
+            "together",
+            points(attribution.total),
+            "",
+            "",
+            "",
+            f"{attribution.a.n:,} readings of A, {attribution.b.n:,} of B",
+        )
+    )
     columns = (
         Column("Cause", Kind.TEXT),
         Column("Points"),
@@ -105,9 +114,9 @@ def _portions(found: Attribution) -> Table:
         Column("How sure"),
         Column("Stands on", Kind.TEXT),
     )
-    note = "figures are rounded, and sum before that" if _rounding_shows(found) else ""
+    note = "figures are rounded, and sum before that" if _rounding_shows(attribution) else ""
     signature = f"95 %: Student t over what each case adds; what is left: as for the figures | seed {SEED}"
-    return Table(f"Why the {_METRICS[found.metric]} moved", columns, rows, note, signature=signature)
+    return Table(f"Why the {_METRICS[attribution.metric]} moved", columns, rows, note, signature=signature)
 
 
 def _verdict(portion: Portion) -> str:
@@ -126,13 +135,13 @@ def _repeats(share: float | None) -> str:
     return message if share is None else f"{message}; {fmt.percent(share, 0)} of its variance is between repeats"
 
 
-def _rounding_shows(found: Attribution) -> bool:
-    printed = sum(fmt.percentage(portion.change.value or 0.0) for portion in found.portions)
-    return abs(printed - fmt.percentage(found.total or 0.0)) > 0.05
+def _rounding_shows(attribution: Attribution) -> bool:
+    printed = sum(fmt.percentage(portion.change.value or 0.0) for portion in attribution.portions)
+    return abs(printed - fmt.percentage(attribution.total or 0.0)) > 0.05
 
 
-def _edits(found: Attribution) -> Table:
-    edits = found.truth_edits
+def _edits(attribution: Attribution) -> Table:
+    edits = attribution.truth_edits
     rows = [
         (edit.case_id, f"{edit.n:,}", points(edit.moved), points(edit.part), reason_in_words(edit.reason))
         for edit in edits.listed
@@ -271,7 +280,7 @@ def _figures(comparison: Comparison) -> Iterator[str]:
 def _slices(comparison: Comparison) -> Iterator[str]:
     every = [item for result in comparison.slices.values() if len(result) > 1 for item in result]
     moved = [item for item in every if item.metrics and item.metrics[0].verdict in _BEYOND_NOISE]
-    for item in sorted(moved, key=lambda one: _worst_first(one.metrics[0]))[:_MOST_SLICES]:
+    for item in sorted(moved, key=lambda item: _worst_first(item.metrics[0]))[:_MOST_SLICES]:
         yield f"{item.metrics[0].verdict} in {slice_name(item)}: {changes.sentence(item.metrics[0])}"
     if len(moved) > _MOST_SLICES:
         yield f"and {fmt.counted(len(moved) - _MOST_SLICES, 'more group')} beyond noise, below"
@@ -282,9 +291,9 @@ def _worst_first(change: MetricChange) -> tuple[int, int]:
     return late, _BEYOND_NOISE.index(change.verdict)
 
 
-def slice_name(each: SliceChange) -> str:
+def slice_name(slice_change: SliceChange) -> str:
     """A group with its factor: `category levers`."""
-    return f"{each.factor} {clipped(each.name, _LONGEST_NAME)}"
+    return f"{slice_change.factor} {clipped(slice_change.name, _LONGEST_NAME)}"
 
 
 def _codes(comparison: Comparison) -> Iterator[str]:
@@ -295,8 +304,8 @@ def _codes(comparison: Comparison) -> Iterator[str]:
             yield f"{standing} findings, in {comparison.pairs.comparable:,} pairs: {shown}"
 
 
-def _code(each: CodeChange) -> str:
-    return f"{clipped(each.code, _LONGEST_NAME)} {each.a:,} -> {each.b:,}"
+def _code(code_change: CodeChange) -> str:
+    return f"{clipped(code_change.code, _LONGEST_NAME)} {code_change.a:,} -> {code_change.b:,}"
 
 
 def _confusions(comparison: Comparison) -> Iterator[str]:
@@ -307,9 +316,9 @@ def _confusions(comparison: Comparison) -> Iterator[str]:
     yield f"{confusion_counts(comparison)}: {_some([_confusion(item) for item in first], len(first), 2)}"
 
 
-def _confusion(each: Confusion) -> str:
-    code, expected, got = (clipped(text, _LONGEST_NAME) for text in (each.code, each.expected, each.got))
-    return f"{code} {got} for {expected} {each.a:,} -> {each.b:,}"
+def _confusion(confusion: Confusion) -> str:
+    code, expected, got = (clipped(text, _LONGEST_NAME) for text in (confusion.code, confusion.expected, confusion.got))
+    return f"{code} {got} for {expected} {confusion.a:,} -> {confusion.b:,}"
 
 
 def confusion_counts(comparison: Comparison) -> str:
@@ -339,10 +348,10 @@ def comparable_lists(comparison: Comparison) -> list[tuple[str, PairList]]:
     return passed if alike else [*passed, *scored[:2]]
 
 
-def listed(found: PairList, of: int | None = None) -> str:
+def listed(pair_list: PairList, of: int | None = None) -> str:
     """A list in a line: `9 of 20: c10, c11, c12, c13 and 5 more`."""
-    message = f"{found.count:,}" if of is None else f"{found.count:,} of {of:,}"
-    names = _named([pair_name(line) for line in found.lines], found.count, 4)
+    message = f"{pair_list.count:,}" if of is None else f"{pair_list.count:,} of {of:,}"
+    names = _named([pair_name(line) for line in pair_list.lines], pair_list.count, 4)
     return f"{message}: {names}" if names else message
 
 
@@ -386,30 +395,30 @@ def _became(fixed: str, broken: str, unchanged: int, cannot_tell: int) -> str:
     return f"{message}, {cannot_tell:,} cannot tell" if cannot_tell else message
 
 
-def _cells_named(found: CellMoves) -> str:
-    names = [clipped(cell_name(*name), _LONGEST_NAME) for name in found.names[:_MOST_NAMED]]
+def _cells_named(cell_moves: CellMoves) -> str:
+    names = [clipped(cell_name(*name), _LONGEST_NAME) for name in cell_moves.names[:_MOST_NAMED]]
     if not names:
         return ""
-    more = found.count - len(names)
+    more = cell_moves.count - len(names)
     return f" ({', '.join(names)}{f' and {more:,} more' if more else ''})"
 
 
-def _only_in(found: ChecksChange) -> str:
-    sides = [f"{n:,} only in {side}" for side, n in (("A", found.only_a), ("B", found.only_b)) if n]
+def _only_in(checks_change: ChecksChange) -> str:
+    sides = [f"{n:,} only in {side}" for side, n in (("A", checks_change.only_a), ("B", checks_change.only_b)) if n]
     return f"; {' and '.join(sides)}" if sides else ""
 
 
-def left_out(found: Iterable[NotCompared]) -> list[str]:
+def left_out(not_compareds: Iterable[NotCompared]) -> list[str]:
     """One sentence for each, three and more of one kind as one: `54 measures of spans: only B has them (...)`."""
     alike: dict[tuple[str, str, str], list[NotCompared]] = {}
-    for item in found:
+    for item in not_compareds:
         alike.setdefault((item.what, _owner(item), item.why), []).append(item)
     return [message for some in alike.values() for message in _left_out(some)]
 
 
-def _owner(each: NotCompared) -> str:
+def _owner(not_compared: NotCompared) -> str:
     """The component that a measure or count is of."""
-    return each.name.rpartition(".")[0] if each.what in ("measure", "count") else ""
+    return not_compared.name.rpartition(".")[0] if not_compared.what in ("measure", "count") else ""
 
 
 def _left_out(some: list[NotCompared]) -> list[str]:

@@ -138,12 +138,12 @@ def agreement(card: JudgeCard) -> Table:
     if not card.health.n_labelled:
         return Table("", (), [])
     cells: list[tuple[str, Cell]] = [
-        ("In range", lambda each: _share(each.agreement.exact)),
-        ("Within one", lambda each: _share(each.agreement.within_one)),
-        ("Kappa", lambda each: _points(each.agreement.kappa)),
-        ("Alpha", lambda each: _points(each.agreement.alpha)),
-        ("Bias", lambda each: _bias(each.agreement.bias)),
-        ("In range, bound", lambda each: _share(each.bound_exact)),
+        ("In range", lambda item: _share(item.agreement.exact)),
+        ("Within one", lambda item: _share(item.agreement.within_one)),
+        ("Kappa", lambda item: _points(item.agreement.kappa)),
+        ("Alpha", lambda item: _points(item.agreement.alpha)),
+        ("Bias", lambda item: _bias(item.agreement.bias)),
+        ("In range, bound", lambda item: _share(item.bound_exact)),
     ]
     note = (
         "in range: inside what the reviewer allows; within one: at most a point outside; bound: after rules and checks;"
@@ -164,9 +164,9 @@ def _by_dimension(card: JudgeCard, title: str, cells: list[tuple[str, Cell]], no
 def correlations(card: JudgeCard) -> Table:
     """The correlations of the judge with the labels that the literature reports."""
     cells: list[tuple[str, Cell]] = [
-        ("Pearson", lambda each: _points(each.agreement.pearson)),
-        ("Spearman", lambda each: _points(each.agreement.spearman)),
-        ("Kendall", lambda each: _points(each.agreement.kendall)),
+        ("Pearson", lambda item: _points(item.agreement.pearson)),
+        ("Spearman", lambda item: _points(item.agreement.spearman)),
+        ("Kendall", lambda item: _points(item.agreement.kendall)),
     ]
     if not card.health.n_labelled:
         return Table("", (), [])
@@ -213,9 +213,12 @@ def flags(card: JudgeCard) -> Table:
     return Table("Flags against labels", columns, rows, note, signature=OF_A_JUDGE)
 
 
-def _flag(name: str, found: FlagAgreement) -> tuple[str, ...]:
-    rates = (f"{_share(item)}\n{fmt.base(item.n, item.n_missing)}" for item in (found.precision, found.recall))
-    counts = (found.hits, found.false_alarms, found.missed, found.quiet)
+def _flag(name: str, flag_agreement: FlagAgreement) -> tuple[str, ...]:
+    rates = (
+        f"{_share(item)}\n{fmt.base(item.n, item.n_missing)}"
+        for item in (flag_agreement.precision, flag_agreement.recall)
+    )
+    counts = (flag_agreement.hits, flag_agreement.false_alarms, flag_agreement.missed, flag_agreement.quiet)
     return (name, *rates, *(f"{count:,}" for count in counts))
 
 
@@ -227,11 +230,11 @@ def confusions(card: JudgeCard) -> list[Table]:
     return [_confusion(name, item) for name, item in results if any(map(sum, item.counts))]
 
 
-def _confusion(name: str, found: Confusion) -> Table:
-    levels = [f"{level:g}" for level in found.levels]
+def _confusion(name: str, confusion: Confusion) -> Table:
+    levels = [f"{level:g}" for level in confusion.levels]
     rows = [
         (level, *(f"{count:,}" if count else "." for count in counts), f"{sum(counts):,}")
-        for level, counts in zip(levels, found.counts, strict=True)
+        for level, counts in zip(levels, confusion.counts, strict=True)
         if any(counts) or level.lstrip("-").isdigit()
     ]
     columns = (Column("best"), *(Column(level) for level in levels), Column("n"))
@@ -261,8 +264,12 @@ def rubric(card: JudgeCard) -> Table:
     return Table("Against the rubric", columns, rows, note, signature=OF_A_JUDGE)
 
 
-def _named(name: str, each: DimensionHealth) -> str:
-    faults = [word for word, holds in (("inflated", each.inflated), ("constant", each.constant)) if holds]
+def _named(name: str, dimension_health: DimensionHealth) -> str:
+    faults = [
+        word
+        for word, holds in (("inflated", dimension_health.inflated), ("constant", dimension_health.constant))
+        if holds
+    ]
     return f"{name}\n({', '.join(faults)})" if faults else name
 
 
@@ -528,9 +535,9 @@ def corrected(card: JudgeCard) -> list[tuple[str, str]]:
     return rows
 
 
-def _corrected(found: CorrectedRate) -> str:
-    cut = ", cut off at the end of the scale" if found.clipped else ""
-    return f"{fmt.with_base(found.rate)}; {found.method}{cut}: {found.why}"
+def _corrected(corrected_rate: CorrectedRate) -> str:
+    cut = ", cut off at the end of the scale" if corrected_rate.clipped else ""
+    return f"{fmt.with_base(corrected_rate.rate)}; {corrected_rate.method}{cut}: {corrected_rate.why}"
 
 
 def warnings(card: JudgeCard) -> list[str]:

@@ -319,12 +319,12 @@ def spending_words(spent: Spending) -> str:
     return "; ".join(parts)
 
 
-def _rungs(found: JudgeFigures) -> str:
-    silent = round((found.unanswered.value or 0.0) * found.unanswered.n)
-    named = [(count, step.replace("_", " ")) for step, count in found.rungs.items() if step != FAILED]
-    named += [(found.rungs.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
+def _rungs(judge_figures: JudgeFigures) -> str:
+    silent = round((judge_figures.unanswered.value or 0.0) * judge_figures.unanswered.n)
+    named = [(count, step.replace("_", " ")) for step, count in judge_figures.rungs.items() if step != FAILED]
+    named += [(judge_figures.rungs.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
     message = ", ".join(f"{count:,} {words}" for count, words in named if count > 0)
-    return f"{message} (n {fmt.counted(found.n_ballots, 'ballot')})" if message else "no ballots"
+    return f"{message} (n {fmt.counted(judge_figures.n_ballots, 'ballot')})" if message else "no ballots"
 
 
 def _share(estimate: Estimate) -> str:

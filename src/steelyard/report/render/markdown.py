@@ -94,11 +94,11 @@ class _Page:
             Headline: self.headline,
             Section: self.section,
             Fold: self.fold,
-            Facts: lambda each: [facts("", each.rows)],
-            Bullets: lambda each: [_list(each.items, numbered=each.numbered)],
+            Facts: lambda item: [facts("", item.rows)],
+            Bullets: lambda item: [_list(item.items, numbered=item.numbered)],
             Table: self.table,
             SmallTables: self.small_tables,
-            Text: lambda each: [_TONES.get(each.tone, "{}").format(safe(each.text))],
+            Text: lambda item: [_TONES.get(item.tone, "{}").format(safe(item.text))],
         }
         if has_content(block) and type(block) in ways:
             yield from ways[type(block)](block)
@@ -238,4 +238,4 @@ def _referenced(text: str) -> str:
     broken = _LINKED_LATER.sub(_BREAK, text)
     if _BEGINS_A_LIST.match(broken):
         broken = _BREAK + broken
-    return _STRUCTURE.sub(lambda found: f"&#{ord(found.group())};", broken).replace(_BREAK, "&#8203;")
+    return _STRUCTURE.sub(lambda result: f"&#{ord(result.group())};", broken).replace(_BREAK, "&#8203;")

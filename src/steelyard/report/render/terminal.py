@@ -120,13 +120,13 @@ class _Layout:
         """The lines of a block; none of what only a page can show."""
         ways: dict[type, Callable[[Any], Iterable[RenderableType]]] = {
             Headline: self.headline,
-            Section: lambda each: self.section(each.title, each.blocks, each.aside),
-            Fold: lambda each: () if each.bulky else self.section(each.title, each.blocks),
-            Facts: lambda each: [self.facts(each)],
+            Section: lambda item: self.section(item.title, item.blocks, item.aside),
+            Fold: lambda item: () if item.bulky else self.section(item.title, item.blocks),
+            Facts: lambda item: [self.facts(item)],
             Bullets: self.bullets,
             Table: self.table,
             SmallTables: self.small_tables,
-            Text: lambda each: [Padding(self.text(each.text, _TONES[each.tone]), (0, 0, 0, _INDENT))],
+            Text: lambda item: [Padding(self.text(item.text, _TONES[item.tone]), (0, 0, 0, _INDENT))],
         }
         if has_content(block) and type(block) in ways:
             yield from ways[type(block)](block)

@@ -184,10 +184,10 @@ def compare(truth: Side, got: Side, rules: Rules) -> Reading:
 
 
 class _Comparison:
-    def __init__(self, truth: Side, got: Side, rules: Rules, found: Matching) -> None:
+    def __init__(self, truth: Side, got: Side, rules: Rules, matching: Matching) -> None:
         self.truth, self.got, self.rules = truth, got, rules
         how = self._how() if rules.has_groups else None
-        self.matching = choose_copies(truth, got, found, how) if found.extra and found.twice else found
+        self.matching = choose_copies(truth, got, matching, how) if matching.extra and matching.twice else matching
         self.agreement = _NO_GROUPS if how is None else self._agree(how)
 
     def _how(self) -> How:

@@ -341,11 +341,11 @@ def _equal_as_written(truth: Side, got: Side) -> _Equal | None:
     return results, left, rest, wanted, there
 
 
-def _equal_when_folded(found: list[int], left: dict[str, int], rest: dict[str, int]) -> _Equal:
+def _equal_when_folded(result: list[int], left: dict[str, int], rest: dict[str, int]) -> _Equal:
     """The same where of the folded texts left on both sides some are equal."""
     for text in left.keys() & rest.keys():
-        found[left.pop(text)] = rest.pop(text)
-    return found, list(left.values()), list(rest.values()), list(left), list(rest)
+        result[left.pop(text)] = rest.pop(text)
+    return result, list(left.values()), list(rest.values()), list(left), list(rest)
 
 
 def _equal_texts(expected: Sequence[str], got: Sequence[str]) -> _Equal:
@@ -370,12 +370,12 @@ def _equal_texts_with_copies(expected: Sequence[str], got: Sequence[str]) -> _Eq
     return result, left, rest, [expected[at] for at in left], [got[by] for by in rest]
 
 
-def _unfound(found: list[int], count: int) -> list[int]:
+def _unfound(result: list[int], count: int) -> list[int]:
     """The places where so many were not found: to search for a few takes less than to look at every place."""
     places: list[int] = []
     place = -1
     for _ in range(count):
-        place = found.index(_NOWHERE, place + 1)
+        place = result.index(_NOWHERE, place + 1)
         places.append(place)
     return places
 
@@ -462,35 +462,35 @@ def _with_copies(got: Side, matching: Matching) -> list[_Text]:
 
 
 def _homes(
-    texts: Sequence[_Text], matching: Matching, true: Sequence[str], said: Sequence[str], how: How
+    texts: Sequence[_Text], matching: Matching, true: Sequence[str], stated: Sequence[str], how: How
 ) -> dict[str, str]:
     """The true group that each answered group stands for."""
     if how == "label":
-        return {label: label for label in said if label}
+        return {label: label for label in stated if label}
     choosing = {number for text in texts for number in text.pairs}
     places = enumerate(zip(matching.expected, matching.got, strict=True))
-    cells = Counter((true[at], said[by]) for number, (at, by) in places if number not in choosing)
+    cells = Counter((true[at], stated[by]) for number, (at, by) in places if number not in choosing)
     for text in texts:
         wanted = Counter(true[matching.expected[number]] for number in text.pairs)
-        there = Counter(said[place] for place in text.places)
+        there = Counter(stated[place] for place in text.places)
         for label, n in wanted.items():
             for group, n_there in there.items():
                 cells[label, group] += min(n, n_there)
     return best_mapping(cells)
 
 
-def _contents(got: Side, said: Sequence[str]) -> list[Contents]:
+def _contents(got: Side, stated: Sequence[str]) -> list[Contents]:
     """For each item, all the texts of its group, as compared and as written."""
     members: dict[str, list[tuple[str, str]]] = {}
-    for label, folded, text in zip(said, got.folded, got.items.texts, strict=True):
+    for label, folded, text in zip(stated, got.folded, got.items.texts, strict=True):
         members.setdefault(label, []).append((folded, text))
     whole = {label: tuple(sorted(texts)) for label, texts in members.items()}
-    return [whole[label] for label in said]
+    return [whole[label] for label in stated]
 
 
-def _named_by(contents: Sequence[Contents], said: Sequence[str]) -> list[str]:
+def _named_by(contents: Sequence[Contents], text: Sequence[str]) -> list[str]:
     """New labels for the groups, in the order of their contents: what they are called must not break a tie."""
-    first = {label: place for place, label in reversed(list(enumerate(said)))}
+    first = {label: place for place, label in reversed(list(enumerate(text)))}
     ordered = sorted((label for label in first if label), key=lambda label: (contents[first[label]], label))
     names = {label: f"{number:06d}" for number, label in enumerate(ordered)}
-    return [names.get(label, "") for label in said]
+    return [names.get(label, "") for label in text]

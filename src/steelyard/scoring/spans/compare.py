@@ -29,12 +29,12 @@ class SpanMatching:
     extra: tuple[int, ...]
 
 
-def overlap(one: TextSpan, other: TextSpan) -> float:
+def overlap(text_span: TextSpan, other: TextSpan) -> float:
     """Intersection over union of two spans: 1 for the same boundaries, 0 when they share nothing."""
-    shared = min(one.end, other.end) - max(one.start, other.start)
+    shared = min(text_span.end, other.end) - max(text_span.start, other.start)
     if shared <= 0:
         return 0.0
-    return shared / (max(one.end, other.end) - min(one.start, other.start))
+    return shared / (max(text_span.end, other.end) - min(text_span.start, other.start))
 
 
 def match_spans(gold: Sequence[TextSpan], answer: Sequence[TextSpan], *, iou: float) -> SpanMatching:
@@ -51,7 +51,7 @@ def match_spans(gold: Sequence[TextSpan], answer: Sequence[TextSpan], *, iou: fl
         pairs += same
         golds = _left(golds, (pair[0] for pair in same))
         answers = _left(answers, (pair[1] for pair in same))
-    pairs += best_pairs(gold, golds, answer, answers, lambda true, said: overlap(true, said) >= iou)
+    pairs += best_pairs(gold, golds, answer, answers, lambda true, text: overlap(true, text) >= iou)
     return SpanMatching(
         tuple(sorted(pairs)),
         tuple(sorted(_left(golds, (pair[0] for pair in pairs)))),
@@ -231,13 +231,13 @@ class _Naming:
             seen.add(_identity(text))
         return results
 
-    def _pair(self, true: TextSpan, said: TextSpan) -> SpanError | None:
-        if true.role != said.role:
-            return SpanError("wrong_role", said, (true,), paired=True)
-        if (true.start, true.end) == (said.start, said.end):
+    def _pair(self, true: TextSpan, text_span: TextSpan) -> SpanError | None:
+        if true.role != text_span.role:
+            return SpanError("wrong_role", text_span, (true,), paired=True)
+        if (true.start, true.end) == (text_span.start, text_span.end):
             return None
-        shorter = said.end - said.start < true.end - true.start
-        return SpanError("too_fine" if shorter else "too_coarse", said, (true,), paired=True)
+        shorter = text_span.end - text_span.start < true.end - true.start
+        return SpanError("too_fine" if shorter else "too_coarse", text_span, (true,), paired=True)
 
     def _duplicate(self, by: int) -> SpanError:
         text = self.answer[by]
@@ -259,40 +259,42 @@ class _Naming:
             return SpanError("too_fine", text, (self.gold[about[0]],))
         return SpanError("too_coarse", text, (self.gold[covered[0]],)) if covered else SpanError("extra", text)
 
-    def _standing_for(self, at: int, said: TextSpan, covered: Sequence[int]) -> SpanError:
+    def _standing_for(self, at: int, text_span: TextSpan, covered: Sequence[int]) -> SpanError:
         meant = self.gold[at]
-        if not _inside(meant, said):
-            return SpanError("too_fine", said, (meant,), stands_for=meant)
+        if not _inside(meant, text_span):
+            return SpanError("too_fine", text_span, (meant,), stands_for=meant)
         others = [self.gold[other] for other in covered if other != at]
-        return SpanError("too_coarse", said, (meant, *others), stands_for=meant)
+        return SpanError("too_coarse", text_span, (meant, *others), stands_for=meant)
 
-    def _about(self, said: TextSpan) -> list[int]:
+    def _about(self, text_span: TextSpan) -> list[int]:
         """The gold spans that it is about, the closest first; not those that it only brushes."""
         results: list[int] = []
         for at in self.by_start:
             true = self.gold[at]
-            if true.start >= said.end:
+            if true.start >= text_span.end:
                 break
-            if true.end > said.start and (_one_inside_the_other(true, said) or overlap(true, said) >= self.iou):
+            if true.end > text_span.start and (
+                _one_inside_the_other(true, text_span) or overlap(true, text_span) >= self.iou
+            ):
                 results.append(at)
-        return sorted(results, key=lambda at: -overlap(self.gold[at], said))
+        return sorted(results, key=lambda at: -overlap(self.gold[at], text_span))
 
-    def _says_again(self, said: TextSpan, at: int) -> bool:
+    def _says_again(self, text_span: TextSpan, at: int) -> bool:
         """True when another already says of the gold span what this one says."""
         true, other = self.gold[at], self.said_by.get(at)
-        if other is None or overlap(other, said) == 0:
+        if other is None or overlap(other, text_span) == 0:
             return False
         # Where any overlap makes a pair, lying over the gold span and more is too coarse all the same.
-        enough = overlap(true, said) >= self.iou and (self.iou > 0 or not _inside(true, said))
-        return _inside(said, true) or enough
+        enough = overlap(true, text_span) >= self.iou and (self.iou > 0 or not _inside(true, text_span))
+        return _inside(text_span, true) or enough
 
 
 def _identity(span: TextSpan) -> tuple[int, int, str]:
     return span.start, span.end, span.role
 
 
-def _one_inside_the_other(one: TextSpan, other: TextSpan) -> bool:
-    return _inside(one, other) or _inside(other, one)
+def _one_inside_the_other(text_span: TextSpan, other: TextSpan) -> bool:
+    return _inside(text_span, other) or _inside(other, text_span)
 
 
 def _inside(inner: TextSpan, outer: TextSpan) -> bool:

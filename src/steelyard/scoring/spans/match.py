@@ -102,11 +102,11 @@ def _better(name: str) -> str:
 
 
 def span_counts(
-    found: SpanComparison, category_of: Callable[[str], str], categories: Sequence[str], *, in_sections: bool
+    span_comparison: SpanComparison, category_of: Callable[[str], str], categories: Sequence[str], *, in_sections: bool
 ) -> dict[str, int]:
     """The counts of one comparison; of categories and sections only those that have a span, so that n is theirs."""
-    n_gold, n_answered = len(found.gold.placed), len(found.answer)
-    figures = found.all_figures()
+    n_gold, n_answered = len(span_comparison.gold.placed), len(span_comparison.answer)
+    figures = span_comparison.all_figures()
     right = {scheme: round(figures[scheme].right) for scheme in _WHOLE}
     counts = {
         "gold": n_gold,
@@ -117,19 +117,21 @@ def span_counts(
         **right,
         **{f"{scheme}_twice": 2 * count for scheme, count in right.items()},
         "partial_halves": round(2 * figures["partial"].right),
-        "misplaced": sum(bool(span.misplaced) for span in found.answer.all),
-        "lost": len(found.answer.lost),
+        "misplaced": sum(bool(span.misplaced) for span in span_comparison.answer.all),
+        "lost": len(span_comparison.answer.lost),
     }
-    kinds = Counter(error.kind for error in found.errors)
+    kinds = Counter(error.kind for error in span_comparison.errors)
     counts |= {kind: kinds[kind] for kind in KINDS}
     if categories:
-        counts |= _by_category(found, category_of, categories)
-    return counts | _by_section(found) if in_sections else counts
+        counts |= _by_category(span_comparison, category_of, categories)
+    return counts | _by_section(span_comparison) if in_sections else counts
 
 
-def _by_category(found: SpanComparison, category_of: Callable[[str], str], categories: Sequence[str]) -> dict[str, int]:
+def _by_category(
+    span_comparison: SpanComparison, category_of: Callable[[str], str], categories: Sequence[str]
+) -> dict[str, int]:
     counts = {"outside": 0}
-    for name, figures in found.by_category("strict", category_of).items():
+    for name, figures in span_comparison.by_category("strict", category_of).items():
         if name not in categories:
             counts["outside"] += figures.answered
             continue
@@ -144,11 +146,11 @@ def _by_category(found: SpanComparison, category_of: Callable[[str], str], categ
     return counts
 
 
-def _by_section(found: SpanComparison) -> dict[str, int]:
-    gold = Counter(span.section for span in found.gold.placed)
-    answered = Counter(span.section for span in found.answer.placed)
-    wrong = Counter(error.answer.section for error in found.errors if error.answer is not None)
-    missed = Counter(error.gold[0].section for error in found.errors if error.kind == "missed")
+def _by_section(span_comparison: SpanComparison) -> dict[str, int]:
+    gold = Counter(span.section for span in span_comparison.gold.placed)
+    answered = Counter(span.section for span in span_comparison.answer.placed)
+    wrong = Counter(error.answer.section for error in span_comparison.errors if error.answer is not None)
+    missed = Counter(error.gold[0].section for error in span_comparison.errors if error.kind == "missed")
     parts: Mapping[str, Counter[str]] = {"gold": gold, "answered": answered, "wrong": wrong, "missed": missed}
     return dict(_named(parts, gold.keys() | answered.keys()))
 
@@ -234,15 +236,15 @@ class Naming:
     gold_place: Callable[[int], str]
 
 
-def span_faults(found: SpanComparison, scheme: Scheme, naming: Naming) -> Iterator[Fault]:
+def span_faults(span_comparison: SpanComparison, scheme: Scheme, naming: Naming) -> Iterator[Fault]:
     """A fault for every error, for every span without a place, and for every one that had to be moved."""
-    figures = found.figures(scheme)
-    for error in found.errors:
+    figures = span_comparison.figures(scheme)
+    for error in span_comparison.errors:
         yield _fault(error, gain_of(error, figures, scheme), naming)
-    for lost in found.answer.lost:
+    for lost in span_comparison.answer.lost:
         yield _lost(lost, _gain(figures, 0.0, -1), naming)
     misplaced = naming.codes.get("misplaced")
-    for span in found.answer.placed if misplaced else ():
+    for span in span_comparison.answer.placed if misplaced else ():
         if span.misplaced and misplaced:
             yield _at(
                 span, Fault({misplaced: 0.0}, naming.answer_place(span.index), None, _cut(span.text), span.misplaced)
@@ -276,13 +278,13 @@ def _gain(figures: Figures, right: float, answered: int) -> float:
     return after - before
 
 
-def certainties(found: SpanComparison, category_of: Callable[[str], str]) -> tuple[Certainty, ...]:
+def certainties(span_comparison: SpanComparison, category_of: Callable[[str], str]) -> tuple[Certainty, ...]:
     """Every span of the answer that has a confidence; right when boundaries and role are those of its gold span."""
-    wrong = {error.answer.index for error in found.errors if error.answer is not None}
-    wrong |= {span.index for span in found.answer.lost}
+    wrong = {error.answer.index for error in span_comparison.errors if error.answer is not None}
+    wrong |= {span.index for span in span_comparison.answer.lost}
     return tuple(
         Certainty(span.confidence, span.index not in wrong, category_of(span.role))
-        for span in sorted(found.answer.all, key=lambda span: span.index)
+        for span in sorted(span_comparison.answer.all, key=lambda span: span.index)
         if span.confidence is not None
     )
 
@@ -473,28 +475,28 @@ class MatchSpans(Scorer):
         sections = sections_of(text, self.sections) if self.sections else None
         return read_spans(items, text, layout=layout, offsets=self.offsets, sections=sections)
 
-    def _reading(self, found: SpanComparison) -> Reading:
-        f1 = found.figures(self.scheme).f1
+    def _reading(self, span_comparison: SpanComparison) -> Reading:
+        f1 = span_comparison.figures(self.scheme).f1
         return Reading(
             1.0 if f1 is None else f1,  # no spans where none are due
-            note=self._note(found),
-            faults=tuple(span_faults(found, self.scheme, self._naming)),
-            counts=self._counts(found),
-            certainties=certainties(found, self.categories.of),
+            note=self._note(span_comparison),
+            faults=tuple(span_faults(span_comparison, self.scheme, self._naming)),
+            counts=self._counts(span_comparison),
+            certainties=certainties(span_comparison, self.categories.of),
         )
 
-    def _counts(self, found: SpanComparison) -> Mapping[str, int]:
-        return span_counts(found, self.categories.of, self.categories.names, in_sections=bool(self.sections))
+    def _counts(self, span_comparison: SpanComparison) -> Mapping[str, int]:
+        return span_counts(span_comparison, self.categories.of, self.categories.names, in_sections=bool(self.sections))
 
-    def _note(self, found: SpanComparison) -> str:
-        right = round(found.figures("strict").right)
-        messages = [f"{right} of {len(found.gold)} right, {len(found.answer)} answered"]
-        if moved := sum(bool(span.misplaced) for span in found.answer.placed):
+    def _note(self, span_comparison: SpanComparison) -> str:
+        right = round(span_comparison.figures("strict").right)
+        messages = [f"{right} of {len(span_comparison.gold)} right, {len(span_comparison.answer)} answered"]
+        if moved := sum(bool(span.misplaced) for span in span_comparison.answer.placed):
             messages.append(f"{moved} with wrong offsets put where their text is")
-        if found.answer.lost:
-            messages.append(f"{len(found.answer.lost)} without a place in the text")
+        if span_comparison.answer.lost:
+            messages.append(f"{len(span_comparison.answer.lost)} without a place in the text")
         if self.categories.names:
-            roles = {span.role for span in found.answer.placed if self._outside(span.role)}
+            roles = {span.role for span in span_comparison.answer.placed if self._outside(span.role)}
             if roles:
                 few = ", ".join(repr(role) for role in sorted(roles)[:_FEW])
                 messages.append(f"roles of no category: {few}" + (", …" if len(roles) > _FEW else ""))

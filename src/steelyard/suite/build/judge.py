@@ -557,9 +557,9 @@ def _models(model: str, variants: Sequence[Variant]) -> set[str] | None:
         return None
 
 
-def same_address(one: str, other: str) -> bool:
+def same_address(item: str, other: str) -> bool:
     """Whether two addresses lead to the same service, however they are written."""
-    return _address(one) == _address(other)
+    return _address(item) == _address(other)
 
 
 def _address(url: str) -> tuple[str, str, int, str]:
